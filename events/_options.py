@@ -1,13 +1,27 @@
-"""Options that are declared once: type, range, default and help of a field serve Python and the command line."""
+"""Options that are declared once: type, range, default and docstring of a field serve Python and the command line."""
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
+import re
 from types import NoneType
-from typing import Any, Literal, NamedTuple, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 _Class = TypeVar("_Class", bound=type)
+_ATTRIBUTES = "\n\nAttributes\n----------\n"
+_RULES = ("flag", "metavar", "at_least", "above", "at_most", "below")
 
 
 class Declared(NamedTuple):
@@ -77,7 +91,6 @@ class Declared(NamedTuple):
 
 def option(
     *,
-    help: str,
     default: Any = dataclasses.MISSING,
     flag: str | None = None,
     metavar: str | None = None,
@@ -89,21 +102,33 @@ def option(
 ) -> Any:
     """A field of options: see `Declared`; the range of numbers with an upper bound is within 0 and 1 if not whole."""
     bounds = {"at_least": at_least, "above": above, "at_most": at_most, "below": below}
-    rule = {"help": help, "flag": flag, "metavar": metavar, **bounds, "is_recorded": is_recorded}
+    rule = {"flag": flag, "metavar": metavar, **bounds, "is_recorded": is_recorded}
     return dataclasses.field(default=default, metadata=rule)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
 def declared(cls: _Class) -> _Class:
-    """Make a frozen dataclass of options; its docstring lists them with their help."""
+    """Make a frozen dataclass of options; the docstring says what each is, and lists inherited ones too."""
     made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
-    rows = [f"    {field.name}\n        {field.metadata['help']}" for field in dataclasses.fields(made)]
-    made.__doc__ = "\n".join([f"{cls.__doc__}\n\n    Attributes\n    ----------", *rows, ""])
+    summary, _, rows = inspect.cleandoc(str(cls.__doc__)).partition(_ATTRIBUTES)
+    found = re.findall(r"^(\w+)((?:\n    .*)+)", rows, flags=re.MULTILINE)
+    inherited = [pair for base in reversed(made.__mro__) for pair in vars(base).get("help_of", {}).items()]
+    made.help_of = dict([*inherited, *((name, " ".join(text.split())) for name, text in found)])
+    lines = [f"{field.name}\n    {made.help_of[field.name]}" for field in dataclasses.fields(made)]
+    made.__doc__ = "\n".join([summary.rstrip() + _ATTRIBUTES, *lines, ""])
     return cls
 
 
 class Options:
-    """Base of options, each of which is checked by its declaration."""
+    """Base of options, each of which is checked by its declaration.
+
+    Attributes
+    ----------
+    help_of
+        What each option is.
+    """
+
+    help_of: ClassVar[dict[str, str]] = {}
 
     def __post_init__(self) -> None:
         for each in fields_of(type(self)).values():
@@ -126,28 +151,25 @@ class Options:
         return {name: getattr(self, name) for name in names}
 
 
-def fields_of(cls: Any) -> dict[str, Declared]:
+def fields_of(cls: type[Options]) -> dict[str, Declared]:
     """The fields of a class by name: its own before those that it inherits, and last those that no record has."""
     hints = get_type_hints(cls)
     order = [name for each in cls.__mro__ for name in vars(each).get("__annotations__", {})]
-    fields = sorted(
-        dataclasses.fields(cls), key=lambda field: (not field.metadata["is_recorded"], order.index(field.name))
-    )
-    return {
-        field.name: Declared(name=field.name, default=field.default, **_kind(hints[field.name]), **field.metadata)
-        for field in fields
-    }
+    found = []
+    for field in sorted(dataclasses.fields(cls), key=lambda each: order.index(each.name)):  # type: ignore[arg-type]
+        rules: list[Any] = [field.metadata.get(name) for name in _RULES]
+        is_recorded = field.metadata.get("is_recorded", True)
+        text = cls.help_of[field.name].replace(" [default:", "  [default:")
+        kind = _kind(hints[field.name])
+        found.append(Declared(field.name, text, *kind, field.default, *rules, is_recorded))
+    return {each.name: each for each in sorted(found, key=lambda each: not each.is_recorded)}
 
 
-def _kind(hint: Any) -> dict[str, Any]:
+def _kind(hint: Any) -> tuple[type, tuple[str, ...], int, bool]:
+    """Type of one value, its choices, the number of values, and whether None is one."""
     members = (hint,) if get_origin(hint) in (None, Literal, tuple) else get_args(hint)
     item, n_values = next(each for each in members if each is not NoneType), 1
     for inner in (get_args(each) for each in members if get_origin(each) is tuple):
         item, n_values = inner[0], 0 if inner[-1] is ... else len(inner)
     choices = get_args(item) if get_origin(item) is Literal else ()
-    return {
-        "type": str if choices else item,
-        "choices": choices,
-        "n_values": n_values,
-        "is_optional": NoneType in members,
-    }
+    return str if choices else item, choices, n_values, NoneType in members

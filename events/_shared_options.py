@@ -1,4 +1,4 @@
-"""Options that several commands have, each with one name, one default and one help text."""
+"""Options that several commands have, each with one name, one default and one text."""
 
 from __future__ import annotations
 
@@ -6,109 +6,159 @@ from typing import Any, Literal
 
 from events._options import Options, declared, option
 
+SchemeName = Literal["ud2", "ud1", "clearnlp"]
+Clustering = Literal["map", "sample", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
 _MOST_SAMPLES = 10**8
 
-Scheme = Literal["ud2", "ud1", "clearnlp"]
-Unannotated = Literal["skip", "single"]
-Clustering = Literal["map", "sample", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
 
-
-def seed(text: str) -> Any:
-    """A seed of 64 bits."""
-    return option(default=0, at_most=2**64 - 1, help=text)
-
-
-def samples(default: int, at_least: int = 1, text: str = "Clusterings per document.") -> Any:
+def samples(default: int, at_least: int = 1) -> Any:
     """A number of samples."""
-    return option(default=default, at_least=at_least, at_most=_MOST_SAMPLES, help=text)
+    return option(default=default, at_least=at_least, at_most=_MOST_SAMPLES)
 
 
-def level(text: str = "Level of the intervals.") -> Any:
-    """The level of intervals."""
-    return option(default=0.95, above=0.0, below=1.0, help=text)
+@declared
+class Seed(Options):
+    """A seed of 64 bits.
+
+    Attributes
+    ----------
+    seed
+        Same seed, same results.
+    """
+
+    seed: int = option(default=0, at_most=2**64 - 1)
 
 
-def scheme(text: str = "Dependency scheme.  [default: determined from the labels of each document]") -> Any:
-    """A dependency scheme, or None."""
-    return option(default=None, help=text)
+@declared
+class Scheme(Options):
+    """A dependency scheme.
+
+    Attributes
+    ----------
+    scheme
+        Dependency scheme. [default: determined from the labels of each document]
+    """
+
+    scheme: SchemeName | None = None
 
 
-def rule(default: str | None = "attack", text: str = "A shipped rule, or a YAML file of your own.") -> Any:
-    """A rule."""
-    return option(default=default, metavar="RULE", help=text)
+@declared
+class Lexicon(Options):
+    """A lexicon.
+
+    Attributes
+    ----------
+    lexicon
+        countries, police, or a YAML file of your own actors. [default: countries]
+    """
+
+    lexicon: str | None = option(default=None, metavar="FILE")
 
 
-def preset(default: str = "paper", text: str = "Preset of the rule.") -> Any:
-    """A preset of rules."""
-    return option(default=default, metavar="NAME", help=text)
+@declared
+class Unannotated(Options):
+    """What is done with mentions that are not annotated.
+
+    Attributes
+    ----------
+    unannotated
+        Mentions whose entity is null: leave them out, or treat each as an entity of its own.
+    """
+
+    unannotated: Literal["skip", "single"] = "skip"
 
 
-def lexicon() -> Any:
-    """A lexicon, or None for the countries."""
-    return option(
-        default=None, metavar="FILE", help="countries, police, or a YAML file of your own actors.  [default: countries]"
-    )
+@declared
+class EntityFields(Options):
+    """Fields of CoNLL-U files that do not declare them.
+
+    Attributes
+    ----------
+    entity_fields
+        Usually eid-etype-head-other: fields of Entity= in CoNLL-U files that do not declare them.
+    """
+
+    entity_fields: str | None = option(default=None, metavar="FIELDS")
 
 
-def unannotated() -> Any:
-    """What is done with mentions that are not annotated."""
-    text = "Mentions whose entity is null: leave them out, or treat each as an entity of its own."
-    return option(default="skip", help=text)
+@declared
+class OutFolder(Options):
+    """Where results are written.
+
+    Attributes
+    ----------
+    out
+        Folder for tables and pictures. [default: print the table only]
+    """
+
+    out: str | None = option(default=None, metavar="FOLDER")
 
 
-def entity_fields() -> Any:
-    """Fields of CoNLL-U files that do not declare them."""
-    text = "Usually eid-etype-head-other: fields of Entity= in CoNLL-U files that do not declare them."
-    return option(default=None, metavar="FIELDS", help=text)
+@declared
+class Overwrite(Options):
+    """Whether earlier results may be replaced.
+
+    Attributes
+    ----------
+    overwrite
+        Replace the output of an earlier run.
+    """
+
+    overwrite: bool = option(default=False, is_recorded=False)
 
 
-def out_folder() -> Any:
-    """The folder of results, or None for none."""
-    return option(
-        default=None, metavar="FOLDER", help="Folder for tables and pictures.  [default: print the table only]"
-    )
+@declared
+class Pictures(Options):
+    """Whether pictures are drawn.
 
+    Attributes
+    ----------
+    pictures
+        Draw the bands as PNG and SVG.
+    """
 
-def overwrite() -> Any:
-    """Whether earlier results may be replaced."""
-    return option(default=False, is_recorded=False, help="Replace the output of an earlier run.")
-
-
-def pictures(text: str = "Draw the bands as PNG and SVG.") -> Any:
-    """Whether pictures are drawn."""
-    return option(default=True, is_recorded=False, help=text)
+    pictures: bool = option(default=True, is_recorded=False)
 
 
 @declared
 class OnError(Options):
-    """What happens with bad documents."""
+    """What happens with bad documents.
 
-    on_error: Literal["stop", "quarantine"] = option(
-        default="stop", help="Stop at the first bad document, or set it aside with the reason and continue."
-    )
+    Attributes
+    ----------
+    on_error
+        Stop at the first bad document, or set it aside with the reason and continue.
+    """
+
+    on_error: Literal["stop", "quarantine"] = "stop"
 
 
 @declared
 class Recalibrated(Options):
-    """A recalibration that is chosen."""
+    """A recalibration that is chosen.
 
-    recalibration: str | None = option(
-        default=None,
-        metavar="FILE",
-        help="Recalibration of the scores: a record of `corefsample recalibrate`; english: that of the English model; "
-        "none: leave the scores as they are.  [default: that of the model, which scores of `corefsample score` have]",
-    )
+    Attributes
+    ----------
+    recalibration
+        Recalibration of the scores: a record of `corefsample recalibrate`; english: that of the English model; none:
+        leave the scores as they are. [default: that of the model, which scores of `corefsample score` have]
+    """
+
+    recalibration: str | None = option(default=None, metavar="FILE")
 
 
 @declared
 class UncertainlyRecalibrated(Recalibrated):
-    """A recalibration, and how much of its uncertainty counts include."""
+    """A recalibration, and how much of its uncertainty counts include.
 
-    uncertainty: Literal["none", "fit", "domain"] | None = option(
-        default=None,
-        help="Uncertainty of the recalibration that the intervals include: of its fit, and of other kinds of text.  "
-        "[default: all that it has]",
-    )
+    Attributes
+    ----------
+    uncertainty
+        Uncertainty of the recalibration that the intervals include: of its fit, and of other kinds of text. [default:
+        all that it has]
+    """
+
+    uncertainty: Literal["none", "fit", "domain"] | None = None
 
     def _check(self) -> None:
         from corefsample.errors import ParameterError
@@ -119,32 +169,32 @@ class UncertainlyRecalibrated(Recalibrated):
 
 @declared
 class Threads(Options):
-    """Threads of a process."""
+    """Threads of a process.
 
-    threads: int | None = option(
-        default=None,
-        at_least=1,
-        help="Threads of a process; the results do not depend on it.  [default: all processors]",
-    )
+    Attributes
+    ----------
+    threads
+        Threads of a process; the results do not depend on it. [default: all processors]
+    """
+
+    threads: int | None = option(default=None, at_least=1)
 
 
 @declared
 class RunOptions(Threads):
-    """How work in parts is computed, which no result depends on."""
+    """How work in parts is computed, which no result depends on.
 
-    workers: int | None = option(
-        default=None,
-        at_least=1,
-        is_recorded=False,
-        help="Processes on this machine; the results do not depend on it.  [default: one; to parse news, one for each "
-        "processor]",
-    )
-    scheduler: str | None = option(
-        default=None,
-        metavar="ADDRESS",
-        is_recorded=False,
-        help="Existing Dask scheduler, tcp://host:8786, instead of --workers.  [default: none]",
-    )
-    restart: bool = option(
-        default=False, is_recorded=False, help="Begin anew: discard the finished parts of an interrupted run."
-    )
+    Attributes
+    ----------
+    workers
+        Processes on this machine; the results do not depend on it. [default: one; to parse news, one for each
+        processor]
+    scheduler
+        Existing Dask scheduler, tcp://host:8786, instead of --workers. [default: none]
+    restart
+        Begin anew: discard the finished parts of an interrupted run.
+    """
+
+    workers: int | None = option(default=None, at_least=1, is_recorded=False)
+    scheduler: str | None = option(default=None, metavar="ADDRESS", is_recorded=False)
+    restart: bool = option(default=False, is_recorded=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from events import _shared_options as shared
 from events._options import declared, option
@@ -15,36 +15,36 @@ Form = Literal["global", "kinds"]
 _FEWEST_DOMAINS = 3
 
 
-def form(default: Form) -> Any:
-    """The form of a recalibration."""
-    text = "global: a temperature and a NEW bias. kinds: offsets by kind of mention and antecedent too."
-    return option(default=default, help=text)
-
-
 @declared
-class FitOptions(shared.OnError):
-    """How recalibrations are fitted and judged."""
+class FitOptions(shared.Scheme, shared.Unannotated, shared.Seed, shared.OnError):
+    """How recalibrations are fitted and judged.
 
-    form: Form = form("global")
-    domains: str | None = option(
-        default=None,
-        metavar="FIELD",
-        help="Field that names each document's kind of text, for --form kinds: the fit then knows how much kinds of "
-        "text differ.  [default: genre, where all have it]",
-    )
-    n_folds: int = option(default=5, at_least=2, help="Folds of the cross-validated scores.")
+    Attributes
+    ----------
+    form
+        global: a temperature and a NEW bias. kinds: offsets by kind of mention and antecedent too.
+    domains
+        Field that names each document's kind of text, for --form kinds: the fit then knows how much kinds of
+        text differ. [default: genre, where all have it]
+    n_folds
+        Folds of the cross-validated scores.
+    n_samples
+        Clusterings per document.
+    missing
+        Mentions without a gold antecedent among their candidates: skip them, or use the lowest candidate
+        instead.
+    role
+        Role of the pronoun at the verb, in queries.
+    seed
+        Same seed, same folds, refits and samples.
+    """
+
+    form: Form = "global"
+    domains: str | None = option(default=None, metavar="FIELD")
+    n_folds: int = option(default=5, at_least=2)
     n_samples: int = shared.samples(1000, at_least=2)
-    missing: Literal["skip", "floor"] = option(
-        default="skip",
-        help="Mentions without a gold antecedent among their candidates: skip them, or use the lowest candidate "
-        "instead.",
-    )
-    role: Literal["subject", "object", "passive_subject", "passive_agent"] = option(
-        default="subject", help="Role of the pronoun at the verb, in queries."
-    )
-    scheme: shared.Scheme | None = shared.scheme()
-    unannotated: shared.Unannotated = shared.unannotated()
-    seed: int = shared.seed("Same seed, same folds, refits and samples.")
+    missing: Literal["skip", "floor"] = "skip"
+    role: Literal["subject", "object", "passive_subject", "passive_agent"] = "subject"
 
     def _check(self) -> None:
         from corefsample.errors import ParameterError

@@ -25,7 +25,7 @@ import click
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events import audit, jobs
-from events._options import Options, declared, option
+from events._options import declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
 
@@ -37,25 +37,28 @@ RESOLVE = "sheet-resolve.csv"
 
 
 @declared
-class AuditEstimateOptions(Options):
-    """How to estimate."""
+class AuditEstimateOptions(shared.Pictures):
+    """How to estimate.
 
-    out: str | None = option(
-        default=None, metavar="FOLDER", help="Folder for tables and picture.  [default: that of the plan]"
-    )
-    plan: str | None = option(
-        default=None, metavar="FOLDER", help="Folder of the plan.  [default: that of the first sheet]"
-    )
-    level: float = shared.level("Level of the confidence intervals.")
-    method: Literal["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"] = option(
-        default="mid-p",
-        help="How intervals are made: see docs/audit.md; guaranteed is the widest and needs no study.",
-    )
-    assume: Literal["stable-errors"] | None = option(
-        default=None,
-        help="Borrow labels across periods, as if the model's errors were the same in all.  [default: no assumption]",
-    )
-    pictures: bool = shared.pictures()
+    Attributes
+    ----------
+    out
+        Folder for tables and picture. [default: that of the plan]
+    plan
+        Folder of the plan. [default: that of the first sheet]
+    level
+        Level of the confidence intervals.
+    method
+        How intervals are made: see docs/audit.md; guaranteed is the widest and needs no study.
+    assume
+        Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
+    """
+
+    out: str | None = option(default=None, metavar="FOLDER")
+    plan: str | None = option(default=None, metavar="FOLDER")
+    level: float = option(default=0.95, above=0.0, below=1.0)
+    method: Literal["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"] = "mid-p"
+    assume: Literal["stable-errors"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ import click
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from events import _shared_options as shared
 from events import audit
-from events._options import Options, declared, option
+from events._options import declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
 
@@ -35,49 +35,54 @@ if TYPE_CHECKING:
 
 
 @declared
-class AuditPlanOptions(Options):
-    """What to draw."""
+class AuditPlanOptions(shared.Seed, shared.Overwrite):
+    """What to draw.
 
-    out: str = option(metavar="FOLDER", help="Folder for the plan and the sheets.")
-    n_labels: int = option(default=200, at_least=1, help="Documents to label.")
-    more: int | None = option(
-        default=None, at_least=1, help="Add a round of N documents to the plan in FOLDER.  [default: a new plan]"
-    )
-    actors: str | tuple[str, ...] | None = option(
-        default=None,
-        metavar="NAMES",
-        help="USA,GBR or all: ask which of these actors have an event.  [default: whether there is an event]",
-    )
-    period: str = option(default="quarter", metavar="PERIOD", help="Periods of a CSV file; a run has its own.")
-    seed: int = shared.seed("Same seed, same sample.")
-    with_texts: bool = option(default=True, flag="--texts/--no-texts", help="Put the texts into the sheet.")
-    question: str | None = option(
-        default=None, metavar="TEXT", help="What a label answers.  [default: names the event]"
-    )
-    cuts: tuple[float, ...] | None = option(
-        default=None,
-        flag="--cut",
-        above=0.0,
-        at_most=1.0,
-        metavar="NUMBER",
-        help="Bound between ranges of P, beside P = 0; may be repeated.  [default: chosen from P]",
-    )
-    keyword: str | None = option(
-        default=None,
-        metavar="EXPRESSION",
-        help="Words joined by and, or, not, with * and quotes, to divide strata.  [default: none]",
-    )
-    column: str | None = option(default=None, metavar="NAME", help="Column to divide strata.  [default: none]")
-    table: str | None = option(
-        default=None, metavar="FILE", help="CSV with doc_id and the column.  [default: the CSV file with P]"
-    )
-    by: str | None = option(
-        default=None,
-        metavar="PERIOD",
-        help="Divide strata by year, quarter ..., each with its floor.  [default: none]",
-    )
-    floor: int = option(default=5, at_least=1, help="Fewest labels of a stratum.")
-    overwrite: bool = shared.overwrite()
+    Attributes
+    ----------
+    out
+        Folder for the plan and the sheets.
+    n_labels
+        Documents to label.
+    more
+        Add a round of N documents to the plan in FOLDER. [default: a new plan]
+    actors
+        USA,GBR or all: ask which of these actors have an event. [default: whether there is an event]
+    period
+        Periods of a CSV file; a run has its own.
+    seed
+        Same seed, same sample.
+    with_texts
+        Put the texts into the sheet.
+    question
+        What a label answers. [default: names the event]
+    cuts
+        Bound between ranges of P, beside P = 0; may be repeated. [default: chosen from P]
+    keyword
+        Words joined by and, or, not, with * and quotes, to divide strata. [default: none]
+    column
+        Column to divide strata. [default: none]
+    table
+        CSV with doc_id and the column. [default: the CSV file with P]
+    by
+        Divide strata by year, quarter ..., each with its floor. [default: none]
+    floor
+        Fewest labels of a stratum.
+    """
+
+    out: str = option(metavar="FOLDER")
+    n_labels: int = option(default=200, at_least=1)
+    more: int | None = option(default=None, at_least=1)
+    actors: str | tuple[str, ...] | None = option(default=None, metavar="NAMES")
+    period: str = option(default="quarter", metavar="PERIOD")
+    with_texts: bool = option(default=True, flag="--texts/--no-texts")
+    question: str | None = option(default=None, metavar="TEXT")
+    cuts: tuple[float, ...] | None = option(default=None, flag="--cut", above=0.0, at_most=1.0, metavar="NUMBER")
+    keyword: str | None = option(default=None, metavar="EXPRESSION")
+    column: str | None = option(default=None, metavar="NAME")
+    table: str | None = option(default=None, metavar="FILE")
+    by: str | None = option(default=None, metavar="PERIOD")
+    floor: int = option(default=5, at_least=1)
 
     def _check(self) -> None:
         if not self.out:

@@ -39,26 +39,30 @@ _MEASURING = ("bin_size", "norm", "level", "n_resamples", "seed")
 
 
 @declared
-class CalibrateOptions(shared.OnError):
-    """What to measure, and how."""
+class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared.Overwrite, shared.OnError):
+    """What to measure, and how.
 
-    out: str | None = shared.out_folder()
-    paired: bool = option(
-        default=False, help="Compare two scorers: INPUTS are two files with the same documents and mentions."
-    )
-    bin_size: int | None = option(
-        default=None,
-        at_least=1,
-        help="Pairs in an adaptive bin.  [default: 5,000; of fewer than 100,000 pairs a twentieth, at least 50]",
-    )
-    norm: Literal["rms", "mse", "l1", "max"] = option(
-        default="rms", help="Norm of the error; rms is the paper's CalibErr."
-    )
-    level: float = shared.level("Level of the confidence intervals.")
-    n_resamples: int = option(default=10_000, at_least=2, help="Draws for intervals and tests.")
-    unannotated: shared.Unannotated = shared.unannotated()
-    seed: int = shared.seed("Same seed, same intervals.")
-    overwrite: bool = shared.overwrite()
+    Attributes
+    ----------
+    paired
+        Compare two scorers: INPUTS are two files with the same documents and mentions.
+    bin_size
+        Pairs in an adaptive bin. [default: 5,000; of fewer than 100,000 pairs a twentieth, at least 50]
+    norm
+        Norm of the error; rms is the paper's CalibErr.
+    level
+        Level of the confidence intervals.
+    n_resamples
+        Draws for intervals and tests.
+    seed
+        Same seed, same intervals.
+    """
+
+    paired: bool = False
+    bin_size: int | None = option(default=None, at_least=1)
+    norm: Literal["rms", "mse", "l1", "max"] = "rms"
+    level: float = option(default=0.95, above=0.0, below=1.0)
+    n_resamples: int = option(default=10_000, at_least=2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -43,43 +43,51 @@ _DRAWN = ("labelled arcs", "roles", "paths of 3 arcs", "paths of 7 arcs")
 
 
 @declared
-class CalibrateParsesOptions(shared.OnError):
-    """What to measure, and how."""
+class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, shared.OnError):
+    """What to measure, and how.
 
-    pipeline: str = option(metavar="SPACY", help="spaCy pipeline with a transition parser, or its folder.")
-    out: str | None = shared.out_folder()
-    fit: tuple[str, ...] | None = option(
-        default=None,
-        metavar="FILE",
-        help="Documents (.conllu) to fit the temperature to; repeatable.  [default: TREEBANK, by halves]",
-    )
-    fit_by: Literal["brier", "likelihood"] = option(
-        default="brier", help="Score of labelled arcs or roles that the temperature maximizes."
-    )
-    temperature: float | None = option(
-        default=None, above=0.0, help="Temperature at which to measure.  [default: fitted]"
-    )
-    temperatures: tuple[float, ...] = option(
-        default=(0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5),
-        above=0.0,
-        flag="",
-        help="Those that a fit tries: at least 3, ascending.",
-    )
-    n_samples: int = shared.samples(100, 2, "Parses drawn of each document.")
-    n_words: int | None = option(
-        default=None,
-        at_least=1,
-        help="Only the first sentences of each document, with at most so many words.  [default: all]",
-    )
-    sentences: Literal["predicted", "gold"] = option(
-        default="predicted", help="Sentences of the pipeline's usual parse, or of the treebank."
-    )
-    rule: str = shared.rule(text="Shipped rule, or rule file, whose paths are measured.")
-    preset: str = shared.preset("extended")
-    level: float = shared.level()
-    n_resamples: int = option(default=2000, at_least=2, help="Draws for intervals.")
-    seed: int = shared.seed("Same seed, same parses.")
-    overwrite: bool = shared.overwrite()
+    Attributes
+    ----------
+    pipeline
+        spaCy pipeline with a transition parser, or its folder.
+    fit
+        Documents (.conllu) to fit the temperature to; repeatable. [default: TREEBANK, by halves]
+    fit_by
+        Score of labelled arcs or roles that the temperature maximizes.
+    temperature
+        Temperature at which to measure. [default: fitted]
+    temperatures
+        Those that a fit tries: at least 3, ascending.
+    n_samples
+        Parses drawn of each document.
+    n_words
+        Only the first sentences of each document, with at most so many words. [default: all]
+    sentences
+        Sentences of the pipeline's usual parse, or of the treebank.
+    rule
+        Shipped rule, or rule file, whose paths are measured.
+    preset
+        Preset of the rule.
+    level
+        Level of the intervals.
+    n_resamples
+        Draws for intervals.
+    seed
+        Same seed, same parses.
+    """
+
+    pipeline: str = option(metavar="SPACY")
+    fit: tuple[str, ...] | None = option(default=None, metavar="FILE")
+    fit_by: Literal["brier", "likelihood"] = "brier"
+    temperature: float | None = option(default=None, above=0.0)
+    temperatures: tuple[float, ...] = option(default=(0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5), above=0.0, flag="")
+    n_samples: int = shared.samples(100, at_least=2)
+    n_words: int | None = option(default=None, at_least=1)
+    sentences: Literal["predicted", "gold"] = "predicted"
+    rule: str = option(default="attack", metavar="RULE")
+    preset: str = option(default="extended", metavar="NAME")
+    level: float = option(default=0.95, above=0.0, below=1.0)
+    n_resamples: int = option(default=2000, at_least=2)
 
     def _check(self) -> None:
         if self.fit is not None and self.temperature is not None:

@@ -26,7 +26,7 @@ from events import _shared_options as shared
 from events import jobs, queries
 from events import plots as event_plots
 from events._options import declared, option
-from events.commands._fit_options import FitOptions, Form, form
+from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_files, print_text
 
@@ -42,25 +42,28 @@ _OBJECTIVES: dict[str, tuple[str, ...]] = {
 
 
 @declared
-class CalibrateQueriesOptions(FitOptions, shared.UncertainlyRecalibrated):
-    """What to measure: recalibrations fitted to other documents of the corpus, or one that was fitted elsewhere."""
+class CalibrateQueriesOptions(
+    shared.OutFolder, shared.Pictures, shared.Overwrite, FitOptions, shared.UncertainlyRecalibrated
+):
+    """What to measure: recalibrations fitted to other documents of the corpus, or one that was fitted elsewhere.
 
-    out: str | None = shared.out_folder()
-    form: Form = form("global")
-    objectives: tuple[str, ...] | None = option(
-        default=None,
-        flag="",
-        help="Recalibrations to compare, out of joint, likelihood, links, links-log, queries, queries-log; None: those "
-        "that docs/recalibration.md compares, or joint and likelihood for the form kinds.",
-    )
-    n_resamples: int = option(default=100, help="Refits on resampled documents, or draws of the recalibration.")
-    group_by: tuple[str, ...] = option(
-        default=_OPTIONAL_GROUPS,
-        metavar="FIELD",
-        help="Field of the documents by which P is compared with the truth; may be repeated.",
-    )
-    pictures: bool = shared.pictures("Draw reliability curves and coverage.")
-    overwrite: bool = shared.overwrite()
+    Attributes
+    ----------
+    objectives
+        Recalibrations to compare, out of joint, likelihood, links, links-log, queries, queries-log; None: those
+        that docs/recalibration.md compares, or joint and likelihood for the form kinds.
+    n_resamples
+        Refits on resampled documents, or draws of the recalibration.
+    group_by
+        Field of the documents by which P is compared with the truth; may be repeated.
+    pictures
+        Draw reliability curves and coverage.
+    """
+
+    form: Form = "global"
+    objectives: tuple[str, ...] | None = option(default=None, flag="")
+    n_resamples: int = 100
+    group_by: tuple[str, ...] = option(default=_OPTIONAL_GROUPS, metavar="FIELD")
 
     def _check(self) -> None:
         from corefsample import _checks

@@ -30,7 +30,7 @@ import click
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
 from events import jobs
-from events._options import declared, option
+from events._options import declared
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts
 
@@ -41,22 +41,25 @@ STANDARD_OUTPUT = "-"
 
 
 @declared
-class ConvertOptions(shared.OnError):
-    """How to write annotated formats."""
+class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.OnError):
+    """How to write annotated formats.
 
-    clustering: Literal["gold", shared.Clustering] | None = option(
-        default=None,
-        help="Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled "
-        "clustering; others: the smallest expected loss of that name.  [default: gold]",
-    )
-    seed: int = shared.seed("Seed of the samples.")
-    singletons: bool = option(default=True, help="Write entities of one mention.")
-    on_unwritable: Literal["refuse", "skip"] = option(
-        default="refuse",
-        help="Reject a document with mentions that brackets cannot represent, or skip those mentions.",
-    )
-    entity_fields: str | None = shared.entity_fields()
-    overwrite: bool = shared.overwrite()
+    Attributes
+    ----------
+    clustering
+        Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled
+        clustering; others: the smallest expected loss of that name. [default: gold]
+    seed
+        Seed of the samples.
+    singletons
+        Write entities of one mention.
+    on_unwritable
+        Reject a document with mentions that brackets cannot represent, or skip those mentions.
+    """
+
+    clustering: Literal["gold", shared.Clustering] | None = None
+    singletons: bool = True
+    on_unwritable: Literal["refuse", "skip"] = "refuse"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from events import _shared_options as shared
-from events._options import Options, declared, option
+from events._options import declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_text
 from events.commands.events import print_counts_of_run
@@ -23,13 +23,21 @@ if TYPE_CHECKING:
 
 
 @declared
-class DemoOptions(Options):
-    """What to simulate, and where."""
+class DemoOptions(shared.Seed, shared.Overwrite):
+    """What to simulate, and where.
 
-    out: str = option(default="corefsample-demo", metavar="FOLDER", help="Folder for the simulated news and the run.")
-    n_documents: int = option(default=2000, at_least=1, help="Articles to simulate.")
-    seed: int = shared.seed("Same seed, same news, same samples.")
-    overwrite: bool = shared.overwrite()
+    Attributes
+    ----------
+    out
+        Folder for the simulated news and the run.
+    n_documents
+        Articles to simulate.
+    seed
+        Same seed, same news, same samples.
+    """
+
+    out: str = option(default="corefsample-demo", metavar="FOLDER")
+    n_documents: int = option(default=2000, at_least=1)
 
 
 def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None = None) -> DemoResult:

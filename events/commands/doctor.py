@@ -39,20 +39,27 @@ if TYPE_CHECKING:
 
 @declared
 class DoctorOptions(Options):
-    """What files are checked against."""
+    """What files are checked against.
 
-    environment: bool = option(
-        default=False,
-        help="Describe the installation instead: versions, extras, processor, compiled kernels.",
-    )
-    rule: str | None = shared.rule(None, "Rule whose hits in scored mentions are counted.  [default: none]")
-    preset: str = shared.preset(text="Preset of --rule.")
-    lexicon: str | None = option(
-        default=None, metavar="FILE", help="Lexicon for the examples of rules and for --rule.  [default: countries]"
-    )
-    scheme: shared.Scheme | None = shared.scheme(
-        "Dependency scheme in which every preset must be able to match.  [default: any]"
-    )
+    Attributes
+    ----------
+    environment
+        Describe the installation instead: versions, extras, processor, compiled kernels.
+    rule
+        Rule whose hits in scored mentions are counted. [default: none]
+    preset
+        Preset of --rule.
+    lexicon
+        Lexicon for the examples of rules and for --rule. [default: countries]
+    scheme
+        Dependency scheme in which every preset must be able to match. [default: any]
+    """
+
+    environment: bool = False
+    rule: str | None = option(default=None, metavar="RULE")
+    preset: str = option(default="paper", metavar="NAME")
+    lexicon: str | None = option(default=None, metavar="FILE")
+    scheme: shared.SchemeName | None = None
 
 
 @dataclass(frozen=True, slots=True)

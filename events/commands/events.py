@@ -39,12 +39,16 @@ __all__ = ["EventsOptions", "EventsResult", "print_counts_of_run", "print_events
 
 
 @declared
-class EventsOptions(CountOptions, shared.RunOptions):
-    """What to count, how, and where to write it."""
+class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunOptions):
+    """What to count, how, and where to write it.
 
-    out: str = option(metavar="FOLDER", help="Folder for tables, pictures and the record of the run.")
-    pictures: bool = shared.pictures()
-    overwrite: bool = shared.overwrite()
+    Attributes
+    ----------
+    out
+        Folder for tables, pictures and the record of the run.
+    """
+
+    out: str = option(metavar="FOLDER")
 
 
 def run_events(

@@ -25,7 +25,7 @@ from corefsample.errors import ParameterError
 from events import _shared_options as shared
 from events import jobs
 from events._options import declared, option
-from events.commands._fit_options import FitOptions, Form, form
+from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_text
 
@@ -41,22 +41,27 @@ RECORD_SUFFIX = ".recalibration.json"
 
 
 @declared
-class RecalibrateOptions(FitOptions):
-    """What to fit, and how."""
+class RecalibrateOptions(shared.Overwrite, FitOptions):
+    """What to fit, and how.
 
-    out: str = option(metavar="FILE", help="File for the documents of APPLY with their new scores.")
-    objective: Literal["joint", "queries", "queries-log", "links", "links-log", "likelihood"] = option(
-        default="joint",
-        help="What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links); -log "
-        "for the log score, else Brier's.",
-    )
-    form: Form = form("kinds")
-    n_resamples: int = option(default=200, at_least=2, help="Refits on resampled documents, for standard errors.")
-    shrink: bool = option(
-        default=False,
-        help="Shrink the fit towards no change, according to its uncertainty: for few documents with gold.",
-    )
-    overwrite: bool = shared.overwrite()
+    Attributes
+    ----------
+    out
+        File for the documents of APPLY with their new scores.
+    objective
+        What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links); -log
+        for the log score, else Brier's.
+    n_resamples
+        Refits on resampled documents, for standard errors.
+    shrink
+        Shrink the fit towards no change, according to its uncertainty: for few documents with gold.
+    """
+
+    out: str = option(metavar="FILE")
+    objective: Literal["joint", "queries", "queries-log", "links", "links-log", "likelihood"] = "joint"
+    form: Form = "kinds"
+    n_resamples: int = option(default=200, at_least=2)
+    shrink: bool = False
 
     def _check(self) -> None:
         super()._check()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from events import _shared_options as shared
-from events._options import Options, declared, fields_of, option
+from events._options import declared, fields_of, option
 from events.commands._parser import Command
 from events.commands._screen import print_text
 
@@ -27,25 +27,28 @@ if TYPE_CHECKING:
 
 
 @declared
-class ReportOptions(Options):
-    """What the page contains."""
+class ReportOptions(shared.Overwrite):
+    """What the page contains.
 
-    out: str | None = option(default=None, metavar="FILE", help="The page, .html.  [default: report.html in FOLDER]")
-    title: str | None = option(
-        default=None, metavar="TEXT", help="Title of the page.  [default: the name of the rule and the periods]"
-    )
-    n_documents: int = option(
-        default=1000,
-        at_least=0,
-        help="Texts in the page: alternately those nearest P = 1/2 and those most likely to contain an event.",
-    )
-    n_others: int = option(default=500, at_least=0, help="Documents without evidence in the page, where misses are.")
-    audit: str | None = option(
-        default=None,
-        metavar="FOLDER",
-        help="Folder of `corefsample audit estimate`: labels and audited counts.  [default: none]",
-    )
-    overwrite: bool = shared.overwrite()
+    Attributes
+    ----------
+    out
+        The page, .html. [default: report.html in FOLDER]
+    title
+        Title of the page. [default: the name of the rule and the periods]
+    n_documents
+        Texts in the page: alternately those nearest P = 1/2 and those most likely to contain an event.
+    n_others
+        Documents without evidence in the page, where misses are.
+    audit
+        Folder of `corefsample audit estimate`: labels and audited counts. [default: none]
+    """
+
+    out: str | None = option(default=None, metavar="FILE")
+    title: str | None = option(default=None, metavar="TEXT")
+    n_documents: int = option(default=1000, at_least=0)
+    n_others: int = option(default=500, at_least=0)
+    audit: str | None = option(default=None, metavar="FOLDER")
 
 
 def run_report(folder: PathLike, options: ReportOptions | None = None) -> ReportSummary:

@@ -37,14 +37,19 @@ if TYPE_CHECKING:
 
 
 @declared
-class ScoreOptions(ScoringOptions, shared.RunOptions):
-    """How to score, and where to write it."""
+class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
+    """How to score, and where to write it.
 
-    out: str = option(metavar="FILE", help="File for the scored mentions: .jsonl, .jsonl.gz, .parquet.")
-    number_articles: bool = option(
-        default=False, is_recorded=False, help="Name articles by file and number instead: news.csv#1."
-    )
-    overwrite: bool = shared.overwrite()
+    Attributes
+    ----------
+    out
+        File for the scored mentions: .jsonl, .jsonl.gz, .parquet.
+    number_articles
+        Name articles by file and number instead: news.csv#1.
+    """
+
+    out: str = option(metavar="FILE")
+    number_articles: bool = option(default=False, is_recorded=False)
 
     def _check(self) -> None:
         super()._check()

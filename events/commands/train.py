@@ -39,56 +39,66 @@ RECORD_SUFFIX = ".training.json"
 
 
 @declared
-class TrainOptions(shared.OnError):
-    """Which documents to train on, and how."""
+class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overwrite, shared.OnError):
+    """Which documents to train on, and how.
 
-    out: str = option(metavar="FILE", help="File for the model, usually .npz.")
-    held_out: tuple[str, ...] = option(
-        default=(), metavar="FILE", help="Documents for choosing penalty and passes; repeatable."
-    )
-    held_out_share: float = option(
-        default=0.1,
-        at_least=0.0,
-        below=1.0,
-        help="Share of the documents to hold out if there is no --held-out; 0: none.",
-    )
-    refit: bool = option(
-        default=False, help="Train once more, with the held-out documents and the chosen penalty and passes."
-    )
-    where: tuple[str, ...] = option(
-        default=(),
-        metavar="KEY=VALUE[,VALUE]",
-        help="Only documents with this metadata, or doc_id; * and ? are wildcards. If repeated, all conditions apply.",
-    )
-    scheme: shared.Scheme | None = shared.scheme()
-    entity_fields: str | None = shared.entity_fields()
-    attribution: str | None = option(
-        default=None, metavar="TEXT", help="Attribution of the texts, to store in the model."
-    )
-    note: str | None = option(default=None, metavar="TEXT", help="Any other text to store in the model.")
-    l2: tuple[float, ...] = option(
-        default=(), at_least=0.0, help="Penalty to try; repeatable.  [default: 0.02 and 0.05]"
-    )
-    epochs: int = option(default=5, at_least=1, help="Passes over the documents, at most.")
-    orders: int = option(default=3, at_least=1, help="Runs in different orders, whose weights are averaged.")
-    link_weight: float = option(default=10.0, at_least=0.0, help="Weight of the log loss of link marginals.")
-    margin: tuple[float, float, float] = option(
-        default=(0.0, 0.0, 0.0),
-        at_least=0.0,
-        metavar="FA FN WL",
-        help="Softmax-margin costs: a false anaphor, a false NEW, a wrong link.",
-    )
-    learning_rate: float = option(default=0.1, above=0.0, help="Step size of AdaGrad.")
-    templates: str | None = option(
-        default=None,
-        metavar="FILE",
-        help="YAML file of features: lists pronoun, phrase, new.  [default: the ones in the package]",
-    )
-    bits: int = option(default=20, at_least=8, at_most=22, help="The model has 2 to this power weights.")
-    min_count: int = option(default=1, at_least=1, help="Words in fewer documents are represented by their endings.")
-    seed: int = shared.seed("Same seed, same model.")
-    threads: int = option(default=2, at_least=1, help="Threads; more than two are no faster.")
-    overwrite: bool = shared.overwrite()
+    Attributes
+    ----------
+    out
+        File for the model, usually .npz.
+    held_out
+        Documents for choosing penalty and passes; repeatable.
+    held_out_share
+        Share of the documents to hold out if there is no --held-out; 0: none.
+    refit
+        Train once more, with the held-out documents and the chosen penalty and passes.
+    where
+        Only documents with this metadata, or doc_id; * and ? are wildcards. If repeated, all conditions apply.
+    attribution
+        Attribution of the texts, to store in the model.
+    note
+        Any other text to store in the model.
+    l2
+        Penalty to try; repeatable. [default: 0.02 and 0.05]
+    epochs
+        Passes over the documents, at most.
+    orders
+        Runs in different orders, whose weights are averaged.
+    link_weight
+        Weight of the log loss of link marginals.
+    margin
+        Softmax-margin costs: a false anaphor, a false NEW, a wrong link.
+    learning_rate
+        Step size of AdaGrad.
+    templates
+        YAML file of features: lists pronoun, phrase, new. [default: the ones in the package]
+    bits
+        The model has 2 to this power weights.
+    min_count
+        Words in fewer documents are represented by their endings.
+    seed
+        Same seed, same model.
+    threads
+        Threads; more than two are no faster.
+    """
+
+    out: str = option(metavar="FILE")
+    held_out: tuple[str, ...] = option(default=(), metavar="FILE")
+    held_out_share: float = option(default=0.1, at_least=0.0, below=1.0)
+    refit: bool = False
+    where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
+    attribution: str | None = option(default=None, metavar="TEXT")
+    note: str | None = option(default=None, metavar="TEXT")
+    l2: tuple[float, ...] = option(default=(), at_least=0.0)
+    epochs: int = option(default=5, at_least=1)
+    orders: int = option(default=3, at_least=1)
+    link_weight: float = option(default=10.0, at_least=0.0)
+    margin: tuple[float, float, float] = option(default=(0.0, 0.0, 0.0), at_least=0.0, metavar="FA FN WL")
+    learning_rate: float = option(default=0.1, above=0.0)
+    templates: str | None = option(default=None, metavar="FILE")
+    bits: int = option(default=20, at_least=8, at_most=22)
+    min_count: int = option(default=1, at_least=1)
+    threads: int = option(default=2, at_least=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

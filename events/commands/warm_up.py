@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 
 @declared
 class WarmUpOptions(Options):
-    """Which kernels are compiled."""
+    """Which kernels are compiled.
 
-    all_commands: bool = option(
-        default=False, flag="--all", help="Those of calibrate, recalibrate, train and audit too."
-    )
+    Attributes
+    ----------
+    all_commands
+        Those of calibrate, recalibrate, train and audit too.
+    """
+
+    all_commands: bool = option(default=False, flag="--all")
 
 
 def run_warm_up(options: WarmUpOptions | None = None) -> WarmUp:

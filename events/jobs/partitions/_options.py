@@ -16,34 +16,42 @@ __all__ = ["CountOptions", "EventsOptions", "EventsResult", "RunSummary"]
 
 
 @declared
-class CountOptions(shared.OnError, shared.UncertainlyRecalibrated, shared.Threads):
-    """What to count, and how."""
+class CountOptions(
+    shared.Lexicon, shared.Scheme, shared.Seed, shared.OnError, shared.UncertainlyRecalibrated, shared.Threads
+):
+    """What to count, and how.
 
-    rule: str | tuple[str, ...] = shared.rule(
-        text="attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of your own; may be "
-        "repeated."
-    )
-    preset: str = shared.preset(text="Preset of the rules: paper, extended, asserted, or your own.")
-    lexicon: str | None = shared.lexicon()
-    scheme: shared.Scheme | None = shared.scheme()
-    period: str = option(
-        default="quarter", metavar="PERIOD", help="year, quarter, month, week, day, or a pandas alias."
-    )
+    Attributes
+    ----------
+    rule
+        attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of your own; may be
+        repeated.
+    preset
+        Preset of the rules: paper, extended, asserted, or your own.
+    period
+        year, quarter, month, week, day, or a pandas alias.
+    n_samples
+        Clusterings per document.
+    level
+        Level of the credible intervals.
+    interval
+        quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.
+    seed
+        Same seed, same samples.
+    compare
+        Compare the counts of two actors, by period.
+    partition_size
+        Documents of a partition of a Parquet file, about; the results do not depend on it.
+    """
+
+    rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
+    preset: str = option(default="paper", metavar="NAME")
+    period: str = option(default="quarter", metavar="PERIOD")
     n_samples: int = shared.samples(1000)
-    level: float = shared.level("Level of the credible intervals.")
-    interval: Literal["quantile", "hdi", "normal"] = option(
-        default="quantile",
-        help="quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.",
-    )
-    seed: int = shared.seed("Same seed, same samples.")
-    compare: tuple[str, str] | None = option(
-        default=None, metavar="A B", help="Compare the counts of two actors, by period."
-    )
-    partition_size: int = option(
-        default=5000,
-        at_least=1,
-        help="Documents of a partition of a Parquet file, about; the results do not depend on it.",
-    )
+    level: float = option(default=0.95, above=0.0, below=1.0)
+    interval: Literal["quantile", "hdi", "normal"] = "quantile"
+    compare: tuple[str, str] | None = option(default=None, metavar="A B")
+    partition_size: int = option(default=5000, at_least=1)
 
     def _check(self) -> None:
         from corefsample.errors import ParameterError

@@ -26,7 +26,7 @@ from corefsample.recalibration import (
     english_recalibration,
 )
 from events.commands import CalibrateQueriesOptions, run_calibrate_queries
-from events.commands.calibrate_queries import QUERY_FILES
+from events.commands._results import QueriesFolder
 from events.queries import QueryScore, QueryStudy, QueryTable, match_queries, named_objective, study_queries
 
 N_SAMPLES = 50
@@ -260,7 +260,7 @@ def test_a_report_writes_a_folder_and_returns_its_result(tmp_path: Path) -> None
     source = er.write_lines(tmp_path / "stories.jsonl", lines())
     report = run_calibrate_queries(source, dataclasses.replace(QUICK, out=tmp_path / "out"))
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {*QUERY_FILES, "query_report.json"}
+    assert names == {*(QueriesFolder.FILES - {QueriesFolder.RECORD, "quarantine.jsonl"}), "query_report.json"}
     record = json.loads((tmp_path / "out" / "query_report.json").read_text())
     assert record["summary"] == json.loads(json.dumps(report.to_json()))
     assert record["summary"]["n_documents"] == 24
