@@ -27,7 +27,7 @@ from measure import Row, in_turn, within
 from reading import read_columns
 
 from corefsample import read_documents, sample_clusterings, write_documents
-from events.jobs.count_events import EventsOptions, run_events
+from events.commands import EventsOptions, run_events
 
 __all__ = ["peak", "scale_rows"]
 
@@ -74,8 +74,8 @@ def _job(inputs: Sequence[Path], folder: str, *, workers: int | None = None, **o
         own = pa.default_memory_pool()
         pa.set_memory_pool(pa.system_memory_pool())
         try:
-            counted = EventsOptions(**options)  # type: ignore[arg-type]
-            run_events(inputs, f"{folder}/run", counted, overwrite=True, pictures=False, workers=workers)
+            chosen = EventsOptions(out=f"{folder}/run", overwrite=True, pictures=False, workers=workers, **options)
+            run_events(inputs, chosen)
         finally:
             pa.set_memory_pool(own)
 

@@ -157,11 +157,15 @@ def fields_of(cls: type[Options]) -> dict[str, Declared]:
     order = [name for each in cls.__mro__ for name in vars(each).get("__annotations__", {})]
     found = []
     for field in sorted(dataclasses.fields(cls), key=lambda each: order.index(each.name)):  # type: ignore[arg-type]
-        rules: list[Any] = [field.metadata.get(name) for name in _RULES]
         is_recorded = field.metadata.get("is_recorded", True)
         text = cls.help_of[field.name].replace(" [default:", "  [default:")
-        kind = _kind(hints[field.name])
-        found.append(Declared(field.name, text, *kind, field.default, *rules, is_recorded))
+        rules: tuple[Any, ...] = (
+            *_kind(hints[field.name]),
+            field.default,
+            *map(field.metadata.get, _RULES),
+            is_recorded,
+        )
+        found.append(Declared(field.name, text, *rules))
     return {each.name: each for each in sorted(found, key=lambda each: not each.is_recorded)}
 
 

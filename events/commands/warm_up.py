@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from events._options import Options, declared, option
+from events._options import Options, declared
 from events.commands._parser import Command
 from events.commands._screen import counted
 
@@ -24,15 +24,7 @@ if TYPE_CHECKING:
 
 @declared
 class WarmUpOptions(Options):
-    """Which kernels are compiled.
-
-    Attributes
-    ----------
-    all_commands
-        Those of calibrate, recalibrate, train and audit too.
-    """
-
-    all_commands: bool = option(default=False, flag="--all")
+    """There is nothing to choose."""
 
 
 def run_warm_up(options: WarmUpOptions | None = None) -> WarmUp:
@@ -45,13 +37,12 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUp:
     """
     from events.jobs.warm_up import run_warm_up as run
 
-    return run(all_commands=(options or WarmUpOptions()).all_commands)
+    return run()
 
 
 def print_warm_up(run: WarmUp) -> None:
     """Print which kernels are compiled, and where they are."""
-    names = f"{', '.join(run.commands[:-1])} and {run.commands[-1]}"
-    click.echo(f"{counted(run.n_kernels, 'kernel')} of {names} ready in {run.seconds:,.1f} s:")
+    click.echo(f"{counted(run.n_kernels, 'kernel')} ready in {run.seconds:,.1f} s:")
     for folder in run.folders:
         click.echo(f"  {folder}")
 
