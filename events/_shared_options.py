@@ -181,13 +181,13 @@ class Threads(Options):
 
 
 @declared
-class RunOptions(Threads):
+class RunOptions(Options):
     """How work in parts is computed, which no result depends on.
 
     Attributes
     ----------
     workers
-        Processes on this machine; the results do not depend on it. [default: one; to parse news, one for each
+        Processes of this machine; the results do not depend on it. [default: one; to score news, one for each
         processor]
     scheduler
         Existing Dask scheduler, tcp://host:8786, instead of --workers. [default: none]

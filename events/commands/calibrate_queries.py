@@ -231,19 +231,22 @@ def write_study(study: queries.QueryStudy, file: Callable[[str], Path], *, pictu
     import pandas as pd
 
     intervals, curves = study.intervals(), study.reliability()
-    study.scores().to_csv(file("query_scores.csv"), index=False)
-    study.recalibrations().to_csv(file("query_recalibrations.csv"), index=False)
     coverage = study.coverage(intervals)
-    coverage.to_csv(file("query_coverage.csv"), index=False)
-    intervals.to_csv(file("query_intervals.csv"), index=False)
     groups, overdispersion = study.misfit()
-    groups.to_csv(file("query_groups.csv"), index=False)
-    overdispersion.to_csv(file("query_overdispersion.csv"), index=False)
-    study.pairs().to_parquet(file("query_pairs.parquet"), index=False)
-    frames = [curve.to_frame().assign(variant=name) for name, curve in curves.items()]
-    reliability = pd.concat(frames, ignore_index=True)
+    reliability = pd.concat([curve.to_frame().assign(variant=name) for name, curve in curves.items()])
     reliability.insert(0, "variant", reliability.pop("variant"))
-    reliability.to_csv(file("query_reliability.csv"), index=False)
+    tables = {
+        "scores": study.scores(),
+        "recalibrations": study.recalibrations(),
+        "coverage": coverage,
+        "intervals": intervals,
+        "groups": groups,
+        "overdispersion": overdispersion,
+        "reliability": reliability,
+    }
+    for name, table in tables.items():
+        table.to_csv(file(f"query_{name}.csv"), index=False)
+    study.pairs().to_parquet(file("query_pairs.parquet"), index=False)
     if pictures:
         title = f"{len(study.table.queries):,} queries of {len(study.table.documents):,} documents"
         figures = {"query_reliability": partial(plots.reliability_figure, curves, title=title)}

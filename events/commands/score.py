@@ -174,6 +174,6 @@ command = Command(
         "paragraphs fix_text",
         "Sampling parses": "parses parse_temperature",
         "Scoring": "model recalibration mentions min_prob scheme entity_fields clusters",
-        "Processes": "threads workers scheduler restart",
+        "Parts and processes": "workers scheduler restart",
     },
 )
