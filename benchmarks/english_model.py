@@ -62,7 +62,9 @@ def main() -> None:
         return
     options = [*OPTIONS, "--out", str(DATA / "english.npz"), "--overwrite"]
     print(shlex.join(["corefsample", "train", TRAIN.name, *OPTIONS, "--out", "english.npz"]))
-    subprocess.run([sys.executable, "-m", "events.cli", "train", str(TRAIN.resolve()), *options], check=True, cwd=ROOT)
+    subprocess.run(
+        [sys.executable, "-m", "events.commands", "train", str(TRAIN.resolve()), *options], check=True, cwd=ROOT
+    )
     (DATA / "english.npz.training.json").unlink()  # the model contains what matters of it
     with (DATA / "english_sources.csv").open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from events.jobs.calibrate_parses import CalibrateParsesOptions, run_calibrate_parses
+from events.commands import CalibrateParsesOptions, run_calibrate_parses
 
 SHARED = Path(__file__).parents[2] / "shared"
 PIPELINES = ("en_gum_ud", "en_core_web_sm")
@@ -42,9 +42,9 @@ def parse_tables(*, quick: bool) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, 
     fits, rows, bins = [], [], {}
     for name in PIPELINES:
         options = CalibrateParsesOptions(pipeline=str(SHARED / "models" / name), n_words=300 if quick else None)
-        fitted = run_calibrate_parses(treebank("test"), options=options, fit=treebank("dev"))
+        fitted = run_calibrate_parses(treebank("test"), dataclasses.replace(options, fit=treebank("dev")))
         assert fitted.fit is not None
-        plain = run_calibrate_parses(treebank("test"), options=dataclasses.replace(options, temperature=1.0))
+        plain = run_calibrate_parses(treebank("test"), dataclasses.replace(options, temperature=1.0))
         fit = fitted.fit
         fits.append({"pipeline": name, "temperature": fit.temperature, "lower": fit.lower, "upper": fit.upper})
         for run in (plain, fitted):

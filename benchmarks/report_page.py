@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from corefsample import write_documents
-from events.jobs.count_events import EventsOptions, run_events
+from events.commands import EventsOptions, run_events
 from events.jobs.demo import run_demo
 from events.lexicon import load_lexicon
 from events.pages import write_report
@@ -54,7 +54,7 @@ def simulated_run(folder: Path, n_documents: int) -> Path:
     news = folder / "news.parquet"
     simulated = simulate_documents(n_documents, start=START, end=END, event_share=0.3, countries=fifty_countries())
     write_documents((each.document for each in simulated), news)
-    run_events(str(news), folder / "run", EventsOptions(), pictures=False)
+    run_events(str(news), EventsOptions(out=folder / "run", pictures=False))
     return folder / "run"
 
 

@@ -48,7 +48,7 @@ from corefsample.formats import DocumentStream
 from corefsample.links import link_tables
 from corefsample.mention_ranking import english_model
 from corefsample.recalibration import RecalibrationFitter, Uncertainty, english_recalibration, score_english
-from events.jobs.count_events import EventsOptions, run_events
+from events.commands import EventsOptions, run_events
 from events.queries import named_objective
 from events.simulation import simulate_documents
 
@@ -162,16 +162,16 @@ def events_job(runs: int, n_documents: int) -> Iterator[Row]:
         out = str(Path(folder) / "run")
 
         def job() -> None:
-            run_events(news, out, overwrite=True, pictures=False)
+            run_events(news, EventsOptions(out=out, overwrite=True, pictures=False))
 
         def read() -> None:
             read_columns([news])
 
         def eight_rules() -> None:
-            run_events(news, out, EventsOptions(rule=EIGHT_RULES), overwrite=True, pictures=False)
+            run_events(news, EventsOptions(out=out, rule=EIGHT_RULES, overwrite=True, pictures=False))
 
         def busiest_rule() -> None:
-            run_events(news, out, EventsOptions(rule=BUSIEST_RULE), overwrite=True, pictures=False)
+            run_events(news, EventsOptions(out=out, rule=BUSIEST_RULE, overwrite=True, pictures=False))
 
         name = f"events job, {n_documents:,} documents, 1,000 samples"
         yield within(name, "pyarrow reading its columns", in_turn(job, read, runs), 5)
@@ -273,9 +273,10 @@ def counting_with_uncertainty(runs: int) -> Iterator[Row]:
             write_documents(documents, scored)
 
             def seconds(uncertainty: Uncertainty | None, scored: str = scored, out: str = out) -> float:
-                options = EventsOptions(rule=EIGHT_RULES, period="year", uncertainty=uncertainty)
+                chosen = {"rule": EIGHT_RULES, "period": "year", "uncertainty": uncertainty}
+                options = EventsOptions(**chosen, out=out, overwrite=True, pictures=False)
                 begun = time.process_time()
-                run_events(scored, out, options, overwrite=True, pictures=False)
+                run_events(scored, options)
                 return time.process_time() - begun
 
             seconds(None), seconds("none")

@@ -27,7 +27,7 @@ from measure import Row, in_turn, within
 from reading import read_columns
 
 from corefsample import read_documents, sample_clusterings, write_documents
-from events.jobs.count_events import EventsOptions, run_events
+from events.commands import EventsOptions, run_events
 
 __all__ = ["peak", "scale_rows"]
 
@@ -74,8 +74,8 @@ def _job(inputs: Sequence[Path], folder: str, *, workers: int | None = None, **o
         own = pa.default_memory_pool()
         pa.set_memory_pool(pa.system_memory_pool())
         try:
-            counted = EventsOptions(**options)  # type: ignore[arg-type]
-            run_events(inputs, f"{folder}/run", counted, overwrite=True, pictures=False, workers=workers)
+            chosen = EventsOptions(out=f"{folder}/run", overwrite=True, pictures=False, workers=workers, **options)
+            run_events(inputs, chosen)
         finally:
             pa.set_memory_pool(own)
 
@@ -184,7 +184,7 @@ def _resuming(file: Path, folder: str, runs: int) -> Iterator[Row]:
     for number in range(N_PARTITIONS):
         write_documents(islice(documents, 20), f"{folder}/part-{number:02d}.parquet")
     inputs = f"{folder}/part-*.parquet"
-    command = [sys.executable, "-m", "events.cli", "events", inputs, "--out", out, "--no-pictures"]
+    command = [sys.executable, "-m", "events.commands", "events", inputs, "--out", out, "--no-pictures"]
 
     def again() -> None:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -197,7 +197,7 @@ def _resuming(file: Path, folder: str, runs: int) -> Iterator[Row]:
 
 def peak(news: Sequence[str], folder: str) -> float:
     """Peak memory in bytes of the whole command, start-up and pictures included."""
-    command = [sys.executable, "-m", "events.cli", "events", *news, "--out", f"{folder}/peak", "--overwrite"]
+    command = [sys.executable, "-m", "events.commands", "events", *news, "--out", f"{folder}/peak", "--overwrite"]
     script = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"

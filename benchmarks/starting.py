@@ -19,7 +19,7 @@ def start_up(runs: int) -> Iterator[Row]:
     def python(code: str) -> Callable[[], object]:
         return lambda: subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
-    ours = python("from events.cli import main; main(['--help'])")
+    ours = python("from events.commands import main; main(['--help'])")
     yield within("corefsample --help", "an empty click program", in_turn(ours, python(EMPTY), runs * 3), 2)
     sides = in_turn(python("import corefsample"), python("import numpy, numba, pyarrow"), runs * 3)
     yield within("import corefsample", "import numpy, numba, pyarrow", sides, 1)
@@ -46,7 +46,7 @@ def cold_start(runs: int) -> Iterator[Row]:
         }
 
         def run(command: str, cache: Path) -> None:
-            line = [sys.executable, "-m", "events.cli", command, *map(str, arguments[command]), "--overwrite"]
+            line = [sys.executable, "-m", "events.commands", command, *map(str, arguments[command]), "--overwrite"]
             environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
             subprocess.run(line, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

@@ -56,7 +56,7 @@ def wait_for_workers(scheduler: str, n: int) -> None:
 def count(inputs: Sequence[Path], out: Path, *options: str) -> tuple[float, float]:
     """Wall time of the command `events`, and the processor time of it and its children."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [sys.executable, "-m", "events.cli", "events", *map(str, inputs), "--out", str(out), *options]
+    command = [sys.executable, "-m", "events.commands", "events", *map(str, inputs), "--out", str(out), *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     seconds, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -16,7 +16,6 @@ from types import ModuleType
 
 PROJECT = Path(__file__).resolve().parents[1]
 PACKAGES = ("corefsample", "events")
-NOT_API = ("events.cli",)  # the command reference shows it
 MODULES = ("corefsample.errors",)  # modules that users import by name, beside those in packages without names
 
 __all__ = ["TYPE_ALIASES", "PublicName", "public_names", "write_pages"]
@@ -54,8 +53,8 @@ def packages() -> list[str]:
         for top in PACKAGES
         for path in (PROJECT / top).rglob("__init__.pyi")
     ]
-    public = [name for name in found if name not in NOT_API]
-    for package in public:  # a face without names: users import its modules
+    public = found
+    for package in found:  # a face without names: users import its modules
         if not _names(importlib.import_module(package)):
             folder = PROJECT / package.replace(".", "/")
             public = [*public, *(f"{package}.{path.stem}" for path in sorted(folder.glob("[!_]*.py")))]

@@ -33,7 +33,7 @@ def run(command: str, folder: str | os.PathLike[str], *, status: int = 0) -> Non
     print(f"$ {command}", flush=True)
     # The module is what the program `corefsample` calls; so the kernel's own installation runs, whatever the PATH.
     finished = subprocess.run(
-        [sys.executable, "-m", "events.cli", *arguments],
+        [sys.executable, "-m", "events.commands", *arguments],
         cwd=folder,
         env={**os.environ, "COLUMNS": "100"},
         stdout=subprocess.PIPE,

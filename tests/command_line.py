@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
 import pytest
 
-from events.cli._program import _status
+from events.commands._parser import Command, Program
+from events.commands._program import _status, cli
+
+
+def leaves(group: Program, words: str = "") -> dict[str, Command]:
+    """The commands of a group by name, those of an inner group after its name: "audit plan"."""
+    context, found = click.Context(group), {}
+    for name in group.list_commands(context):
+        command = group.get_command(click.Context(group, parent=context if words else None), name)
+        found |= leaves(command, f"{name} ") if isinstance(command, Program) else {f"{words}{name}": command}
+    return found
+
+
+LEAVES: dict[str, Command] = leaves(cli)
 
 
 def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:

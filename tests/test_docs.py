@@ -11,7 +11,8 @@ import yaml
 from places import PROJECT
 
 from corefsample.syntax import SCHEMES
-from events.jobs.examine import FileReport, examine
+from events.commands import run_doctor
+from events.commands._file_check import FileReport
 from events.lexicon import _file as _lexicon_file
 from events.lexicon import load_lexicon
 from events.rules import _format as rules
@@ -29,7 +30,7 @@ def yaml_blocks(page: Path) -> list[str]:
 def examined(text: str, folder: Path) -> FileReport:
     path = folder / "example.yaml"
     path.write_text(text, encoding="utf-8")
-    (report,) = examine([str(path)])
+    (report,) = run_doctor([str(path)]).reports
     assert isinstance(report, FileReport)
     return report
 

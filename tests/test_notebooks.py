@@ -104,7 +104,7 @@ def test_a_notebook_imports_only_public_names(path: Path) -> None:
 
 @each_notebook
 def test_every_command_of_a_notebook_exists_with_its_options(path: Path) -> None:
-    from events.cli._program import cli
+    from events.commands._program import cli
 
     for command in commands(path):
         _, name, *arguments = shlex.split(command)

@@ -29,7 +29,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def commands() -> dict[str, click.Command]:
-    from events.cli._program import cli
+    from events.commands._program import cli
 
     return {
         name: each

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from corefsample.documents import ScoredDocument
@@ -63,6 +63,11 @@ class DemoResult:
     n_covered: int
     expected: float
     level: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The news, how many intervals hold the truth, and the summary."""
+        coverage = {name: getattr(self, name) for name in ("n_uncertain", "n_covered", "expected")}
+        return {"news": self.news, **coverage, **self.summary.to_json()}
 
 
 def run_demo(

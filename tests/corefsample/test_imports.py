@@ -84,7 +84,8 @@ LEVELS: list[list[str]] = [
     ["corefsample.posterior"],
     ["corefsample.plots", "corefsample.spacy_bridge"],
     ["corefsample"],
-    ["events._yaml_faults"],
+    ["events._yaml_faults", "events._options"],
+    ["events._shared_options"],
     ["events._yaml_file", "events.news", "events.simulation"],
     ["events.lexicon", "events.rules"],
     ["events.matching"],
@@ -93,9 +94,9 @@ LEVELS: list[list[str]] = [
     ["events.pages"],
     ["events"],
     ["events.jobs"],
-    ["events.jobs.scoring", "events.jobs.training"],
-    ["events.jobs.warm_up", "events.jobs.calibrate_parses"],
-    ["events.cli"],
+    ["events.jobs.scoring"],
+    ["events.jobs.warm_up"],
+    ["events.commands"],
 ]
 LEVEL_OF = {package: level for level, packages in enumerate(LEVELS) for package in packages}
 

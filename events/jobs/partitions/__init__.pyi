@@ -1,6 +1,8 @@
 from ._dask import run_on_cluster as run_on_cluster
 from ._finalise import finalise_run as finalise_run
+from ._options import CountOptions as CountOptions
 from ._options import EventsOptions as EventsOptions
+from ._options import EventsResult as EventsResult
 from ._options import RunSummary as RunSummary
 from ._plan import STANDARD_INPUT as STANDARD_INPUT
 from ._plan import Partition as Partition

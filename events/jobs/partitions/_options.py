@@ -3,112 +3,75 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from corefsample import _checks
-from corefsample.documents import ON_ERROR
-from corefsample.errors import ParameterError
-from corefsample.posterior import CorpusRecalibration
-from corefsample.recalibration import (
-    ENGLISH,
-    NO_RECALIBRATION,
-    UNCERTAINTIES,
-    Uncertainty,
-    named_recalibration,
-    read_recalibration,
-)
-from corefsample.syntax import scheme_names
-from events.counting import INTERVALS, Interval
+from events import _shared_options as shared
+from events._options import declared, option
 
-__all__ = ["EventsOptions", "RunSummary"]
+if TYPE_CHECKING:
+    from corefsample.posterior import CorpusRecalibration
+
+__all__ = ["CountOptions", "EventsOptions", "EventsResult", "RunSummary"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventsOptions:
+@declared
+class CountOptions(
+    shared.Lexicon, shared.Scheme, shared.Seed, shared.OnError, shared.UncertainlyRecalibrated, shared.Threads
+):
     """What to count, and how.
 
     Attributes
     ----------
-    rule, preset
-        Shipped rule or path of a rule file, or several of them, and one preset that they all have.
-    lexicon
-        Path of a lexicon file or name of a shipped one, or None for the shipped countries.
-    scheme
-        Dependency scheme, or None to recognise each document's from its labels.
+    rule
+        attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of your own; may be
+        repeated.
+    preset
+        Preset of the rules: paper, extended, asserted, or your own.
     period
         year, quarter, month, week, day, or a pandas alias.
     n_samples
-        Sampled clusterings per document, at least 1.
+        Clusterings per document.
     level
-        Of the credible intervals, in (0, 1).
+        Level of the credible intervals.
     interval
-        quantile, hdi or normal: see `events.counting.EventCounts`.
+        quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.
     seed
-        In [0, 2**64).
+        Same seed, same samples.
     compare
-        Two actors whose counts to compare, or None.
-    threads
-        Of the sampler, at least 1; None: one per processor. Results do not depend on it.
-    on_error
-        "stop" at the first invalid document, or "quarantine" it and continue.
-    recalibration
-        Record of `corefsample recalibrate` that is applied to the scores; "english": that of the English model. Scores
-        that had it already get its uncertainty alone. None: the scores as they are, with the uncertainty of the
-        recalibration that they had if it is that of the English model, as `corefsample score` writes them. "none": the
-        scores as they are, without it.
-    uncertainty
-        "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
+        Compare the counts of two actors, by period.
     partition_size
-        Documents of a partition of a Parquet file, about: a partition has whole row groups. Results do not depend on
-        it.
+        Documents of a partition of a Parquet file, about; the results do not depend on it.
     """
 
-    rule: str | tuple[str, ...] = "attack"
-    preset: str = "paper"
-    lexicon: str | None = None
-    scheme: str | None = None
-    period: str = "quarter"
-    n_samples: int = 1000
-    level: float = 0.95
-    interval: Interval = "quantile"
-    seed: int = 0
-    compare: tuple[str, str] | None = None
-    threads: int | None = None
-    on_error: str = "stop"
-    recalibration: str | None = None
-    uncertainty: Uncertainty | None = None
-    partition_size: int = 5000
+    rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
+    preset: str = option(default="paper", metavar="NAME")
+    period: str = option(default="quarter", metavar="PERIOD")
+    n_samples: int = shared.samples(1000)
+    level: float = option(default=0.95, above=0.0, below=1.0)
+    interval: Literal["quantile", "hdi", "normal"] = "quantile"
+    compare: tuple[str, str] | None = option(default=None, metavar="A B")
+    partition_size: int = option(default=5000, at_least=1)
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
+        from corefsample.errors import ParameterError
+
+        super()._check()
+        if len(self.rules) == 1:
+            object.__setattr__(self, "rule", self.rules[0])
         if not self.rules:
             raise ParameterError("must name at least one rule, got none", parameter="rule")
         repeated = [rule for i, rule in enumerate(self.rules) if rule in self.rules[:i]]
         if repeated:
             raise ParameterError(f"must name different rules, got {repeated[0]!r} twice", parameter="rule")
-        _checks.n_samples(self.n_samples, 1)
-        _checks.probability("level", self.level, below_one=True, above_zero=True)
-        _checks.choice("interval", self.interval, INTERVALS)
-        _checks.choice("on_error", self.on_error, ON_ERROR)
-        _checks.seed(self.seed)
-        _checks.whole("partition_size", self.partition_size, 1)
-        if self.recalibration is not None:
-            object.__setattr__(self, "recalibration", os.fspath(self.recalibration))
-        if self.uncertainty is not None:
-            _checks.choice("uncertainty", self.uncertainty, UNCERTAINTIES)
-            if self.recalibration == NO_RECALIBRATION and self.uncertainty != "none":
-                raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
-        if self.threads is not None:
-            _checks.whole("threads", self.threads, 1)
-        if self.scheme is not None:
-            _checks.choice("scheme", self.scheme, scheme_names())
         if self.compare is not None and self.compare[0] == self.compare[1]:
             raise ParameterError(f"must name two different actors, got {self.compare[0]!r} twice", parameter="compare")
 
     @property
     def record(self) -> str | None:
         """Name or path of the record of a recalibration on which the counts depend, or may depend; None: on none."""
+        from corefsample.recalibration import ENGLISH, named_recalibration
+
         if self.recalibration is None:  # scores may have had that of the English model
             return None if self.uncertainty == "none" else ENGLISH
         return named_recalibration(self.recalibration)
@@ -123,6 +86,9 @@ class EventsOptions:
         ParameterError
             If the record lacks the uncertainty that is asked for.
         """
+        from corefsample.posterior import CorpusRecalibration
+        from corefsample.recalibration import NO_RECALIBRATION, named_recalibration, read_recalibration
+
         name = named_recalibration(self.recalibration)
         given = None if name is None else read_recalibration(name)
         as_scored = self.recalibration == NO_RECALIBRATION
@@ -135,8 +101,8 @@ class EventsOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class RunSummary:
-    """Summary of a run.
+class EventsResult:
+    """Result of a run.
 
     Attributes
     ----------
@@ -183,3 +149,7 @@ class RunSummary:
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""
         return dataclasses.asdict(self)
+
+
+EventsOptions = CountOptions  # the names that the modules of the run still use
+RunSummary = EventsResult

@@ -1,4 +1,5 @@
 from ._options import ScoreOptions as ScoreOptions
+from ._options import ScoringOptions as ScoringOptions
 from ._parsing import load_pipeline as load_pipeline
 from ._parts import PARTS_SUFFIX as PARTS_SUFFIX
 from ._recalibration import load_recalibration as load_recalibration

@@ -17,9 +17,8 @@ from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
 from corefsample.recalibration import chosen_recalibration
 from corefsample.syntax import is_unparsed
-from events.jobs import ANNOTATED, DocumentInputs, ReadDocument, checksums, free_outputs, run_record
+from events.jobs import ANNOTATED, DocumentInputs, ReadDocument, checksums, free_outputs, run_record, write_annotated
 from events.jobs._cluster import require_dask
-from events.jobs.convert import ConvertOptions, run_convert
 from events.jobs.scoring._engines import Engine
 from events.jobs.scoring._job import documents_per_part, score_corpus
 from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
@@ -167,8 +166,7 @@ def run_score(
             convert([*parts.paths()], path, overwrite=overwrite)
         left_out: dict[str, int] = {}
         if clusters is not None:
-            chosen = ConvertOptions(clustering=options.clusters, on_unwritable="skip")
-            left_out = dict(run_convert(path, clusters, chosen, overwrite=overwrite).left_out)
+            left_out = dict(write_annotated(path, clusters, clustering=options.clusters, on_unwritable="skip").left_out)
         run = ScoringRun(
             out=path,
             record=record,

@@ -92,7 +92,7 @@ def slow(folder: Path) -> dict[str, str]:
 @contextmanager
 def started(environment: dict[str, str], *arguments: Any) -> Iterator[subprocess.Popen[str]]:
     """A job in a process group of its own, as a terminal starts it."""
-    command = [sys.executable, "-m", "events.cli", *map(str, arguments), "--quiet"]
+    command = [sys.executable, "-m", "events.commands", *map(str, arguments), "--quiet"]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=PROJECT, env=environment, start_new_session=True, **pipes) as job:
         try:

@@ -11,9 +11,10 @@ from command_line import called, refused
 from references import events as er
 
 from corefsample.errors import InputError, ParameterError
+from events.commands import DoctorOptions, run_doctor
+from events.jobs import RuleHits
 from events.jobs._actor_notes import Inspected, actor_notes, inspected
 from events.jobs.count_events import EventsOptions, run_events
-from events.jobs.examine import ExamineOptions, RuleHits, examine
 from events.jobs.explain import ExplainOptions, run_explain
 from events.lexicon import load_lexicon
 from events.rules import load_rules
@@ -143,13 +144,13 @@ def test_doctor_counts_what_a_rule_and_a_lexicon_find(capsys: pytest.CaptureFixt
 def test_doctor_reports_bad_documents_of_a_rule_and_needs_files(tmp_path: Path) -> None:
     strange = er.json_document("bad", "1999-01-05", ["Iraqis/PROPN>2:unknown attacked=attack/VERB>0:root"])
     path = er.write_lines(tmp_path / "s.jsonl", [strange, *er.corpus()])
-    *_, hits = examine([str(path)], ExamineOptions(rule="attack"))
+    *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).reports
     assert isinstance(hits, RuleHits)
     assert (hits.n_documents, hits.n_problems) == (10, 1)
     with pytest.raises(ParameterError, match="needs files of scored mentions"):
-        examine(["attack"], ExamineOptions(rule="attack"))
+        run_doctor(["attack"], DoctorOptions(rule="attack"))
     with pytest.raises(ParameterError, match="needs files that can be read twice"):
-        examine(["-"], ExamineOptions(rule="attack"))
+        run_doctor(["-"], DoctorOptions(rule="attack"))
 
 
 RULE = """

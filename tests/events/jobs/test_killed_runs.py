@@ -24,7 +24,7 @@ from events.jobs.scoring import ScoreOptions, run_score
 SLOW_SCORE = """
 import sys, time
 import events.jobs.scoring._job as job
-from events.cli import main
+from events.commands import main
 from events.jobs.scoring._parts import Parts
 if __name__ == "__main__":
     job.DOCUMENTS_A_TASK = job.TASKS_A_PART = 1

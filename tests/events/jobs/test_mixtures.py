@@ -19,7 +19,7 @@ from corefsample.documents import from_documents
 from corefsample.formats.scored import ParquetWriter
 from corefsample.recalibration import read_recalibration
 from events import EventCounter
-from events.jobs.calibrate_links import run_calibrate
+from events.commands import CalibrateOptions, run_calibrate
 from events.jobs.count_events import EventsOptions, RunSummary, run_events
 
 OPTIONS = EventsOptions(n_samples=80, compare=("USA", "IRQ"), partition_size=7, threads=1)
@@ -155,7 +155,7 @@ def test_documents_parquet_has_the_first_parse_of_each(corpus: Path, reference: 
 
 
 def _calibrate(corpus: Path, folder: Path) -> None:
-    run_calibrate(corpus, folder)
+    run_calibrate(corpus, CalibrateOptions(out=folder))
 
 
 @pytest.mark.parametrize("command", [_calibrate])

@@ -378,12 +378,12 @@ def test_a_result_that_is_no_longer_as_recorded_is_computed_again(
     assert tables(tmp_path / "run") == reference
 
 
-COMMAND = [sys.executable, "-m", "events.cli", "events"]
+COMMAND = [sys.executable, "-m", "events.commands", "events"]
 ARGUMENTS = ["--samples", "60", "--compare", "USA", "IRQ", "--partition-size", "9", "--threads", "1", "--no-pictures"]
 SLOW = """
 import sys, time
 import events.counting._counter as work
-from events.cli import main
+from events.commands import main
 evaluate = work.evaluate_document
 def slowly(*arguments, **keywords):
     time.sleep(float(sys.argv[1]))
@@ -451,7 +451,7 @@ def test_an_interrupt_stops_at_once_and_says_how_to_resume(
 LIMITED = """
 import resource, sys
 import events.jobs.count_events, events.jobs.partitions._finalise, corefsample.coreference._sampling
-from events.cli import main
+from events.commands import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 main(sys.argv[2:])
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from command_line import called, refused
 from corefsample import Recalibration, read_documents, write_documents
 from corefsample.recalibration import RecalibrationDraws, UncertainRecalibration, english_recalibration, score_english
 from events import simulate_documents
+from events.commands import RecalibrateOptions, run_recalibrate
 from events.jobs.count_events import EventsOptions, run_events
-from events.jobs.recalibrate import RecalibrateOptions, run_recalibrate
 
 FAST = {"n_samples": 200, "period": "year"}
 
@@ -26,8 +27,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
     documents = [each.document for each in simulate_documents(16, seed=1, event_share=1.0, temperature=2.0)]
     write_documents(documents, folder / "gold.jsonl")
-    options = RecalibrateOptions(objective="likelihood", form="global", n_folds=2, n_boot=5)
-    run_recalibrate(folder / "gold.jsonl", folder / "gold.jsonl", folder / "fitted.jsonl", options)
+    options = partial(RecalibrateOptions, objective="likelihood", form="global", n_folds=2, n_resamples=5)
+    run_recalibrate(folder / "gold.jsonl", folder / "gold.jsonl", options(out=folder / "fitted.jsonl"))
     bare = UncertainRecalibration(Recalibration(1.5, 0.1)).to_json()
     (folder / "bare.json").write_text(json.dumps(bare), encoding="utf-8")
     return folder
@@ -75,18 +76,18 @@ def test_scores_with_another_recalibration_are_refused(
 
 
 def test_a_fit_to_recalibrated_scores_is_for_such_scores(folder: Path, tmp_path: Path) -> None:
-    options = RecalibrateOptions(objective="likelihood", form="global", n_folds=2, n_boot=2)
+    options = partial(RecalibrateOptions, objective="likelihood", form="global", n_folds=2, n_resamples=2)
     source = folder / "fitted.jsonl"
     documents = [each.document for each in simulate_documents(16, seed=1, event_share=1.0)]
     change = Recalibration(1.3, 0.2)
     write_documents((change.apply_document(each) for each in documents), tmp_path / "gold.jsonl")
-    run = run_recalibrate(tmp_path / "gold.jsonl", tmp_path / "gold.jsonl", tmp_path / "again.jsonl", options)
+    run = run_recalibrate(tmp_path / "gold.jsonl", tmp_path / "gold.jsonl", options(out=tmp_path / "again.jsonl"))
     record = json.loads(Path(run.record).read_text(encoding="utf-8"))
     assert record["base"] == change.fingerprint()
     marks = {document.metadata["recalibration"] for document in read_documents(run.out)}
     assert marks == {f"{change.fingerprint()} {run.applied.fingerprint()}"}
     with pytest.raises(ValueError, match="scores must be like those to which the recalibration was fitted"):
-        run_recalibrate(tmp_path / "gold.jsonl", source, tmp_path / "other.jsonl", options)
+        run_recalibrate(tmp_path / "gold.jsonl", source, options(out=tmp_path / "other.jsonl"))
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from corefsample import InputError, OutputError, ParameterError, write_documents
 from corefsample.documents import from_documents
 from corefsample.files import _remote
 from corefsample.formats.scored import ParquetWriter
+from events.commands import CalibrateOptions, run_calibrate
 from events.counting import read_count_posterior
 from events.jobs import calibrate_links
-from events.jobs.calibrate_links import CalibrateOptions, run_calibrate
 from events.jobs.count_events import (
     EventsOptions,
     RunSummary,
@@ -290,15 +290,15 @@ def test_a_calibration_is_written_to_a_folder_and_replaced(
     monkeypatch.setattr(calibrate_links, "save_pictures", lambda *_: None)
     options = CalibrateOptions(bin_size=20, n_resamples=50)
     out = "memory://b/calibration"
-    run_calibrate("memory://b/in/news-1.jsonl", out, options)
-    run_calibrate("memory://b/in/news-1.jsonl", tmp_path / "calibration", options)
+    run_calibrate("memory://b/in/news-1.jsonl", dataclasses.replace(options, out=out))
+    run_calibrate("memory://b/in/news-1.jsonl", dataclasses.replace(options, out=tmp_path / "calibration"))
     found = stored_in(system, "/b/calibration")
     assert found.keys() == {entry.name for entry in (tmp_path / "calibration").iterdir()}
     assert found["calibration.csv"] == (tmp_path / "calibration" / "calibration.csv").read_bytes()
     assert json.loads(found["calibration.json"])["arguments"]["out"] == out
     with pytest.raises(ParameterError, match=f"must be a new or empty folder, got {out}"):
-        run_calibrate("memory://b/in/news-1.jsonl", out, options)
-    run_calibrate("memory://b/in/news-2.jsonl.gz", out, options, overwrite=True)
+        run_calibrate("memory://b/in/news-1.jsonl", dataclasses.replace(options, out=out))
+    run_calibrate("memory://b/in/news-2.jsonl.gz", dataclasses.replace(options, out=out, overwrite=True))
     assert stored_in(system, "/b/calibration").keys() == found.keys()
 
 
@@ -314,7 +314,7 @@ def test_files_are_converted_recalibrated_and_set_aside(
         2,
         "corefsample: memory://b/all.parquet: output must not exist, got a file (--overwrite replaces it)",
     )
-    options = ("--form", "global", "--objective", "likelihood", "--folds", "2", "--refits", "2")
+    options = ("--form", "global", "--objective", "likelihood", "--folds", "2", "--resamples", "2")
     for place in ("memory://b/all.parquet", local):
         out = f"{place}.recalibrated.jsonl"
         status, _, err = called(capsys, "recalibrate", place, place, "--out", out, *options)

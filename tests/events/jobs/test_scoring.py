@@ -795,7 +795,7 @@ def test_a_killed_process_raises_and_finished_parts_are_kept(tmp_path: Path, cor
 def test_an_interrupt_keeps_parts_and_says_so(tmp_path: Path, model_path: Path, corpus: Path) -> None:
     program = (
         "import sys, time, events.jobs.scoring._job as job, events.jobs.scoring._workers as work\n"
-        "from events.cli import main\n"
+        "from events.commands import main\n"
         "job.DOCUMENTS_A_TASK = job.TASKS_A_PART = 1\nscore = work.Scorer.score\n"
         "work.Scorer.score = lambda self, items: (time.sleep(0.2), score(self, items))[1]\nmain(sys.argv[1:])\n"
     )

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     reason="nothing is compiled",
 )
 
-PROGRAM = [sys.executable, "-m", "events.cli"]
+PROGRAM = [sys.executable, "-m", "events.commands"]
 OWN_NEWS = PROJECT / "notebooks" / "own_news.conllu"
 
 

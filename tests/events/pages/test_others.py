@@ -16,8 +16,7 @@ from command_line import refused
 
 from corefsample import InputError
 from events.audit import read_run_documents
-from events.jobs.audit_estimate import run_audit_estimate
-from events.jobs.audit_plan import AuditPlanOptions, run_audit_plan
+from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.pages import write_report
 from events.pages._audited import AuditContent
 from events.pages._report_content import read_report
@@ -27,14 +26,14 @@ REASON = missing()
 
 def labelled(run: Path, folder: Path, actors: tuple[str, ...] | None = None) -> Path:
     """An audit of a run whose labels say that every document with P > 0, and the first with P = 0, has the event."""
-    run_audit_plan(run, folder, AuditPlanOptions(n_labels=60, actors=actors))
+    run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=60, actors=actors))
     sheet = pd.read_csv(folder / "sheet.csv", keep_default_na=False)
     table = pd.read_parquet(run / "all_documents.parquet").set_index("doc_id")["probability"]
     p = sheet["doc_id"].map(table)
     has = (p > 0.0) | (sheet["doc_id"] == sheet["doc_id"][p == 0.0].iloc[0])
     words = ("yes", "no") if actors is None else (f"{actors[0]};other", "none")
     sheet.assign(label=has.map({True: words[0], False: words[1]})).to_csv(folder / "sheet.csv", index=False)
-    run_audit_estimate(run, [folder / "sheet.csv"], pictures=False)
+    run_audit_estimate(run, [folder / "sheet.csv"], AuditEstimateOptions(pictures=False))
     return folder
 
 

@@ -19,7 +19,7 @@ from page_documents import HOSTILE_NAME, HOSTILE_TITLE
 from references import events as er
 
 from corefsample import OutputError, ParameterError
-from events.cli._program import _status
+from events.commands._program import _status
 from events.jobs.count_events import EventsOptions, run_events
 from events.pages import write_report
 from events.pages._report import rendered_page

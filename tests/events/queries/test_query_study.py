@@ -25,7 +25,8 @@ from corefsample.recalibration import (
     UncertainRecalibration,
     english_recalibration,
 )
-from events.jobs.calibrate_queries import QUERY_FILES, QueryReportOptions, run_query_report
+from events.commands import CalibrateQueriesOptions, run_calibrate_queries
+from events.commands._results import QueriesFolder
 from events.queries import QueryScore, QueryStudy, QueryTable, match_queries, named_objective, study_queries
 
 N_SAMPLES = 50
@@ -252,14 +253,14 @@ def test_studies_that_cannot_be_are_rejected(
 
 # --- the report ---------------------------------------------------------------------------------------------
 
-QUICK = QueryReportOptions(objectives=("likelihood",), n_folds=2, n_samples=10, n_boot=2)
+QUICK = CalibrateQueriesOptions(objectives=("likelihood",), n_folds=2, n_samples=10, n_resamples=2)
 
 
 def test_a_report_writes_a_folder_and_returns_its_result(tmp_path: Path) -> None:
     source = er.write_lines(tmp_path / "stories.jsonl", lines())
-    report = run_query_report(source, tmp_path / "out", QUICK)
+    report = run_calibrate_queries(source, dataclasses.replace(QUICK, out=tmp_path / "out"))
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {*QUERY_FILES, "query_report.json"}
+    assert names == {*(QueriesFolder.FILES - {QueriesFolder.RECORD, "quarantine.jsonl"}), "query_report.json"}
     record = json.loads((tmp_path / "out" / "query_report.json").read_text())
     assert record["summary"] == json.loads(json.dumps(report.to_json()))
     assert record["summary"]["n_documents"] == 24
@@ -273,7 +274,7 @@ def test_a_report_writes_a_folder_and_returns_its_result(tmp_path: Path) -> None
 
 def test_a_corpus_too_small_for_counts_has_probabilities_and_empty_tables(tmp_path: Path) -> None:
     source = er.write_lines(tmp_path / "stories.jsonl", lines()[:4])
-    report = run_query_report(source, tmp_path / "out", QUICK, pictures=False)
+    report = run_calibrate_queries(source, dataclasses.replace(QUICK, out=tmp_path / "out", pictures=False))
     assert len(report.study.scores()) == 2
     coverage = pd.read_csv(tmp_path / "out" / "query_coverage.csv")
     assert coverage.empty
@@ -283,7 +284,7 @@ def test_a_corpus_too_small_for_counts_has_probabilities_and_empty_tables(tmp_pa
 
 def test_a_report_is_available_without_a_folder(tmp_path: Path) -> None:
     source = er.write_lines(tmp_path / "stories.jsonl", lines())
-    report = run_query_report(source, None, QUICK)
+    report = run_calibrate_queries(source, QUICK)
     assert report.out is None
     assert [path.name for path in tmp_path.iterdir()] == ["stories.jsonl"]
 
@@ -294,10 +295,11 @@ def test_a_bad_document_stops_a_report_or_is_set_aside(tmp_path: Path) -> None:
     source = er.write_lines(tmp_path / "stories.jsonl", [*lines(), bad, bare])
     message = f"{source}: line 25: doc_id 'bad': tokens are required for queries"
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        run_query_report(source, tmp_path / "out", QUICK)
+        run_calibrate_queries(source, dataclasses.replace(QUICK, out=tmp_path / "out"))
     assert not (tmp_path / "out").exists()
-    report = run_query_report(
-        source, tmp_path / "out", dataclasses.replace(QUICK, on_error="quarantine"), pictures=False
+    report = run_calibrate_queries(
+        source,
+        dataclasses.replace(QUICK, on_error="quarantine", out=tmp_path / "out", pictures=False),
     )
     assert (report.n_documents, report.n_without_gold, report.n_quarantined) == (24, 1, 1)
     aside = [json.loads(line) for line in (tmp_path / "out" / "quarantine.jsonl").read_text().splitlines()]
@@ -308,7 +310,7 @@ def test_files_without_gold_are_rejected(tmp_path: Path) -> None:
     bare = [{name: value for name, value in line.items() if name != "gold"} for line in lines()[:3]]
     source = er.write_lines(tmp_path / "stories.jsonl", bare)
     with pytest.raises(InputError, match="gold is required for queries, got none in 3 documents"):
-        run_query_report(source, tmp_path / "out", QUICK)
+        run_calibrate_queries(source, dataclasses.replace(QUICK, out=tmp_path / "out"))
 
 
 @pytest.mark.parametrize(
@@ -317,7 +319,7 @@ def test_files_without_gold_are_rejected(tmp_path: Path) -> None:
         ({"objectives": ("guess",)}, "objectives must be one of"),
         ({"n_folds": 1}, "n_folds must be a whole number of at least 2, got 1"),
         ({"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
-        ({"n_boot": -1}, "n_boot must be a whole number of at least 0, got -1"),
+        ({"n_resamples": -1}, "n_resamples must be a whole number of at least 0, got -1"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"role": "boss"}, "role must be one of"),
         ({"scheme": "stanford"}, "scheme must be one of"),
@@ -328,4 +330,4 @@ def test_files_without_gold_are_rejected(tmp_path: Path) -> None:
 )
 def test_options_out_of_range_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
-        QueryReportOptions(**options)
+        CalibrateQueriesOptions(**options)

@@ -1,0 +1,179 @@
+"""Options that are declared once: type, range, default and docstring of a field serve Python and the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import os
+import re
+from types import NoneType
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+_Class = TypeVar("_Class", bound=type)
+_ATTRIBUTES = "\n\nAttributes\n----------\n"
+_RULES = ("flag", "metavar", "at_least", "above", "at_most", "below")
+
+
+class Declared(NamedTuple):
+    """A field of options.
+
+    Attributes
+    ----------
+    name, help
+        Of the field.
+    type, choices
+        bool, int, float or str; and the values that a text may have, if not all.
+    n_values
+        How many values the field has: usually 1, more for a tuple of that length, 0 for any number.
+    is_optional
+        Whether it may be None.
+    default
+        `dataclasses.MISSING` if there is none.
+    flag, metavar
+        Of the command line, if they do not follow from the name and the type; "" if Python alone has the option.
+    at_least, above, at_most, below
+        Bounds of numbers.
+    is_recorded
+        Whether records of runs have it: results depend on it.
+    """
+
+    name: str
+    help: str
+    type: type
+    choices: tuple[str, ...]
+    n_values: int
+    is_optional: bool
+    default: Any
+    flag: str | None
+    metavar: str | None
+    at_least: float | None
+    above: float | None
+    at_most: float | None
+    below: float | None
+    is_recorded: bool
+
+    def check(self, value: Any) -> None:
+        """Raise ParameterError unless a value has the type, and lies in the range."""
+        from corefsample import _checks
+        from corefsample.errors import ParameterError
+
+        if value is None and self.is_optional:
+            return
+        values = value if isinstance(value, (tuple, list)) else (value,)
+        if self.n_values > 1 and len(values) != self.n_values:
+            raise ParameterError(f"must be {self.n_values} values, got {len(values)}", parameter=self.name)
+        for each in values:
+            if self.choices:
+                _checks.choice(self.name, each, self.choices)
+            elif self.type is int:
+                number = _checks.whole(self.name, each, int(self.at_least or 0))
+                if self.at_most is not None:
+                    _checks.at_most(self.name, number, int(self.at_most))
+            elif self.type is not float:
+                _checks.instance(self.name, each, self.type)
+            elif self.at_most is not None or self.below is not None:
+                _checks.probability(
+                    self.name, each, below_one=self.below is not None, above_zero=self.above is not None
+                )
+            else:
+                (_checks.at_least_zero if self.above is None else _checks.above_zero)(self.name, each)
+
+
+def option(
+    *,
+    default: Any = dataclasses.MISSING,
+    flag: str | None = None,
+    metavar: str | None = None,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+    is_recorded: bool = True,
+) -> Any:
+    """A field of options: see `Declared`; the range of numbers with an upper bound is within 0 and 1 if not whole."""
+    bounds = {"at_least": at_least, "above": above, "at_most": at_most, "below": below}
+    rule = {"flag": flag, "metavar": metavar, **bounds, "is_recorded": is_recorded}
+    return dataclasses.field(default=default, metadata=rule)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
+def declared(cls: _Class) -> _Class:
+    """Make a frozen dataclass of options; the docstring says what each is, and lists inherited ones too."""
+    made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+    summary, _, rows = inspect.cleandoc(str(cls.__doc__)).partition(_ATTRIBUTES)
+    found = re.findall(r"^(\w+)((?:\n    .*)+)", rows, flags=re.MULTILINE)
+    inherited = [pair for base in reversed(made.__mro__) for pair in vars(base).get("help_of", {}).items()]
+    made.help_of = dict([*inherited, *((name, " ".join(text.split())) for name, text in found)])
+    lines = [f"{field.name}\n    {made.help_of[field.name]}" for field in dataclasses.fields(made)]
+    made.__doc__ = "\n".join([summary.rstrip() + _ATTRIBUTES, *lines, ""])
+    return cls
+
+
+class Options:
+    """Base of options, each of which is checked by its declaration.
+
+    Attributes
+    ----------
+    help_of
+        What each option is.
+    """
+
+    help_of: ClassVar[dict[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        for each in fields_of(type(self)).values():
+            value = getattr(self, each.name)
+            if isinstance(value, os.PathLike):
+                value = os.fspath(value)
+                object.__setattr__(self, each.name, value)
+            each.check(value)
+        self._check()
+
+    def _check(self) -> None:
+        """Raise ParameterError if options exclude each other."""
+
+    def recorded(self) -> dict[str, Any]:
+        """The options by name on which results depend."""
+        return {name: getattr(self, name) for name, each in fields_of(type(self)).items() if each.is_recorded}
+
+    def chosen(self, *names: str) -> dict[str, Any]:
+        """Some options by name."""
+        return {name: getattr(self, name) for name in names}
+
+
+def fields_of(cls: type[Options]) -> dict[str, Declared]:
+    """The fields of a class by name: its own before those that it inherits, and last those that no record has."""
+    hints = get_type_hints(cls)
+    order = [name for each in cls.__mro__ for name in vars(each).get("__annotations__", {})]
+    found = []
+    for field in sorted(dataclasses.fields(cls), key=lambda each: order.index(each.name)):  # type: ignore[arg-type]
+        is_recorded = field.metadata.get("is_recorded", True)
+        text = cls.help_of[field.name].replace(" [default:", "  [default:")
+        rules: tuple[Any, ...] = (
+            *_kind(hints[field.name]),
+            field.default,
+            *map(field.metadata.get, _RULES),
+            is_recorded,
+        )
+        found.append(Declared(field.name, text, *rules))
+    return {each.name: each for each in sorted(found, key=lambda each: not each.is_recorded)}
+
+
+def _kind(hint: Any) -> tuple[type, tuple[str, ...], int, bool]:
+    """Type of one value, its choices, the number of values, and whether None is one."""
+    members = (hint,) if get_origin(hint) in (None, Literal, tuple) else get_args(hint)
+    item, n_values = next(each for each in members if each is not NoneType), 1
+    for inner in (get_args(each) for each in members if get_origin(each) is tuple):
+        item, n_values = inner[0], 0 if inner[-1] is ... else len(inner)
+    choices = get_args(item) if get_origin(item) is Literal else ()
+    return str if choices else item, choices, n_values, NoneType in members

@@ -1,0 +1,200 @@
+"""Options that several commands have, each with one name, one default and one text."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from events._options import Options, declared, option
+
+SchemeName = Literal["ud2", "ud1", "clearnlp"]
+Clustering = Literal["map", "sample", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
+_MOST_SAMPLES = 10**8
+
+
+def samples(default: int, at_least: int = 1) -> Any:
+    """A number of samples."""
+    return option(default=default, at_least=at_least, at_most=_MOST_SAMPLES)
+
+
+@declared
+class Seed(Options):
+    """A seed of 64 bits.
+
+    Attributes
+    ----------
+    seed
+        Same seed, same results.
+    """
+
+    seed: int = option(default=0, at_most=2**64 - 1)
+
+
+@declared
+class Scheme(Options):
+    """A dependency scheme.
+
+    Attributes
+    ----------
+    scheme
+        Dependency scheme. [default: determined from the labels of each document]
+    """
+
+    scheme: SchemeName | None = None
+
+
+@declared
+class Lexicon(Options):
+    """A lexicon.
+
+    Attributes
+    ----------
+    lexicon
+        countries, police, or a YAML file of your own actors. [default: countries]
+    """
+
+    lexicon: str | None = option(default=None, metavar="FILE")
+
+
+@declared
+class Unannotated(Options):
+    """What is done with mentions that are not annotated.
+
+    Attributes
+    ----------
+    unannotated
+        Mentions whose entity is null: leave them out, or treat each as an entity of its own.
+    """
+
+    unannotated: Literal["skip", "single"] = "skip"
+
+
+@declared
+class EntityFields(Options):
+    """Fields of CoNLL-U files that do not declare them.
+
+    Attributes
+    ----------
+    entity_fields
+        Usually eid-etype-head-other: fields of Entity= in CoNLL-U files that do not declare them.
+    """
+
+    entity_fields: str | None = option(default=None, metavar="FIELDS")
+
+
+@declared
+class OutFolder(Options):
+    """Where results are written.
+
+    Attributes
+    ----------
+    out
+        Folder for tables and pictures. [default: print the table only]
+    """
+
+    out: str | None = option(default=None, metavar="FOLDER")
+
+
+@declared
+class Overwrite(Options):
+    """Whether earlier results may be replaced.
+
+    Attributes
+    ----------
+    overwrite
+        Replace the output of an earlier run.
+    """
+
+    overwrite: bool = option(default=False, is_recorded=False)
+
+
+@declared
+class Pictures(Options):
+    """Whether pictures are drawn.
+
+    Attributes
+    ----------
+    pictures
+        Draw the bands as PNG and SVG.
+    """
+
+    pictures: bool = option(default=True, is_recorded=False)
+
+
+@declared
+class OnError(Options):
+    """What happens with bad documents.
+
+    Attributes
+    ----------
+    on_error
+        Stop at the first bad document, or set it aside with the reason and continue.
+    """
+
+    on_error: Literal["stop", "quarantine"] = "stop"
+
+
+@declared
+class Recalibrated(Options):
+    """A recalibration that is chosen.
+
+    Attributes
+    ----------
+    recalibration
+        Recalibration of the scores: a record of `corefsample recalibrate`; english: that of the English model; none:
+        leave the scores as they are. [default: that of the model, which scores of `corefsample score` have]
+    """
+
+    recalibration: str | None = option(default=None, metavar="FILE")
+
+
+@declared
+class UncertainlyRecalibrated(Recalibrated):
+    """A recalibration, and how much of its uncertainty counts include.
+
+    Attributes
+    ----------
+    uncertainty
+        Uncertainty of the recalibration that the intervals include: of its fit, and of other kinds of text. [default:
+        all that it has]
+    """
+
+    uncertainty: Literal["none", "fit", "domain"] | None = None
+
+    def _check(self) -> None:
+        from corefsample.errors import ParameterError
+
+        if self.recalibration == "none" and self.uncertainty not in (None, "none"):
+            raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
+
+
+@declared
+class Threads(Options):
+    """Threads of a process.
+
+    Attributes
+    ----------
+    threads
+        Threads of a process; the results do not depend on it. [default: all processors]
+    """
+
+    threads: int | None = option(default=None, at_least=1)
+
+
+@declared
+class RunOptions(Options):
+    """How work in parts is computed, which no result depends on.
+
+    Attributes
+    ----------
+    workers
+        Processes of this machine; the results do not depend on it. [default: one; to score news, one for each
+        processor]
+    scheduler
+        Existing Dask scheduler, tcp://host:8786, instead of --workers. [default: none]
+    restart
+        Begin anew: discard the finished parts of an interrupted run.
+    """
+
+    workers: int | None = option(default=None, at_least=1, is_recorded=False)
+    scheduler: str | None = option(default=None, metavar="ADDRESS", is_recorded=False)
+    restart: bool = option(default=False, is_recorded=False)

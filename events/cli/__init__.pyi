@@ -1,1 +1,0 @@
-from ._program import main as main

@@ -1,0 +1,154 @@
+"""The files of an audit: its plan, sheets, their pages, and the texts in them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corefsample.errors import InputError, ParameterError
+from corefsample.files import PathLike, new_file, write_bytes
+from events.audit import AuditFrame, AuditPlan, Stratum, draw, read_run_documents, read_scores
+from events.pages import PLAIN, MarkedText, rendered_sheet, run_texts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["PLAN", "STRATA", "actor_names", "corpus_texts", "page_name", "plan_question", "read_plan", "source_frame"]
+__all__ += ["write_sheet"]
+
+PLAN, STRATA = "plan.json", "strata.parquet"
+
+
+def page_name(sheet: str) -> str:
+    """Name of the page of a sheet: sheet.html of sheet.csv."""
+    return sheet.removesuffix(".csv") + ".html"
+
+
+def write_sheet(
+    sheet_path: Path,
+    plan: AuditPlan,
+    sheet: pd.DataFrame,
+    texts: Mapping[str, MarkedText],
+    *,
+    source: PathLike,
+    question: str | None,
+) -> None:
+    """Write a sheet, and its page beside it.
+
+    Parameters
+    ----------
+    sheet_path
+        The CSV file of the sheet.
+    plan, sheet, texts, question
+        As in `events.pages.rendered_sheet`.
+    source
+        The run or CSV file of which the plan is.
+    """
+    with new_file(sheet_path, overwrite=True) as name:
+        sheet.to_csv(name, index=False)
+    page = rendered_sheet(
+        plan, sheet, texts, file_name=sheet_path.name, question=question, names=actor_names(plan, source)
+    )
+    write_bytes(sheet_path.with_name(page_name(sheet_path.name)), page.encode("utf-8", "replace"), overwrite=True)
+
+
+def actor_names(plan: AuditPlan, source: PathLike) -> dict[str, str]:
+    """Names of actors by code, of a run; of a table none."""
+    if plan.frame.source["kind"] != "run":
+        return {}
+    record = json.loads((Path(source) / "run.json").read_text(encoding="utf-8"))
+    return {str(code): str(name) for code, name in record.get("names", {}).items()}
+
+
+def corpus_texts(
+    source: PathLike, frame: AuditFrame, chosen: Collection[str] | None = None
+) -> Iterator[tuple[str, MarkedText]]:
+    """Yield doc_id and text of documents.
+
+    Parameters
+    ----------
+    source
+        Folder of a run, whose inputs are read where they still exist, or a CSV file, whose column text is used.
+    frame
+        The documents.
+    chosen
+        Of which documents; None: of all.
+    """
+    if "text" in frame.properties:
+        for doc_id, text in zip(frame.doc_ids.tolist(), frame.properties["text"].tolist(), strict=True):
+            if chosen is None or doc_id in chosen:
+                yield doc_id, MarkedText(((PLAIN, str(text)),))
+    elif frame.source["kind"] == "run":
+        yield from run_texts(json.loads((Path(source) / "run.json").read_text(encoding="utf-8")), chosen)
+
+
+def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) -> AuditFrame:
+    """The documents of a run or of a CSV file."""
+    if Path(source).is_file():
+        if actors is not None:
+            raise ParameterError("must be left out where P comes from a CSV file", parameter="actors")
+        return read_scores(source, period=period)
+    return read_run_documents(source, actors)
+
+
+def plan_question(folder: PathLike) -> str | None:
+    """The question of an earlier plan, which has been read."""
+    question = json.loads((Path(folder) / PLAN).read_text(encoding="utf-8")).get("question")
+    return question if isinstance(question, str) else None
+
+
+def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
+    """Read a plan that `run_audit_plan` wrote.
+
+    Parameters
+    ----------
+    folder
+        The folder of the audit.
+    source
+        The run, or the CSV file, of which it is.
+
+    Raises
+    ------
+    InputError
+        If there is no plan, it is damaged, or it is one of other documents.
+    """
+    path = Path(folder) / PLAN
+    if not path.is_file():
+        rule = f"folder must have a plan, {PLAN}, got none"
+        raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit plan` makes one")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        actors = (
+            tuple(content["targets"]) if content["labels"] == "actors" and content["source"]["kind"] == "run" else None
+        )
+        frame = source_frame(source, actors, content["period"])
+        if frame.source["sha256"] != content["source"]["sha256"]:
+            rule = f"plan must be of these documents, got one of {content['source']['path']} as it was then"
+            raise InputError(rule, place=str(path))
+        stratum_of = pq.read_table(Path(folder) / STRATA).column("stratum").to_numpy().astype(np.int64) - 1
+        strata = tuple(
+            Stratum(each["name"], each["n_documents"], each["n_sampled"], each["spread"]) for each in content["strata"]
+        )
+        rounds = tuple(tuple(counts) for counts in content["rounds"])
+        if np.bincount(stratum_of, minlength=len(strata)).tolist() != [each.n_documents for each in strata]:
+            raise ValueError("sizes of strata that are not those of strata.parquet")
+        if list(rounds[-1]) != [each.n_sampled for each in strata]:
+            raise ValueError("numbers of sampled documents that are not those of the rounds")
+        sample, round_of = draw(frame, stratum_of, rounds, content["seed"])
+        settings = tuple(content["cuts"]), content["by"], content["seed"], content["floor"]
+        plan = AuditPlan(frame, strata, stratum_of, rounds, sample, round_of, *settings)
+        if plan.identity != content["plan"]:
+            raise ValueError("content that does not give the identity of the plan")
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, pa.ArrowException) as error:
+        if isinstance(error, (InputError, ParameterError)):
+            raise
+        rule = f"plan must be as it was written, got: {' '.join(str(error).split())}"
+        raise InputError(rule, place=str(path)) from None
+    return plan

@@ -1,0 +1,140 @@
+"""Check of files of scored mentions for `corefsample doctor`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from corefsample.documents import DocumentBatch, Rejected
+from corefsample.errors import CorefsampleError, InputError
+from corefsample.formats import DocumentStream
+from corefsample.syntax import fitting_schemes
+from events.jobs import Progress
+
+__all__ = ["CorpusReport", "check_corpus"]
+
+_SHOWN = 20  # problems
+
+
+@dataclass(slots=True)
+class CorpusReport:
+    """Content of files of scored mentions.
+
+    Attributes
+    ----------
+    title
+        The files.
+    n_documents, n_mentions, n_candidates
+        Valid documents, their mentions and candidate antecedents.
+    n_mixtures, n_alternatives
+        Those with several parses, and the number of these parses; the other figures are about the first parse of each.
+    n_dated, n_parsed, n_gold
+        Documents with a date, with tokens, with gold entities.
+    dates
+        First and last date, None without any.
+    mentions_quantiles
+        Minimum, median and maximum number of mentions per document.
+    schemes
+        Documents by dependency scheme ("ud2 or clearnlp" if the labels fit both; "none" if none fits).
+    new_mass
+        Mean of P(NEW) over mentions: the expected share of mentions that begin an entity.
+    n_problems, problems
+        Number of bad documents, and the errors of the first ones.
+    """
+
+    title: str
+    n_documents: int = 0
+    n_mentions: int = 0
+    n_candidates: int = 0
+    n_mixtures: int = 0
+    n_alternatives: int = 0
+    n_dated: int = 0
+    n_parsed: int = 0
+    n_gold: int = 0
+    dates: tuple[str, str] | None = None
+    mentions_quantiles: tuple[int, float, int] = (0, 0.0, 0)
+    schemes: dict[str, int] = field(default_factory=dict)
+    new_mass: float = 0.0
+    n_problems: int = 0
+    problems: list[CorefsampleError] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return dataclasses.asdict(self) | {"problems": [str(problem) for problem in self.problems]}
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Pairs of name and value, to print."""
+        several = []
+        if self.n_mixtures:
+            mean = self.n_alternatives / self.n_mixtures
+            documents = f"{self.n_mixtures:,} document{'s' * (self.n_mixtures > 1)} with several parses"
+            several = [("parses", f"{documents}, on average {mean:.1f}")]
+        low, median, high = self.mentions_quantiles
+        schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
+        return [
+            ("documents", f"{self.n_documents:,} valid, {self.n_problems:,} bad"),
+            ("mentions", f"{self.n_mentions:,} ({low:,} to {high:,} per document, median {median:,g})"),
+            ("candidates", f"{self.n_candidates:,} ({self.n_candidates / max(self.n_mentions, 1):.1f} per mention)"),
+            ("dates", f"{self.dates[0]} to {self.dates[1]} ({self.n_dated:,} documents)" if self.dates else "none"),
+            ("tokens", f"{self.n_parsed:,} documents"),
+            *several,
+            ("scheme", schemes or "none"),
+            ("gold", f"{self.n_gold:,} documents"),
+            ("P(NEW)", f"{self.new_mass:.3f}, mean over mentions" if self.n_mentions else "none"),
+        ]
+
+
+def check_corpus(files: list[str], on_progress: Progress | None) -> CorpusReport:
+    """Check files of scored mentions, and describe their content; bad documents are problems of the report."""
+    report = CorpusReport(", ".join(files))
+
+    def on_rejected(rejected: Rejected) -> None:
+        report.n_problems += 1
+        if len(report.problems) < _SHOWN:
+            report.problems.append(rejected.error())
+
+    stream = DocumentStream(files, on_rejected=on_rejected, mixtures=True)
+    sizes: list[int] = []
+    new_mass, schemes = 0.0, Counter[str]()
+    for batch in stream:
+        report.n_documents += len(batch)
+        if batch.parses is not None:
+            counts = batch.parses.counts[batch.parses.counts > 1]
+            report.n_mixtures += len(counts)
+            report.n_alternatives += int(counts.sum())
+        sizes += np.diff(batch.mentions[0]).tolist()
+        report.n_candidates += len(batch.candidates[1])
+        report.n_gold += len(batch) - batch.columns.column("gold").null_count
+        _add_dates(report, batch)
+        _add_schemes(report, schemes, batch)
+        new_mass += sum(float(batch.antecedents(row).new_probs.sum()) for row in range(len(batch)))
+        if on_progress is not None:
+            on_progress(stream.bytes_read, stream.total_bytes, report.n_documents)
+    if not report.n_documents and not report.n_problems:
+        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
+    report.n_mentions = sum(sizes)
+    if sizes:
+        report.mentions_quantiles = min(sizes), float(np.median(sizes)), max(sizes)
+    report.new_mass = new_mass / max(report.n_mentions, 1)
+    report.schemes = dict(schemes)
+    return report
+
+
+def _add_dates(report: CorpusReport, batch: DocumentBatch) -> None:
+    dates = batch.dates[~np.isnat(batch.dates)]
+    report.n_dated += len(dates)
+    if len(dates):
+        every = sorted([*(report.dates or ()), str(dates.min()), str(dates.max())])
+        report.dates = every[0], every[-1]
+
+
+def _add_schemes(report: CorpusReport, schemes: Counter[str], batch: DocumentBatch) -> None:
+    labels, bounds = batch.token_strings("dep"), batch.token_bounds
+    for row in np.flatnonzero(batch.has_tokens).tolist():
+        report.n_parsed += 1
+        distinct = labels[int(bounds[row]) : int(bounds[row + 1])].unique().to_pylist()
+        schemes[" or ".join(fitting_schemes(distinct)) or "none"] += 1

@@ -1,0 +1,70 @@
+"""Errors of the library on the command line: one line that names options, and the exit status of their kind."""
+
+from __future__ import annotations
+
+import os
+from typing import IO, Any
+
+import click
+
+from corefsample.errors import CorefsampleError, InputError, ParameterError
+from events.commands._screen import print_error
+
+USAGE, BAD_INPUT, FAILURE, INTERRUPTED = 2, 3, 1, 130
+
+
+class Failure(click.ClickException):
+    """An error of the library, described with the options and arguments of the command that raised it.
+
+    Parameters
+    ----------
+    error
+        The error.
+    context
+        Of the command.
+
+    Attributes
+    ----------
+    status
+        Exit status.
+    """
+
+    def __init__(self, error: CorefsampleError, context: click.Context) -> None:
+        names = {parameter.name: _shown_name(parameter) for parameter in context.command.params}
+        if _is_run_among_inputs(error, context):
+            step = f"the documents of a run are in {os.path.join(str(error.place), 'documents.parquet')}"
+            error = InputError(error.message, parameter=error.parameter, place=error.place, hint=step)
+        super().__init__(error.described(lambda name: names.get(name, name)))
+        status_of_kind = {ParameterError: USAGE, InputError: BAD_INPUT}
+        self.status = next((status for kind, status in status_of_kind.items() if isinstance(error, kind)), FAILURE)
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the error as one line."""
+        print_error(self.message)
+
+
+def usage_message(error: click.ClickException) -> str:
+    """Describe wrong usage in one line: click would print four, the rule in the last of them."""
+    message = " ".join(error.format_message().split())
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:  # an option without its value is found before click knows the command
+        return message
+    return f"{message} ('{context.command_path} --help' lists the {_parts(context.command)})"
+
+
+def _parts(command: click.Command) -> str:
+    return "commands" if isinstance(command, click.Group) else "options"
+
+
+def _shown_name(parameter: click.Parameter) -> str:
+    return parameter.human_readable_name if isinstance(parameter, click.Argument) else max(parameter.opts, key=len)
+
+
+def _is_run_among_inputs(error: CorefsampleError, context: click.Context) -> bool:
+    """Whether an input that breaks a rule is the folder of an events run."""
+    lists = [value for value in context.params.values() if isinstance(value, tuple)]
+    return (
+        isinstance(error, InputError)
+        and any(error.place in values for values in lists)
+        and os.path.isfile(os.path.join(str(error.place), "run.json"))
+    )

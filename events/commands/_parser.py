@@ -1,0 +1,201 @@
+"""Commands for the terminal, made from declared options.
+
+It is written over click, which is a dependency already and whose usage errors users know; Typer and Cyclopts would be
+one more dependency each, with conventions of their own for what stands in `events._options`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import MISSING
+from importlib import import_module
+from typing import Any
+
+import click
+
+from corefsample.errors import CorefsampleError
+from events._options import Declared, Options, fields_of
+from events.commands._failures import Failure
+from events.commands._screen import log_to_screen, print_json, progress
+
+__all__ = ["Command", "Program"]
+
+# Placeholders of values by type: "INTEGER RANGE" and "FLOAT" are terms of programmers.
+_METAVARS = {int: "N", float: "NUMBER"}
+_LARGEST_SHOWN = 10**6  # bounds above it, such as of 64 bits, are none that a user needs to know
+
+
+class Program(click.Group):
+    """A group of commands, each in a module of its own that is loaded when it is called.
+
+    Parameters
+    ----------
+    lines
+        A line about each command by its name, in the order in which they are listed.
+    """
+
+    def __init__(self, *args: Any, lines: Mapping[str, str], **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        self.lines = lines
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands."""
+        return list(self.lines)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command with a name, or None."""
+        if cmd_name in self.lines and cmd_name not in self.commands:
+            words = [] if ctx.parent is None else [str(self.name)]
+            module = import_module(f"events.commands.{'_'.join([*words, cmd_name]).replace('-', '_')}")
+            module.command.name, module.command.short_help = cmd_name, self.lines[cmd_name]
+            self.add_command(module.command)
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands, without loading any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.lines.items()))
+
+
+class Command(click.Command):
+    """A command of a module: its docstring is the help, and the errors of the library name its options.
+
+    Every command has --json, --verbose and --quiet.
+
+    Parameters
+    ----------
+    options
+        Class of its options.
+    run
+        Called with the arguments, the options, and `on_progress` and `on_epoch` if it takes them.
+    show
+        Prints what `run` returned in words; with --json its `to_json` is printed instead.
+    arguments
+        Names of the arguments, with "+" for one or more values and "*" for any number.
+    task
+        What takes long, for the screen.
+    sections
+        Names of rarer options by the title of their section, which comes after the common options.
+    reads_lines
+        Whether it reads text files of documents, whose longest line --max-line-mib limits.
+    finish
+        Called with the result after it was printed.
+    """
+
+    def __init__(
+        self,
+        options: type[Options],
+        run: Callable[..., Any],
+        show: Callable[[Any], None],
+        *arguments: str,
+        task: str = "",
+        sections: Mapping[str, str] | None = None,
+        reads_lines: bool = True,
+        finish: Callable[[Any], None] = lambda result: None,
+    ) -> None:
+        text = inspect.cleandoc(str(sys.modules[run.__module__].__doc__))
+        super().__init__(None, help=text.replace("Examples\n--------", "\b\nExamples:"))
+        self.options, self.run, self.show, self.finish = options, run, show, finish
+        self.arguments, self.task, self.reads_lines = [name.rstrip("+*") for name in arguments], task, reads_lines
+        self.params += [
+            click.Argument([name.rstrip("+*")], nargs=-1 if name[-1] in "+*" else 1, required=name[-1] != "*")
+            for name in arguments
+        ]
+        self.params += [_option(each) for each in fields_of(options).values() if each.flag != ""]
+        if reads_lines:
+            text = "Longest line of a text file in MiB, decompressed."
+            limit: dict[str, Any] = {"type": click.IntRange(min=1), "default": 64, "show_default": True, "metavar": "N"}
+            self.params.append(click.Option(["--max-line-mib"], help=text, **limit))
+        for flags, text in (
+            (["--json", "as_json"], "Print a summary that programs can read."),
+            (["-v", "--verbose"], "Log files, compiled kernels and more."),
+            (["--quiet"], "Show no progress."),
+        ):
+            self.params.append(click.Option(flags, is_flag=True, help=text))
+        self.section_of = {name: title for title, names in (sections or {}).items() for name in names.split()}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, section by section."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for parameter in self.get_params(ctx):
+            # The text above the options explains the arguments: click would list only their names.
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                sections.setdefault(self.section_of.get(parameter.name or "", "Options"), []).append(record)
+        for title in ("Options", *dict.fromkeys(self.section_of.values())):
+            with formatter.section(title):
+                formatter.write_dl(sections[title])
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command, and print its result."""
+        given = dict(ctx.params)
+        verbose, quiet, as_json = given.pop("verbose"), given.pop("quiet"), given.pop("as_json")
+        if verbose and quiet:
+            raise click.UsageError("--verbose and --quiet exclude each other.", ctx)
+        if as_json and given.get("output") == "-":
+            raise click.UsageError("--json and standard output as OUTPUT exclude each other.", ctx)
+        try:
+            with self._limited_lines(given.pop("max_line_mib", None)), log_to_screen(verbose=verbose, quiet=quiet):
+                result = self._result(given, as_json)
+                if as_json:
+                    print_json(result.to_json())
+                else:
+                    self.show(result)
+                self.finish(result)
+        except CorefsampleError as error:
+            raise Failure(error, ctx) from error
+
+    def _result(self, given: dict[str, Any], as_json: bool) -> Any:
+        arguments = [given.pop(name) for name in self.arguments]
+        fields = fields_of(self.options)
+        options = self.options(**{name: _value(fields[name], value) for name, value in given.items()})
+        taken = inspect.signature(self.run).parameters
+        with progress(self.task, as_json) as watchers:
+            return self.run(*arguments, options, **{name: each for name, each in watchers.items() if name in taken})
+
+    def _limited_lines(self, max_line_mib: int | None) -> AbstractContextManager[None]:
+        if max_line_mib is None:
+            return nullcontext()
+        from corefsample.files import line_limit
+
+        return line_limit(max_line_mib)
+
+
+def _option(field: Declared) -> click.Option:
+    """The option of a field: `n_samples` is --samples, a field that is true by default has a --no- beside it."""
+    words = field.name.removeprefix("n_").replace("_", "-")
+    flag = field.flag or (f"--{words}/--no-{words}" if field.default is True else f"--{words}")
+    given: dict[str, Any] = {"required": True} if field.default is MISSING else {"default": field.default}
+    if not field.n_values:
+        given = {"multiple": True, "default": (field.default,) if isinstance(field.default, str) else field.default}
+    return click.Option(
+        [flag, field.name],
+        type=_type(field),
+        is_flag=field.type is bool,
+        show_default=given.get("default") != (),
+        nargs=field.n_values or 1,
+        metavar=field.metavar or _METAVARS.get(field.type),
+        help=field.help,
+        **given,
+    )
+
+
+def _type(field: Declared) -> Any:
+    if field.choices:
+        return click.Choice(field.choices)
+    low = field.at_least if field.above is None else field.above
+    high = field.at_most if field.below is None else field.below
+    if field.type is int:
+        high = None if high is None or high > _LARGEST_SHOWN else int(high)
+        return click.IntRange(int(low or 0), high)
+    if field.type is float and (low is not None or high is not None):
+        return click.FloatRange(low, high, min_open=field.above is not None, max_open=field.below is not None)
+    return field.type
+
+
+def _value(field: Declared, value: Any) -> Any:
+    """The value of a field: options that are not given and may be left out are None."""
+    return None if value == () and field.is_optional else value

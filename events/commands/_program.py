@@ -1,0 +1,137 @@
+"""The program: its commands, and how it handles all other errors."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import click
+
+from corefsample import __version__
+from events.commands._failures import FAILURE, INTERRUPTED, USAGE, Failure, usage_message
+from events.commands._parser import Program
+from events.commands._screen import print_error
+
+_UNCHECKED_OBJECTS = 20_000  # Python's 700 cost a tenth of a short run, for libraries that are loaded and stay
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_COMMANDS = {
+    "demo": "See it work: simulate news with known truth, and count.",
+    "score": "Score mentions in news or in annotated documents.",
+    "events": "Count documents with an event, by actor and period.",
+    "report": "Make one HTML page of a run, for exploring and archiving.",
+    "audit": "Label a sample, get counts whose intervals hold.",
+    "doctor": "Check a file, and describe its content.",
+    "explain": "Show why sentences make an event, or do not.",
+    "calibrate": "Measure the link probabilities against gold entities.",
+    "calibrate-queries": "Measure the intervals of counts against gold entities.",
+    "calibrate-parses": "Measure sampled parses against a treebank.",
+    "recalibrate": "Correct scores by a fit to documents with gold.",
+    "train": "Train a model of your own on annotated corpora.",
+    "convert": "Copy documents to another file or format.",
+    "warm-up": "Compile kernels ahead of the first run.",
+}
+_AUDIT_COMMANDS = {
+    "plan": "Draw the documents to label, and write the sheet.",
+    "estimate": "Counts with intervals, from a labelled sheet.",
+}
+
+
+@click.group(cls=Program, lines=_COMMANDS, context_settings=_CONTEXT)
+@click.version_option(__version__, prog_name="corefsample")
+def cli() -> None:
+    """Counts of events with credible intervals, from coreference uncertainty.
+
+    \b
+    Try it on simulated news:
+      corefsample demo
+
+    \b
+    From dated news to counts, and to a page to explore:
+      corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
+      corefsample events scored.parquet --out run
+      corefsample report run
+
+    \b
+    Label a sample of documents, for counts whose intervals hold:
+      corefsample audit plan run --out audit
+      corefsample audit estimate run audit/sheet.csv
+
+    \b
+    Check a file of scored mentions, or a rule of your own:
+      corefsample doctor scored.parquet
+      corefsample explain scored.parquet --rule my_rule.yaml
+    """
+
+
+@cli.group(cls=Program, lines=_AUDIT_COMMANDS, short_help=_COMMANDS["audit"])
+def audit() -> None:
+    """Label a random sample of documents, and get counts whose intervals hold whatever the model's errors are.
+
+    The interval of `corefsample events` covers coreference, and for some scores their recalibration. It takes rule,
+    lexicon, parse and choice of articles as right. Labels of some hundred documents cover these too; the model then
+    only makes the interval narrower.
+
+    \b
+    Examples:
+      corefsample audit plan run --labels 200 --out audit
+      corefsample audit estimate run audit/sheet.csv
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 2 bad usage, 3 bad input, 1 any other failure, 130 interrupted."""
+    # A scheduler that ends the program must leave no partial output, like an interrupt from the keyboard.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    gc.set_threshold(_UNCHECKED_OBJECTS)
+    # Arrow's own allocator keeps some 100 MiB that threads of earlier partitions used; read when Arrow is loaded.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    try:
+        status = _status(arguments)
+    except KeyboardInterrupt:  # while another error was printed
+        status = INTERRUPTED
+    sys.exit(status)
+
+
+def _status(arguments: Sequence[str] | None) -> int:
+    try:
+        cli.main(args=arguments, prog_name="corefsample", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (click.Abort, KeyboardInterrupt) as stop:
+        message = str(stop.__cause__ or stop)
+        if message:
+            print_error(message)
+        return INTERRUPTED
+    except Failure as error:
+        error.show()
+        return error.status
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return USAGE
+    except click.ClickException as error:
+        print_error(usage_message(error))
+        return USAGE
+    except BrokenPipeError:
+        # The reader of a pipe has gone: redirect standard output, so that closing it fails silently.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILURE
+    except Exception as error:
+        if os.environ.get("COREFSAMPLE_TRACEBACK"):
+            raise
+        print_error(_described(error))
+        return FAILURE
+    return 0
+
+
+def _described(error: Exception) -> str:
+    """Describe an unexpected error; for one of the operating system, name the file."""
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename is None:
+            return f"a file, or standard output, must be accessible, got: {error.strerror}"
+        return f"{os.fsdecode(error.filename)}: file or folder must be accessible, got: {error.strerror}"
+    # Notes say with which document the error came.
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
+    return f"{type(error).__name__}: {error}{notes} (COREFSAMPLE_TRACEBACK=1 shows where)"

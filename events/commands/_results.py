@@ -1,0 +1,97 @@
+"""Folders of tables and pictures that commands write, or do not, and the record of what they did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, ClassVar
+
+from corefsample.documents import Rejected
+from events.jobs import OutputFolder, checksums, picture_files, run_record
+
+_QUERY_TABLES = (
+    *("scores", "reliability", "coverage", "intervals", "recalibrations", "groups", "overdispersion", "link_kinds"),
+)
+_QUARANTINE = "quarantine.jsonl"
+
+
+class CalibrationFolder(OutputFolder):
+    """Tables and pictures of `corefsample calibrate`."""
+
+    RECORD: ClassVar[str] = "calibration.json"
+    FILES: ClassVar[frozenset[str]] = frozenset(
+        [
+            *("calibration.csv", "calibration.parquet", "reliability.csv", "paired.csv", _QUARANTINE, RECORD),
+            *picture_files("reliability", "reliability_by_kind"),
+        ]
+    )
+
+
+class QueriesFolder(OutputFolder):
+    """Tables and pictures of `corefsample calibrate-queries`."""
+
+    RECORD: ClassVar[str] = "query_report.json"
+    FILES: ClassVar[frozenset[str]] = frozenset(
+        [
+            *(f"query_{name}.csv" for name in _QUERY_TABLES),
+            *("query_pairs.parquet", _QUARANTINE, RECORD),
+            *picture_files("query_reliability", "query_coverage"),
+        ]
+    )
+
+
+class ParsesFolder(OutputFolder):
+    """Tables and pictures of `corefsample calibrate-parses`."""
+
+    RECORD: ClassVar[str] = "parse_calibration.json"
+    FILES: ClassVar[frozenset[str]] = frozenset(
+        [
+            *("parse_calibration.csv", "parse_reliability.csv", _QUARANTINE, RECORD),
+            *picture_files("parse_reliability"),
+        ]
+    )
+
+
+class Results:
+    """What a command has set aside so far, and where it writes its results, if anywhere.
+
+    Attributes
+    ----------
+    folder
+        The folder, or None.
+    on_rejected
+        Takes bad documents if the options say that they are set aside; else None.
+    """
+
+    def __init__(self, folder: OutputFolder | None, options: Any) -> None:
+        self.folder, self._options = folder, options
+        self._started = time.time()
+        self._n_quarantined = 0
+        self.on_rejected: Callable[[Rejected], None] | None = None
+        if options.on_error == "quarantine":
+            self.on_rejected = self._set_aside
+
+    def _set_aside(self, rejected: Rejected) -> None:
+        self._n_quarantined += 1
+        if self.folder is not None:
+            self.folder.set_aside(rejected)
+
+    def summary(self) -> dict[str, Any]:
+        """What every result has: the folder, the number of bad documents, and the wall time."""
+        seconds = round(time.time() - self._started, 3)
+        return {"out": self._options.out, "n_quarantined": self._n_quarantined, "seconds": seconds}
+
+    def finish(self, result: Any, paths: Sequence[str]) -> None:
+        """Write the record, if there is a folder."""
+        if self.folder is not None:
+            rows = checksums(paths)
+            record = run_record(self._options.recorded(), rows, self._started, summary=result.to_json())
+            self.folder.finish_record(record)
+
+
+@contextmanager
+def results(kind: type[OutputFolder], options: Any) -> Iterator[Results]:
+    """The folder of the options, or none; it appears when the block is done, and after an error nothing is left."""
+    with nullcontext() if options.out is None else kind(options.out, overwrite=options.overwrite) as folder:
+        yield Results(folder, options)

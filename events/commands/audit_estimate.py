@@ -1,0 +1,294 @@
+"""Estimate counts from labelled sheets, with intervals that hold whatever the model's errors are.
+
+SOURCE is what `corefsample audit plan` was given. SHEETS are the sheets of all rounds and labellers.
+
+Examples
+--------
+  corefsample audit estimate run audit/sheet.csv
+  corefsample audit estimate run audit/sheet.csv --assume stable-errors
+  corefsample audit estimate run audit/sheet.csv audit/sheet-2.csv
+  corefsample audit estimate run anna.csv ben.csv --plan audit --out audited
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from corefsample.errors import InputError, ParameterError
+from events import _shared_options as shared
+from events import audit, jobs
+from events._options import declared, option
+from events.commands._parser import Command
+from events.commands._screen import counted, print_files, print_text
+
+if TYPE_CHECKING:
+    from corefsample.files import PathLike
+
+RECORD = "audited.json"
+RESOLVE = "sheet-resolve.csv"
+
+
+@declared
+class AuditEstimateOptions(shared.Pictures):
+    """How to estimate.
+
+    Attributes
+    ----------
+    out
+        Folder for tables and picture. [default: that of the plan]
+    plan
+        Folder of the plan. [default: that of the first sheet]
+    level
+        Level of the confidence intervals.
+    method
+        How intervals are made: see docs/audit.md; guaranteed is the widest and needs no study.
+    assume
+        Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
+    """
+
+    out: str | None = option(default=None, metavar="FOLDER")
+    plan: str | None = option(default=None, metavar="FOLDER")
+    level: float = option(default=0.95, above=0.0, below=1.0)
+    method: Literal["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"] = "mid-p"
+    assume: Literal["stable-errors"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEstimateResult:
+    """Result of an estimate.
+
+    Attributes
+    ----------
+    out
+        The folder.
+    plan
+        Identity of the plan.
+    level, method, assumption
+        Of the intervals.
+    n_documents, n_labels, n_unsure, n_missing
+        Documents in all; those of the sample with a label, with an unsure one, and without.
+    totals, quality, more, agreement
+        Rows of the totals, of precision and recall, of the use of more labels, and of the agreement of labellers.
+    n_few
+        Periods of all targets whose interval is wider than half of their documents.
+    n_periods
+        Periods of all targets with documents.
+    n_resolve
+        Documents on which labellers disagree.
+    files
+        The files written.
+    """
+
+    out: str
+    plan: str
+    level: float
+    method: str
+    assumption: str
+    n_documents: int
+    n_labels: int
+    n_unsure: int
+    n_missing: int
+    totals: tuple[dict[str, Any], ...]
+    quality: tuple[dict[str, Any], ...]
+    more: tuple[dict[str, Any], ...]
+    agreement: tuple[dict[str, Any], ...]
+    n_few: int
+    n_periods: int
+    n_resolve: int
+    files: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return dataclasses.asdict(self)
+
+
+def run_audit_estimate(
+    source: PathLike, sheets: Sequence[PathLike], options: AuditEstimateOptions | None = None
+) -> AuditEstimateResult:
+    """Estimate counts from labelled sheets, and write tables and a picture.
+
+    Parameters
+    ----------
+    source
+        The run or CSV file of which the plan is.
+    sheets
+        One or more sheets: of several rounds, of several labellers, or both.
+    options
+        How to estimate, and where to write results, which replace earlier ones.
+
+    Raises
+    ------
+    ParameterError, InputError, OutputError
+        If an option, a sheet or the folder breaks its rule; then nothing is written.
+    """
+    from corefsample.files import unwritable, write_json
+    from events.commands._audit_files import plan_question, read_plan
+
+    options = options or AuditEstimateOptions()
+    if not sheets:
+        raise ParameterError("must name at least one sheet, got none", parameter="sheets")
+    started = time.time()
+    folder = Path(sheets[0]).parent if options.plan is None else Path(options.plan)
+    plan = read_plan(folder, source)
+    labels = audit.read_sheets(plan, sheets)
+    names = [os.fspath(path) for path in sheets]
+    chosen = options.chosen("level", "method", "assume")
+    try:
+        estimate = audit.estimate_counts(plan, labels, **chosen)
+    except InputError as error:
+        raise error.at(", ".join(names)) from None
+    place = folder if options.out is None else Path(options.out)
+    arguments = {**chosen, "source": os.fspath(source), "plan": os.fspath(folder)}
+    record = jobs.run_record(arguments, jobs.checksums(names), started)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        files = _written(plan, labels, estimate, place, pictures=options.pictures)
+        files += _sheet_to_resolve(plan, labels, place, sheets, source=source, question=plan_question(folder))
+        result = _result(plan, labels, estimate, place, files, options)
+        write_json(place / RECORD, {**record, "summary": result.to_json()})
+    except OSError as error:
+        raise unwritable(place, error) from None
+    return result
+
+
+def _written(
+    plan: audit.AuditPlan, labels: audit.SheetLabels, estimate: audit.AuditEstimate, place: Path, *, pictures: bool
+) -> tuple[str, ...]:
+    """Write the tables and the picture; return their names."""
+    from corefsample.files import new_file
+
+    found = estimate.disagreement_frame()
+    tables = {
+        "audited.csv": estimate.to_frame(),
+        "audited-model.csv": estimate.quality_frame(),
+        "audited-curve.csv": estimate.curve_frame(),
+        "labels.csv": audit.label_table(plan, labels),
+        "disagreements.csv": found.assign(text=[labels.texts.get(doc_id, "") for doc_id in found["doc_id"]]),
+    }
+    for name, table in tables.items():
+        with new_file(place / name, overwrite=True) as path:
+            table.to_csv(path, index=False)
+    names = list(tables)
+    if pictures:
+        from events.plots import audit_bands
+
+        jobs.save_pictures({"audited": lambda: audit_bands(tables["audited.csv"])}, lambda name: place / name)
+        names += [name for name in jobs.picture_files("audited") if (place / name).is_file()]
+    return tuple(names)
+
+
+def _sheet_to_resolve(
+    plan: audit.AuditPlan,
+    labels: audit.SheetLabels,
+    place: Path,
+    sheets: Sequence[PathLike],
+    *,
+    source: PathLike,
+    question: str | None,
+) -> tuple[str, ...]:
+    """Write the documents on which labellers disagree as a sheet and its page, unless it is one of the inputs."""
+    from events.commands._audit_files import page_name, write_sheet
+
+    path = place / RESOLVE
+    page = path.with_name(page_name(RESOLVE))
+    if path.exists() and any(Path(sheet).exists() and path.samefile(sheet) for sheet in sheets):
+        return ()
+    for earlier in (path, page):
+        earlier.unlink(missing_ok=True)
+    sheet = audit.disagreement_sheet(plan, labels)
+    if sheet.empty:
+        return ()
+    write_sheet(path, plan, sheet, {}, source=source, question=question)
+    return path.name, page.name
+
+
+def _result(
+    plan: audit.AuditPlan,
+    labels: audit.SheetLabels,
+    estimate: audit.AuditEstimate,
+    place: Path,
+    files: tuple[str, ...],
+    options: AuditEstimateOptions,
+) -> AuditEstimateResult:
+    total = estimate.totals[0]
+    periods = [each for each in estimate.counts if each not in estimate.totals and each.n_docs]
+    n_resolve = len(audit.disagreement_sheet(plan, labels)) if len(labels.by_labeller) > 1 else 0
+    return AuditEstimateResult(
+        out=str(place),
+        plan=plan.identity,
+        level=options.level,
+        method=options.method,
+        assumption=options.assume or "",
+        n_documents=len(plan.frame),
+        n_labels=total.n_labelled - total.n_missing,
+        n_unsure=total.n_unsure,
+        n_missing=total.n_missing,
+        totals=tuple({**dataclasses.asdict(each), "period_start": str(each.period_start)} for each in estimate.totals),
+        quality=tuple(dataclasses.asdict(each) for each in estimate.quality),
+        more=tuple(dataclasses.asdict(each) for each in estimate.more),
+        agreement=tuple(dataclasses.asdict(each) for each in estimate.agreement),
+        n_few=sum(each.upper - each.lower > 0.5 * each.n_docs for each in periods),
+        n_periods=len(periods),
+        n_resolve=n_resolve,
+        files=files,
+    )
+
+
+def print_audit_estimate(summary: AuditEstimateResult) -> None:
+    """Print the counts, precision and recall, agreement, and what more labels would give."""
+    print_text(f"{counted(summary.n_labels, 'label')} of {summary.n_documents:,} documents, method {summary.method}.")
+    if summary.n_unsure or summary.n_missing:
+        print_text(
+            f"{summary.n_unsure:,} unsure and {summary.n_missing:,} missing are counted both ways: the lower limits "
+            "have them as no, the upper limits as yes."
+        )
+    click.echo(f"\nDocuments with the event, with {100 * summary.level:g}% intervals:")
+    width = max(len(str(row["actor"] or row["event"])) for row in summary.totals)
+    for row in summary.totals:
+        audited = f"{row['estimate']:9,.1f}  {row['lower']:>7,} to {row['upper']:>7,}"
+        model = f"model {row['model_mean']:9,.1f}  {row['model_lower']:>7,} to {row['model_upper']:>7,}"
+        click.echo(f"  {row['actor'] or row['event']:<{width}}  audited {audited}   {model}")
+    click.echo()
+    for row in summary.quality:
+        if len(summary.totals) == 1 and row["estimate"] == row["estimate"]:
+            click.echo(
+                f"{row['measure']:<9} of P >= 0.5  {row['estimate']:.3f}  {row['lower']:.3f} to {row['upper']:.3f}"
+            )
+    for row in summary.agreement:
+        kappa = f"kappa {row['kappa']:.2f}, {row['lower']:.2f} to {row['upper']:.2f}"
+        click.echo(f"{row['first']} and {row['second']}: {row['n_agreed']:,} of {row['n_documents']:,} agree, {kappa}")
+    if summary.n_resolve:
+        print_text(
+            f"{counted(summary.n_resolve, 'document')} labelled differently, counted both ways; label them in "
+            f"{os.path.join(summary.out, 'sheet-resolve.csv')} and name that sheet too."
+        )
+    _print_use_of_labels(summary)
+    print_files(summary.out, {"Picture": "audited.png", "Counts": "audited.csv", "Model": "audited-model.csv"})
+    print_files(summary.out, {"Errors": "disagreements.csv"})
+
+
+def _print_use_of_labels(summary: AuditEstimateResult) -> None:
+    more = summary.more[0]
+    if len(summary.more) == 1 and more["width"] > 0:
+        share = more["width_after"] / more["width"]
+        print_text(f"{more['n_more']} more labels would make the interval of the total {share:.2f} times as wide.")
+    if summary.assumption:
+        print_text("Counts of periods assume that within a range of P the model's errors are the same in all periods.")
+    elif summary.n_few:
+        print_text(
+            f"{summary.n_few:,} of {counted(summary.n_periods, 'count')} of periods have an interval wider than half "
+            "of their documents: they have few labels. More labels narrow it, or --assume stable-errors."
+        )
+
+
+command = Command(
+    AuditEstimateOptions, run_audit_estimate, print_audit_estimate, "source", "sheets+", reads_lines=False
+)

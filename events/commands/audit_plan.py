@@ -1,0 +1,283 @@
+"""Draw a stratified random sample of documents to label.
+
+SOURCE is the output of `corefsample events`, or a CSV file with the columns doc_id, date and probability of any
+model. Open FOLDER/sheet.html in a browser to label, or fill in FOLDER/sheet.csv with yes, no or unsure.
+
+Examples
+--------
+  corefsample audit plan run --labels 200 --out audit
+  corefsample audit plan run --actors USA,IRQ --keyword 'raid*' --out audit2
+  corefsample audit plan run --out audit --more 100
+  corefsample audit plan scores.csv --labels 300 --by year --out audit3
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from events import _shared_options as shared
+from events import audit
+from events._options import declared, option
+from events.commands._parser import Command
+from events.commands._screen import counted, print_files, print_text
+
+if TYPE_CHECKING:
+    from corefsample.files import PathLike
+
+
+@declared
+class AuditPlanOptions(shared.Seed, shared.Overwrite):
+    """What to draw.
+
+    Attributes
+    ----------
+    out
+        Folder for the plan and the sheets.
+    n_labels
+        Documents to label.
+    more
+        Add a round of N documents to the plan in FOLDER. [default: a new plan]
+    actors
+        USA,GBR or all: ask which of these actors have an event. [default: whether there is an event]
+    period
+        Periods of a CSV file; a run has its own.
+    seed
+        Same seed, same sample.
+    with_texts
+        Put the texts into the sheet.
+    question
+        What a label answers. [default: names the event]
+    cuts
+        Bound between ranges of P, beside P = 0; may be repeated. [default: chosen from P]
+    keyword
+        Words joined by and, or, not, with * and quotes, to divide strata. [default: none]
+    column
+        Column to divide strata. [default: none]
+    table
+        CSV with doc_id and the column. [default: the CSV file with P]
+    by
+        Divide strata by year, quarter ..., each with its floor. [default: none]
+    floor
+        Fewest labels of a stratum.
+    """
+
+    out: str = option(metavar="FOLDER")
+    n_labels: int = option(default=200, at_least=1)
+    more: int | None = option(default=None, at_least=1)
+    actors: str | tuple[str, ...] | None = option(default=None, metavar="NAMES")
+    period: str = option(default="quarter", metavar="PERIOD")
+    with_texts: bool = option(default=True, flag="--texts/--no-texts")
+    question: str | None = option(default=None, metavar="TEXT")
+    cuts: tuple[float, ...] | None = option(default=None, flag="--cut", above=0.0, at_most=1.0, metavar="NUMBER")
+    keyword: str | None = option(default=None, metavar="EXPRESSION")
+    column: str | None = option(default=None, metavar="NAME")
+    table: str | None = option(default=None, metavar="FILE")
+    by: str | None = option(default=None, metavar="PERIOD")
+    floor: int = option(default=5, at_least=1)
+
+    def _check(self) -> None:
+        if not self.out:
+            raise ParameterError("must name a folder, got ''", parameter="out")
+        if self.table is not None and self.column is None:
+            raise ParameterError("is required with a table", parameter="column")
+        if self.actors is not None:
+            texts = (self.actors,) if isinstance(self.actors, str) else self.actors
+            names = tuple(part.strip() for text in texts for part in text.split(",") if part.strip())
+            object.__setattr__(self, "actors", names)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPlanResult:
+    """Result of a plan.
+
+    Attributes
+    ----------
+    source
+        What the plan is of.
+    out, plan
+        The folder, and the plan's identity.
+    sheet, page
+        The sheet of the newest round, and the page on which it is labelled.
+    n_documents, n_drawn, n_new
+        All documents, those of the sample, and those of the newest round.
+    n_without_text
+        Documents of the sheet whose text was not found.
+    strata
+        Rows of `AuditPlan.to_frame`.
+    """
+
+    source: str
+    out: str
+    plan: str
+    sheet: str
+    page: str
+    n_documents: int
+    n_drawn: int
+    n_new: int
+    n_without_text: int
+    strata: tuple[Mapping[str, Any], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of the plan by name."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if name != "source"}
+
+
+def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResult:
+    """Draw the documents to label, and write plan.json, strata.parquet, the sheet and its page.
+
+    Parameters
+    ----------
+    source
+        Folder of a finished events run, or a CSV file with doc_id, date and probability.
+    options
+        What to draw, and the folder of the audit; with `more`, that of an earlier plan.
+
+    Raises
+    ------
+    ParameterError, InputError, OutputError
+        If an option, an input or the folder breaks its rule.
+    """
+    from events.commands._audit_files import read_plan, source_frame
+
+    folder = Path(options.out)
+    if options.more is None:
+        _require_free(folder, overwrite=options.overwrite)
+        actors: Any = options.actors
+        frame = source_frame(source, actors, options.period)
+        groups = _groups(source, frame, options)
+        plan = audit.plan_audit(frame, options.n_labels, groups=groups, **options.chosen("cuts", "by", "floor", "seed"))
+    else:
+        try:
+            plan = audit.extend_plan(read_plan(folder, source), options.more)
+        except ParameterError as error:
+            raise ParameterError(error.message, parameter="more") if error.parameter == "n_more" else error from None
+    return _written(plan, source, folder, options)
+
+
+def _require_free(folder: Path, *, overwrite: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"must be a folder, got the file {folder}", parameter="out")
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    if names and "plan.json" not in names:
+        raise ParameterError(
+            f"must be a new or empty folder or an earlier plan's, got {folder} with {names[0]}", parameter="out"
+        )
+    if names and not overwrite:
+        hint = ParameterHint("overwrite", "replaces the plan and its sheets")
+        raise ParameterError(f"must be a new or empty folder, got {folder}", parameter="out", hint=hint)
+
+
+def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions) -> list[str] | None:
+    """The user's group of each document: by a keyword expression, a column, or both."""
+    from events.commands._audit_files import corpus_texts
+
+    parts: list[list[str]] = []
+    if options.column is not None:
+        parts.append(_column(frame, options.column, options.table))
+    if options.keyword is not None:
+        expression = audit.KeywordExpression(options.keyword)
+        texts = frame.properties.get("text")
+        if texts is not None:
+            matching = {
+                str(doc_id) for doc_id, text in zip(frame.doc_ids, texts, strict=True) if expression.matches(str(text))
+            }
+        else:
+            found = corpus_texts(source, frame)
+            matching = {doc_id for doc_id, marked in found if expression.matches(marked.text)}
+        parts.append(["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()])
+    return [", ".join(words) for words in zip(*parts, strict=True)] if parts else None
+
+
+def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str]:
+    if table is None:
+        if column not in frame.properties:
+            names = ", ".join(frame.properties) or "none"
+            raise ParameterError(
+                f"must be a further column of the CSV file ({names}), got {column!r}", parameter="column"
+            )
+        return [str(value) for value in frame.properties[column]]
+    rows = audit.read_text_table(table, ("doc_id", column))
+    value_of = dict(zip(rows["doc_id"].tolist(), rows[column].tolist(), strict=True))
+    if len(value_of) < len(rows):
+        raise InputError("doc_id must be unique, got one again", place=table)
+    missing = next((doc_id for doc_id in frame.doc_ids.tolist() if doc_id not in value_of), None)
+    if missing is not None:
+        raise InputError(f"table must have a row for every document, got none for {missing!r}", place=table)
+    return [value_of[doc_id] for doc_id in frame.doc_ids.tolist()]
+
+
+def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: AuditPlanOptions) -> AuditPlanResult:
+    """Write the files of a plan; those of earlier rounds stay."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from corefsample.files import new_file, unwritable, write_json
+    from events.commands._audit_files import PLAN, STRATA, corpus_texts, page_name, plan_question, write_sheet
+
+    number = len(plan.rounds)
+    chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
+    marked = dict(corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}
+    texts = {doc_id: each.text for doc_id, each in marked.items()}
+    sheet = audit.sheet_table(plan, number, texts)
+    path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
+    question = options.question or (None if options.more is None else plan_question(folder))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if number == 1:
+            for earlier in folder.glob("sheet*"):
+                earlier.unlink()
+            with new_file(folder / STRATA, overwrite=True) as name:
+                column = pa.array((plan.stratum_of + 1).astype(np.int32))
+                pq.write_table(pa.table({"stratum": column}), name)
+        write_sheet(path, plan, sheet, marked, source=source, question=question)
+        write_json(folder / PLAN, {**plan.to_json(), "question": question})
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    return AuditPlanResult(
+        source=os.fspath(source),
+        out=str(folder),
+        plan=plan.identity,
+        sheet=str(path),
+        page=str(path.with_name(page_name(path.name))),
+        n_documents=len(plan.frame),
+        n_drawn=len(plan.sample),
+        n_new=len(sheet),
+        n_without_text=sum(not texts.get(doc_id) for doc_id in chosen) if options.with_texts else len(chosen),
+        strata=tuple({str(name): value for name, value in row.items()} for row in plan.to_frame().to_dict("records")),
+    )
+
+
+def print_audit_plan(summary: AuditPlanResult) -> None:
+    """Print what is to be labelled, and the command that comes then."""
+    new = f"{counted(summary.n_new, 'document')} to label"
+    of_all = f"{summary.n_drawn:,} of {summary.n_documents:,} in the sample, plan {summary.plan}"
+    print_text(f"{new}; {of_all}.")
+    width = max(len(str(row["name"])) for row in summary.strata)
+    click.echo(f"\n{'Stratum':<{width}}  {'documents':>9}  {'sampled':>7}")
+    for row in summary.strata:
+        click.echo(f"{row['name']:<{width}}  {row['n_documents']:>9,}  {row['n_sampled']:>7,}")
+    if summary.n_without_text:
+        print_text(f"{counted(summary.n_without_text, 'document')} without text: its file was not found.")
+    files = {"Label": os.path.basename(summary.page), "Sheet": os.path.basename(summary.sheet), "Plan": "plan.json"}
+    print_files(summary.out, files)
+    click.echo(f"Then     corefsample audit estimate {shlex.quote(summary.source)} {shlex.quote(summary.sheet)}")
+
+
+command = Command(
+    AuditPlanOptions,
+    run_audit_plan,
+    print_audit_plan,
+    "source",
+    sections={"Strata": "cuts keyword column table by floor"},
+    reads_lines=False,
+)

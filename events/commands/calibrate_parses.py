@@ -1,0 +1,322 @@
+"""Can the probabilities of sampled parses be trusted? Measure their calibration against a treebank.
+
+TREEBANK are CoNLL-U files or globs. The pipeline parses their words many times, each parse drawn from its parser's
+probabilities at a temperature. Prints how often arcs, roles, and paths of 1 to 7 arcs are right, against their
+shares of the parses. A pipeline with labels of another scheme than the treebank's is measured by roles, which both
+have.
+
+Unless it is given, the temperature is the one of the best Brier score on the documents of --fit or, without them,
+for each half of the documents, on the other half. Each document is parsed about ten times as long as usual,
+for each of seven temperatures.
+
+Examples
+--------
+  corefsample calibrate-parses ud.conllu --pipeline en_core_web_sm
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from corefsample import parses, plots
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from events import _shared_options as shared
+from events import jobs
+from events._options import declared, option
+from events.commands._parser import Command
+from events.commands._screen import print_counts, print_files, print_text
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from corefsample._arrays import Floats
+    from corefsample.files import PathLike
+    from events.commands._parse_sampling import TreebankDocument
+    from events.rules import Rule
+
+_DRAWN = ("labelled arcs", "roles", "paths of 3 arcs", "paths of 7 arcs")
+
+
+@declared
+class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, shared.OnError):
+    """What to measure, and how.
+
+    Attributes
+    ----------
+    pipeline
+        spaCy pipeline with a transition parser, or its folder.
+    fit
+        Documents (.conllu) to fit the temperature to; repeatable. [default: TREEBANK, by halves]
+    fit_by
+        Score of labelled arcs or roles that the temperature maximizes.
+    temperature
+        Temperature at which to measure. [default: fitted]
+    temperatures
+        Those that a fit tries: at least 3, ascending.
+    n_samples
+        Parses drawn of each document.
+    n_words
+        Only the first sentences of each document, with at most so many words. [default: all]
+    sentences
+        Sentences of the pipeline's usual parse, or of the treebank.
+    rule
+        Shipped rule, or rule file, whose paths are measured.
+    preset
+        Preset of the rule.
+    level
+        Level of the intervals.
+    n_resamples
+        Draws for intervals.
+    seed
+        Same seed, same parses.
+    """
+
+    pipeline: str = option(metavar="SPACY")
+    fit: tuple[str, ...] | None = option(default=None, metavar="FILE")
+    fit_by: Literal["brier", "likelihood"] = "brier"
+    temperature: float | None = option(default=None, above=0.0)
+    temperatures: tuple[float, ...] = option(default=(0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5), above=0.0, flag="")
+    n_samples: int = shared.samples(100, at_least=2)
+    n_words: int | None = option(default=None, at_least=1)
+    sentences: Literal["predicted", "gold"] = "predicted"
+    rule: str = option(default="attack", metavar="RULE")
+    preset: str = option(default="extended", metavar="NAME")
+    level: float = option(default=0.95, above=0.0, below=1.0)
+    n_resamples: int = option(default=2000, at_least=2)
+
+    def _check(self) -> None:
+        if self.fit is not None and self.temperature is not None:
+            raise ParameterError("must be left out if there is a temperature, got both", parameter="fit")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrateParsesResult:
+    """Result of a calibration of parses.
+
+    Attributes
+    ----------
+    calibration
+        The measured calibration.
+    fit
+        The fitted temperature, from all documents for it; None if a temperature was given.
+    fit_by
+        Score that was fitted: "brier" or "likelihood".
+    temperatures
+        Those at which the parses measured were drawn: the given one, the fitted one, or if the same documents served
+        both, one for each half of them, fitted to the other half.
+    schemes
+        Dependency schemes of the treebank and of the pipeline. If they differ, only roles and role paths are measured.
+    n_documents, n_words
+        Measured.
+    out
+        The folder, or None if nothing was written.
+    n_quarantined
+        Bad documents set aside.
+    seconds
+        Wall time.
+    """
+
+    calibration: parses.ParseCalibration
+    fit: parses.TemperatureFit | None
+    fit_by: str
+    temperatures: tuple[float, ...]
+    schemes: tuple[str, str]
+    n_documents: int
+    n_words: int
+    out: str | None
+    n_quarantined: int
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Temperatures and the rows of the table."""
+        fit = None if self.fit is None else {**jobs.plain_fields(self.fit), "is_at_end": self.fit.is_at_end}
+        return {
+            **jobs.plain_fields(self),
+            "fit": fit,
+            "temperatures": list(self.temperatures),
+            "schemes": list(self.schemes),
+            "properties": jobs.json_rows(self.calibration.to_frame()),
+        }
+
+
+def run_calibrate_parses(
+    treebank: PathLike | Iterable[PathLike],
+    options: CalibrateParsesOptions,
+    *,
+    on_progress: jobs.Progress | None = None,
+) -> CalibrateParsesResult:
+    """Measure the calibration of a pipeline's sampled parses against a treebank, at a temperature fitted or given.
+
+    Parameters
+    ----------
+    treebank
+        CoNLL-U files or globs, with dependency trees.
+    options
+        Pipeline, and what to measure.
+    on_progress
+        Called after each document parsed, with how many were parsed, how many there are to parse, and again how many
+        were; documents count once per temperature.
+
+    Raises
+    ------
+    ParameterError
+        If the folder is in use, or the pipeline cannot be used.
+    InputError
+        If a file is missing or a document is bad.
+    OutputError
+        If the folder cannot be written. After an error no folder is left.
+    """
+    from corefsample.formats.annotated import read_corefud
+    from events.commands._parse_sampling import TreebankDocument
+    from events.commands._results import ParsesFolder, results
+    from events.jobs.scoring import load_pipeline
+    from events.rules import load_rules
+
+    rule, pipeline = load_rules(options.rule, options.preset), load_pipeline(options.pipeline)
+    with results(ParsesFolder, options) as found:
+        streams = [read_corefud(treebank, on_rejected=found.on_rejected)]
+        streams += [] if options.fit is None else [read_corefud(options.fit)]
+        documents, *others = [[TreebankDocument.of(each, options.n_words) for each in stream] for stream in streams]
+        measure = _Measurement(pipeline, options, rule, documents, others[0] if others else None, on_progress)
+        result = CalibrateParsesResult(
+            measure.calibration(),
+            measure.fit,
+            options.fit_by,
+            measure.temperatures,
+            measure.schemes,
+            len(documents),
+            sum(len(document.tokens) for document in documents),
+            **found.summary(),
+        )
+        if found.folder is not None:
+            _write(found.folder, result)
+        found.finish(result, [path for stream in streams for path in stream.paths])
+    return result
+
+
+class _Measurement:
+    """Fits temperatures if none is given, and measures."""
+
+    def __init__(
+        self,
+        pipeline: Language,
+        options: CalibrateParsesOptions,
+        rule: Rule,
+        documents: Sequence[TreebankDocument],
+        fit_documents: Sequence[TreebankDocument] | None,
+        on_progress: jobs.Progress | None,
+    ) -> None:
+        from events.commands import _parse_sampling
+
+        self._options, self._rule = options, rule
+        self._documents = documents
+        self._fit_documents = documents if fit_documents is None else fit_documents
+        self._is_crossed = fit_documents is None and options.temperature is None
+        if self._is_crossed and len(documents) < 2:
+            hint = ParameterHint("fit", "fits the temperature to other documents")
+            raise InputError("a treebank to fit the temperature to must have at least 2 documents, got 1", hint=hint)
+        self.schemes = _parse_sampling.schemes_of([*documents, *(fit_documents or ())], pipeline)
+        self.fit: parses.TemperatureFit | None = None
+        self.temperatures: tuple[float, ...] = ()
+        self._n_parsed, self._on_progress = 0, on_progress
+        self._n_all = len(documents)
+        if options.temperature is None:
+            self._n_all += len(self._fit_documents) * len(options.temperatures)
+        self._parses = _parse_sampling.TreebankParses(
+            pipeline,
+            schemes=self.schemes,
+            **options.chosen("n_samples", "seed"),
+            gold_sentences=options.sentences == "gold",
+            on_document=self._count,
+        )
+
+    def calibration(self) -> parses.ParseCalibration:
+        """Calibration of all documents, each at its temperature."""
+        options = self._options
+        of_document = self._fitted_temperatures() if options.temperature is None else [options.temperature]
+        self.temperatures = tuple(of_document)
+        pairs = [
+            self._parses.pairs(document, of_document[d % len(of_document)], self._rule)
+            for d, document in enumerate(self._documents)
+        ]
+        return parses.calibrate_parses(pairs, **options.chosen("level", "n_resamples", "seed"))
+
+    def _fitted_temperatures(self) -> list[float]:
+        options = self._options
+        table = self._parses.scores(self._fit_documents, options.temperatures, options.fit_by)
+        chosen = options.chosen("temperatures", "level", "n_resamples", "seed")
+
+        def fitted(scores: Floats) -> parses.TemperatureFit:
+            return parses.fit_temperature(scores, **chosen)
+
+        self.fit = fitted(table)
+        if not self._is_crossed:
+            return [self.fit.temperature]
+        return [fitted(table[1 - half :: 2]).temperature for half in (0, 1)]
+
+    def _count(self) -> None:
+        self._n_parsed += 1
+        if self._on_progress is not None:
+            self._on_progress(self._n_parsed, self._n_all, self._n_parsed)
+
+
+def _write(folder: jobs.OutputFolder, run: CalibrateParsesResult) -> None:
+    calibration = run.calibration
+    calibration.to_frame().to_csv(folder.file("parse_calibration.csv"), index=False)
+    calibration.curves_frame().to_csv(folder.file("parse_reliability.csv"), index=False)
+    curves = {each.name: each.curve for each in calibration.properties if each.name in _DRAWN}
+    title = f"Sampled parses of {run.n_documents:,} documents"
+    jobs.save_pictures({"parse_reliability": partial(plots.reliability_figure, curves, title=title)}, folder.file)
+
+
+def print_calibrate_parses(run: CalibrateParsesResult) -> None:
+    """Print the temperatures, and the calibration of each property of a parse."""
+    print_text(f"{run.n_documents:,} documents with {run.n_words:,} words.")
+    print_counts((run.n_quarantined, "bad document", "set aside"))
+    if run.schemes[0] != run.schemes[1]:
+        print_text(
+            f"The treebank's labels are of {run.schemes[0]}, the pipeline's of {run.schemes[1]}: measured by roles."
+        )
+    if run.fit is not None:
+        fit = run.fit
+        ends = "" if fit.lower is None else f", {100 * fit.level:g}% interval {fit.lower:.2f} to {fit.upper:.2f}"
+        score = "Brier score" if run.fit_by == "brier" else "likelihood"
+        print_text(f"Temperature by {score}: {fit.temperature:.2f}{ends}.")
+        if fit.is_at_end:
+            print_text("It is at the end of the temperatures that were tried: one beyond may be better.")
+    if run.fit is None or len(run.temperatures) > 1:
+        print_text(f"Measured at {' and '.join(f'{each:.2f}' for each in run.temperatures)}.")
+    click.echo(
+        f"\n{'property':<16}{'number':>9} {'mean P':>7} {'true':>7} {'error':>7}  {'by document':<16} {'largest':>7}"
+    )
+    for each in run.calibration.properties:
+        interval = each.by_document
+        ends = "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
+        click.echo(
+            f"{each.name:<16}{each.n_pairs:>9,} {each.mean_q:>7.4f} {each.share_true:>7.4f} {each.error:>7.4f}"
+            f"  {ends:<16} {each.largest_gap:>7.4f}"
+        )
+    click.echo()
+    print_text("error: root mean square distance of P and the share that is right, over ten bins of P from 0.01 up.")
+    print_text("by document: interval of the true error. largest: distance in the worst bin.")
+    if run.out is not None:
+        files = {"Picture": "parse_reliability.png", "Table": "parse_calibration.csv", "Bins": "parse_reliability.csv"}
+        print_files(run.out, files)
+
+
+command = Command(
+    CalibrateParsesOptions,
+    run_calibrate_parses,
+    print_calibrate_parses,
+    "treebank+",
+    task="parsing",
+    sections={
+        "Fitting": "fit fit_by temperature",
+        "Measuring": "n_samples n_words sentences rule preset level n_resamples seed",
+    },
+)

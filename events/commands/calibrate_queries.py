@@ -1,0 +1,299 @@
+"""Check intervals of counts with entity queries that a corpus with gold can answer.
+
+INPUTS are as for `corefsample calibrate`, and need tokens. For each verb a query asks whether some entity with a
+name (or a plural, or a singular noun) has a pronoun that is the subject of the verb, as events do. The command
+shows how often the true count lies in its interval, before and after recalibration on other documents. It takes
+minutes.
+
+Examples
+--------
+  corefsample calibrate-queries gold.jsonl.gz --out queries
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from corefsample import plots, recalibration
+from corefsample.errors import InputError, ParameterError
+from events import _shared_options as shared
+from events import jobs, queries
+from events import plots as event_plots
+from events._options import declared, option
+from events.commands._fit_options import FitOptions, Form
+from events.commands._parser import Command
+from events.commands._screen import print_files, print_text
+
+if TYPE_CHECKING:
+    from corefsample.documents import ScoredDocument
+    from corefsample.files import PathLike
+
+_OPTIONAL_GROUPS = ("genre",)
+_OBJECTIVES: dict[str, tuple[str, ...]] = {
+    "global": ("likelihood", "links", "links-log", "queries"),
+    "kinds": ("joint", "likelihood"),
+}
+
+
+@declared
+class CalibrateQueriesOptions(
+    shared.OutFolder, shared.Pictures, shared.Overwrite, FitOptions, shared.UncertainlyRecalibrated
+):
+    """What to measure: recalibrations fitted to other documents of the corpus, or one that was fitted elsewhere.
+
+    Attributes
+    ----------
+    objectives
+        Recalibrations to compare, out of joint, likelihood, links, links-log, queries, queries-log; None: those
+        that docs/recalibration.md compares, or joint and likelihood for the form kinds.
+    n_resamples
+        Refits on resampled documents, or draws of the recalibration.
+    group_by
+        Field of the documents by which P is compared with the truth; may be repeated.
+    pictures
+        Draw reliability curves and coverage.
+    """
+
+    form: Form = "global"
+    objectives: tuple[str, ...] | None = option(default=None, flag="")
+    n_resamples: int = 100
+    group_by: tuple[str, ...] = option(default=_OPTIONAL_GROUPS, metavar="FIELD")
+
+    def _check(self) -> None:
+        from corefsample import _checks
+
+        super()._check()
+        for objective in self.objectives or ():
+            _checks.choice("objectives", objective, queries.OBJECTIVES)
+        if self.recalibration == recalibration.NO_RECALIBRATION:
+            object.__setattr__(self, "recalibration", None)
+            object.__setattr__(self, "uncertainty", "none")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrateQueriesResult:
+    """Result of a check of intervals.
+
+    Attributes
+    ----------
+    study
+        The queries, and their probabilities before and after recalibration.
+    n_documents
+        Documents with gold.
+    n_without_gold, n_quarantined
+        Documents left out because they have no gold, and bad documents set aside.
+    out
+        The folder, or None if nothing was written.
+    seconds
+        Wall time.
+    """
+
+    study: queries.QueryStudy
+    n_documents: int
+    n_without_gold: int
+    out: str | None
+    n_quarantined: int
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts, scores and recalibrations, and the coverage of all intervals."""
+        study = self.study
+        return {
+            **jobs.plain_fields(self),
+            "n_queries": len(study.table.queries),
+            "n_pairs": study.table.n_pairs,
+            "n_left_out": study.n_left_out,
+            "scores": jobs.json_rows(study.scores()),
+            "recalibrations": jobs.json_rows(study.recalibrations()),
+            "coverage": jobs.json_rows(study.coverage()),
+            "failures": dict(study.failures),
+        }
+
+
+def run_calibrate_queries(
+    inputs: PathLike | Iterable[PathLike],
+    options: CalibrateQueriesOptions | None = None,
+    *,
+    on_progress: jobs.Progress | None = None,
+) -> CalibrateQueriesResult:
+    """Check the intervals of entity queries on a corpus with gold, before and after cross-validated recalibration.
+
+    Parameters
+    ----------
+    inputs
+        Files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out.
+    options
+        What to measure.
+    on_progress
+        Called as documents are read, with bytes read, bytes in all, and documents.
+
+    Raises
+    ------
+    ParameterError
+        If the folder is in use.
+    InputError
+        If a file is missing, a document is bad, or there is too little gold.
+    OutputError
+        If the folder cannot be written. After an error no folder is left.
+    """
+    from events.commands._reading import gold_documents
+    from events.commands._results import QueriesFolder, results
+
+    options = options or CalibrateQueriesOptions()
+    with results(QueriesFolder, options) as found:
+        gold = gold_documents(
+            inputs,
+            "queries",
+            for_queries=True,
+            **options.chosen("role", "scheme"),
+            on_rejected=found.on_rejected,
+            on_progress=on_progress,
+        )
+        study = _study(gold.documents, gold.place, options)
+        result = CalibrateQueriesResult(study, len(gold.documents), gold.n_without_gold, **found.summary())
+        if found.folder is not None:
+            write_study(study, found.folder.file, pictures=options.pictures)
+            _write_link_kinds(study, gold.documents, options, found.folder.file("query_link_kinds.csv"))
+        found.finish(result, gold.paths)
+    return result
+
+
+def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQueriesOptions) -> queries.QueryStudy:
+    names = (
+        "form",
+        "missing",
+        "n_folds",
+        "n_samples",
+        "objectives",
+        "role",
+        "scheme",
+        "seed",
+        "unannotated",
+        "uncertainty",
+    )
+    chosen = options.chosen(*names)
+    chosen |= {"by": options.group_by, "n_boot": options.n_resamples, "domains": options.domains_of(documents, place)}
+    if options.objectives is None:
+        chosen["objectives"] = _OBJECTIVES[options.form]
+    if options.recalibration is not None:
+        chosen["recalibration"] = recalibration.read_recalibration(options.recalibration)
+        if options.uncertainty is not None:
+            chosen["recalibration"].sampled(options.uncertainty, 1)  # an error of the option, not of the documents
+    for name in options.group_by:
+        if name not in _OPTIONAL_GROUPS and not any(name in document.metadata for document in documents):
+            rule = f"documents with gold must have the field {name} (group_by)"
+            raise InputError(f"{rule}, got none in {len(documents)}", place=place)
+    try:
+        study = queries.study_queries(documents, **chosen)
+    except ParameterError as error:  # the options are valid, so the fault is in the files
+        raise error.as_input_error(place) from None
+    if study.table.n_pairs < queries.N_BINS:
+        rule = f"gold must make at least {queries.N_BINS} pairs of query and document"
+        raise InputError(f"{rule}, got {study.table.n_pairs}", place=place)
+    return study
+
+
+def _write_link_kinds(
+    study: queries.QueryStudy, documents: Sequence[ScoredDocument], options: CalibrateQueriesOptions, path: Path
+) -> None:
+    """Write the table of links by kinds of mentions, of each variant."""
+    import pandas as pd
+
+    parts = []
+    by_id = {document.doc_id: document for document in documents}
+    used = [by_id[doc_id] for doc_id in study.table.doc_ids]
+    for variant in study.variants:
+        changes = variant.recalibrations or (recalibration.Recalibration(),) * len(used)
+        part = queries.links_by_kind(used, changes, unannotated=options.unannotated)
+        part.insert(0, "variant", variant.name)
+        parts.append(part)
+    pd.concat(parts, ignore_index=True).to_csv(path, index=False)
+
+
+def write_study(study: queries.QueryStudy, file: Callable[[str], Path], *, pictures: bool = True) -> None:
+    """Write the tables of a study, and pictures of its reliability curves and coverage.
+
+    Parameters
+    ----------
+    study
+        The study.
+    file
+        Returns the path of each of QUERY_FILES.
+    pictures
+        Whether to draw.
+    """
+    import pandas as pd
+
+    intervals, curves = study.intervals(), study.reliability()
+    coverage = study.coverage(intervals)
+    groups, overdispersion = study.misfit()
+    reliability = pd.concat([curve.to_frame().assign(variant=name) for name, curve in curves.items()])
+    reliability.insert(0, "variant", reliability.pop("variant"))
+    tables = {
+        "scores": study.scores(),
+        "recalibrations": study.recalibrations(),
+        "coverage": coverage,
+        "intervals": intervals,
+        "groups": groups,
+        "overdispersion": overdispersion,
+        "reliability": reliability,
+    }
+    for name, table in tables.items():
+        table.to_csv(file(f"query_{name}.csv"), index=False)
+    study.pairs().to_parquet(file("query_pairs.parquet"), index=False)
+    if pictures:
+        title = f"{len(study.table.queries):,} queries of {len(study.table.documents):,} documents"
+        figures = {"query_reliability": partial(plots.reliability_figure, curves, title=title)}
+        if len(coverage):
+            figures["query_coverage"] = partial(event_plots.query_coverage, coverage, level=max(study.levels))
+        jobs.save_pictures(figures, file)
+
+
+def print_calibrate_queries(report: CalibrateQueriesResult) -> None:
+    """Print calibration errors and coverage, before and after recalibration."""
+    study = report.study
+    scores, coverage = study.scores(), study.coverage()  # before any output, so that a failure prints nothing
+    print_text(
+        f"{len(study.table.queries):,} queries of {report.n_documents:,} documents, {study.table.n_pairs:,} pairs of "
+        "query and document."
+    )
+    click.echo("\nProbabilities, held out (recalibrated on other documents):")
+    click.echo(f"{'recalibration':<14}{'mean P':>8}{'true':>8}{'error':>8}  95% by document")
+    for row in scores.itertuples():
+        click.echo(
+            f"{row.variant:<14}{row.mean_p:>8.4f}{row.share_true:>8.4f}{row.calibration_error:>8.4f}"
+            f"  {row.lower:.4f} to {row.upper:.4f}"
+        )
+    shown = coverage[(coverage["level"] == max(study.levels)) & (coverage["interval"] == "quantile")]
+    sizes = list(dict.fromkeys(shown["documents"]))
+    click.echo(f"\nQueries whose true count lies in the {100 * max(study.levels):g}% quantile interval, by documents:")
+    click.echo(f"{'recalibration':<27}" + "".join(f"{size:>8}" for size in sizes))
+    for (variant, kind), rows in shown.groupby(["variant", "recalibration"], sort=False):
+        shares = rows.set_index("documents")["coverage"]
+        name = f"{variant}, uncertain" if kind == "uncertain" else str(variant)
+        click.echo(f"{name:<27}" + "".join(f"{shares[size]:>8.1%}" for size in sizes))
+    click.echo("uncertain: the interval includes the uncertainty of the recalibration itself.")
+    for name, reason in study.failures.items():
+        print_text(f"{name}: not fitted. {reason}.")
+    if report.out is not None:
+        pictures = {"Coverage": "query_coverage.png", "Curves": "query_reliability.png"}
+        print_files(report.out, {**pictures, "Table": "query_coverage.csv"})
+
+
+command = Command(
+    CalibrateQueriesOptions,
+    run_calibrate_queries,
+    print_calibrate_queries,
+    "inputs+",
+    task="asking",
+    sections={
+        "Measuring": "form domains recalibration uncertainty group_by role n_folds n_samples n_resamples missing "
+        "scheme unannotated seed"
+    },
+)

@@ -1,0 +1,196 @@
+"""Check documents and copy them to another file or format.
+
+INPUTS and OUTPUT are scored mentions (.jsonl, .jsonl.gz, .parquet), CoNLL-U with entities (CorefUD: .conllu) or
+CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores; `corefsample score`
+adds them. OUTPUT may be - for JSON Lines of scored mentions on standard output; what the command says then goes to
+standard error. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
+
+Examples
+--------
+  corefsample convert scored.jsonl.gz scored.parquet
+  corefsample convert corpus.conllu corpus_gold_conll
+  corefsample convert scored.parquet answer.conllu --clustering map
+  corefsample convert scored.parquet -
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from corefsample.errors import ParameterError
+from events import _shared_options as shared
+from events import jobs
+from events._options import declared
+from events.commands._parser import Command
+from events.commands._screen import counted, mention_counts
+
+if TYPE_CHECKING:
+    from corefsample.files import PathLike
+
+STANDARD_OUTPUT = "-"
+
+
+@declared
+class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.OnError):
+    """How to write annotated formats.
+
+    Attributes
+    ----------
+    clustering
+        Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled
+        clustering; others: the smallest expected loss of that name. [default: gold]
+    seed
+        Seed of the samples.
+    singletons
+        Write entities of one mention.
+    on_unwritable
+        Reject a document with mentions that brackets cannot represent, or skip those mentions.
+    """
+
+    clustering: Literal["gold", shared.Clustering] | None = None
+    singletons: bool = True
+    on_unwritable: Literal["refuse", "skip"] = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertResult:
+    """Result of a conversion.
+
+    Attributes
+    ----------
+    out
+        The file written.
+    n_documents, n_quarantined
+        Documents written, and bad ones set aside.
+    skipped
+        Mentions of the inputs that the documents lack, counted by reason.
+    left_out
+        Mentions of the documents that the file lacks, counted by reason.
+    """
+
+    out: str
+    n_documents: int
+    n_quarantined: int
+    skipped: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name; counts of mentions only if there are any."""
+        content = {name: getattr(self, name) for name in ("out", "n_documents", "n_quarantined")}
+        counts = {"skipped": dict(self.skipped), "left_out": dict(self.left_out)}
+        return content | {name: count for name, count in counts.items() if count}
+
+
+def run_convert(
+    inputs: PathLike | Iterable[PathLike],
+    output: PathLike,
+    options: ConvertOptions | None = None,
+    *,
+    on_progress: jobs.Progress | None = None,
+) -> ConvertResult:
+    """Check documents and copy them to another file or format.
+
+    Parameters
+    ----------
+    inputs
+        Files, globs, or "-": scored mentions, CoNLL-U (CorefUD), CoNLL-2012.
+    output
+        New file; its ending gives the format. Scored mentions can be written to any, annotated documents to annotated
+        formats. "-": JSON Lines of scored mentions on standard output, once all documents are valid.
+    options
+        How to write annotated formats.
+    on_progress
+        Called as documents are written, with bytes read, bytes in all, and documents.
+
+    Raises
+    ------
+    ParameterError
+        If the output's name has none of the endings, it exists and `overwrite` is false, or scores are needed that
+        the inputs lack.
+    InputError
+        If a document is bad, or there is none.
+    OutputError
+        If the file cannot be written.
+    """
+    from corefsample.files import path_list, require_free
+    from corefsample.formats import convert, quarantine_file
+
+    options = options or ConvertOptions()
+    path, names = os.fspath(output), path_list(inputs)
+    if path == STANDARD_OUTPUT:
+        return _to_standard_output(names, options, on_progress)
+    if is_scored := jobs.output_kind(path) == "scored":
+        _require_scores(names, path, options)
+    with quarantine_file(path, **options.chosen("on_error", "overwrite")) as on_rejected:
+        if is_scored:
+            n_documents = convert(
+                names,
+                path,
+                overwrite=options.overwrite,
+                on_rejected=on_rejected,
+                on_progress=on_progress and (lambda stream, n: on_progress(stream.bytes_read, stream.total_bytes, n)),
+            )
+            return ConvertResult(path, n_documents, 0 if on_rejected is None else on_rejected.count)
+        require_free(path, overwrite=options.overwrite)
+        chosen = options.chosen("clustering", "seed", "singletons", "entity_fields", "on_unwritable")
+        found = jobs.write_annotated(names, path, **chosen, on_rejected=on_rejected, on_progress=on_progress)
+        n_quarantined = 0 if on_rejected is None else on_rejected.count
+        return ConvertResult(path, found.n_documents, n_quarantined, found.skipped, found.left_out)
+
+
+def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: jobs.Progress | None) -> ConvertResult:
+    """Convert to a temporary file, so that a bad document leaves no partial output, and copy that."""
+    if options.on_error == "quarantine":
+        rule = "must be stop where the output is standard output, which has no file beside it"
+        raise ParameterError(f"{rule}, got {options.on_error}", parameter="on_error")
+    _require_scores(names, "standard output", options)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "documents.jsonl")
+        run = run_convert(names, path, options, on_progress=on_progress)
+        with open(path, "rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    return dataclasses.replace(run, out=STANDARD_OUTPUT)
+
+
+def _require_scores(names: list[str], path: str, options: ConvertOptions) -> None:
+    for name in names:
+        if jobs.annotated_kind(name) is not None:
+            rule = f"annotated documents have no scores to write to {path}"
+            raise ParameterError(rule, place=name, hint="`corefsample score` adds scores")
+    if options.clustering is not None:
+        rule = f"must be left out where scores are written ({path})"
+        raise ParameterError(f"{rule}, got {options.clustering!r}", parameter="clustering")
+
+
+def print_convert(run: ConvertResult) -> None:
+    """Print what was written; to standard error where the documents went to standard output."""
+    to_screen = run.out != STANDARD_OUTPUT
+    target = run.out if to_screen else "standard output"
+    click.echo(f"{counted(run.n_documents, 'document')} written to {target}", err=not to_screen)
+    for action, counts in (("skipped", run.skipped), ("left out", run.left_out)):
+        if counts:
+            click.echo(f"Mentions {action}: {mention_counts(counts)}.", err=True)
+    if run.n_quarantined:
+        click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {run.out}.quarantine.jsonl", err=True)
+
+
+command = Command(
+    ConvertOptions,
+    run_convert,
+    print_convert,
+    "inputs+",
+    "output",
+    task="converting",
+    sections={"Writing annotated formats": "clustering seed singletons on_unwritable entity_fields"},
+)

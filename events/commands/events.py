@@ -1,0 +1,161 @@
+"""Count documents with an event, by actor and period, with credible intervals.
+
+INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. Every
+document needs a date and a parse; `corefsample score` writes both when it reads news.
+
+The work is divided into partitions. After an interruption the same command computes the missing ones; with more
+INPUTS it computes those and counts all. They are kept in FOLDER/partitions.
+
+Examples
+--------
+  corefsample events scored.parquet --out run
+  corefsample events scored.parquet --preset asserted --period year --out run2
+  corefsample events scored.parquet --compare YUG X-NATO --out run3
+  corefsample events scored.parquet --rule arrest --rule kill --out run4
+  corefsample events 'scored/*.parquet' --workers 8 --out run5
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from events import _shared_options as shared
+from events._options import declared, fields_of, option
+from events.commands._parser import Command
+from events.commands._screen import COLUMNS, counted, print_files, print_text
+from events.jobs.partitions import CountOptions, EventsResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from corefsample.files import PathLike
+    from events.jobs import Progress
+
+__all__ = ["EventsOptions", "EventsResult", "print_counts_of_run", "print_events", "run_events"]
+
+
+@declared
+class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunOptions):
+    """What to count, how, and where to write it.
+
+    Attributes
+    ----------
+    out
+        Folder for tables, pictures and the record of the run.
+    """
+
+    out: str = option(metavar="FOLDER")
+
+
+def run_events(
+    inputs: PathLike | Iterable[PathLike], options: EventsOptions, *, on_progress: Progress | None = None
+) -> EventsResult:
+    """Count events in pre-scored mention files and write the run's folder.
+
+    The inputs are divided into partitions. An interrupted run leaves the complete ones, and the same call resumes it; a
+    call with more inputs computes those and counts all. The files do not depend on the partitions, the processes, or
+    the order of the documents. See docs/partitions.md.
+
+    Parameters
+    ----------
+    inputs
+        Files, URLs, globs, or "-" for JSON Lines on standard input; every document with a date and tokens.
+    options
+        What to count, and where to write it.
+    on_progress
+        Called after each batch with the bytes read, the bytes of all files, and the documents counted.
+
+    Raises
+    ------
+    ParameterError, InputError, OutputError
+        If an option, a document, a rule or lexicon file, or the folder breaks its rule, or another run works in the
+        folder; then no folder is left, but the complete partitions are.
+    """
+    from events.jobs.count_events import run_events as run
+
+    names = ("overwrite", "restart", "pictures", "workers", "scheduler")
+    counting = CountOptions(**options.chosen(*fields_of(CountOptions)))
+    return run(inputs, options.out, counting, **options.chosen(*names), on_progress=on_progress)
+
+
+def print_events(summary: EventsResult) -> None:
+    """Print what a run found."""
+    if not summary.n_computed:
+        print_text("Every partition was complete; nothing was computed again.")
+    elif summary.n_computed < summary.n_partitions:
+        n_kept = summary.n_partitions - summary.n_computed
+        print_text(f"{n_kept:,} of {counted(summary.n_partitions, 'partition')} had been computed before.")
+    print_counts_of_run(summary)
+
+
+def print_counts_of_run(summary: EventsResult) -> None:
+    """Print the highest counts, and where the files are."""
+    import pandas as pd
+
+    from corefsample.files import is_file, joined, parquet_source
+
+    folder = summary.out
+    counts = pd.read_parquet(parquet_source(joined(folder, "counts.parquet")))
+    print_text(
+        f"{counted(summary.n_documents, 'document')}, {summary.periods[0]} to {summary.periods[1]}: "
+        f"{summary.n_sampled:,} could contain an event and were sampled, {summary.n_with_events:,} do with P > 0."
+    )
+    if summary.n_quarantined:
+        click.echo(
+            f"{counted(summary.n_quarantined, 'bad document')} set aside in {joined(folder, 'quarantine.jsonl')}"
+        )
+    if counts.empty:
+        click.echo("No document contains an event: the tables have headers and no rows.")
+    else:
+        _print_highest(counts)
+    pictures = {"Picture": "bands.png", "Compared": "comparison.png"}
+    more = ["sampled parses"] if summary.n_mixtures else []
+    if "uncertainty" in counts and (counts["uncertainty"] != "none").any():
+        more.append("the recalibration")
+    covered = " and ".join([", ".join(["coreference", *more[:-1]]), *more[-1:]]) if more else "coreference only"
+    left = "rule, lexicon" if summary.n_mixtures else "rule, lexicon, parse"
+    print_text(
+        f"The intervals cover {covered}, not errors of {left} or choice of articles: "
+        f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
+    )
+    print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
+    if not is_file(joined(folder, "report.html")):
+        click.echo(f"Explore  corefsample report {shlex.quote(folder)}")
+
+
+def _print_highest(counts: pd.DataFrame) -> None:
+    """Print the rows with the highest means, in at most 80 columns even with weeks and pairs of actors."""
+    from events.counting import role_columns
+
+    head = counts[counts["mean"] > 0.0].sort_values("mean", ascending=False, kind="stable").head(8)
+    first = head.iloc[0]
+    click.echo(f"\nHighest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:")
+    events = ["event"] if len(counts["event"].unique()) > 1 else []
+    values = ["period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
+    roles = [name for name in role_columns(counts.columns) if head[name].astype(bool).any()]
+    table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
+    if max(map(len, table.splitlines())) > COLUMNS:  # weeks and two roles: the start of a week names it
+        head = head.assign(period=head["period"].str.split("/").str[0])
+        table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
+    click.echo(table)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+command = Command(
+    EventsOptions,
+    run_events,
+    print_events,
+    "inputs+",
+    task="counting",
+    sections={
+        "Counting": "n_samples level interval recalibration uncertainty seed lexicon scheme",
+        "Partitions and processes": "threads workers scheduler partition_size restart",
+    },
+)

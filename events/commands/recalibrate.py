@@ -1,0 +1,328 @@
+"""Correct probabilities: fit a recalibration to documents with gold, and apply it to others.
+
+GOLD and APPLY are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input; they
+may be the same. The documents of APPLY are written to --out with their new scores, and a record of the fit to a
+file beside it.
+
+Examples
+--------
+  corefsample recalibrate gold.jsonl news.parquet --out recalibrated.parquet
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from corefsample import recalibration
+from corefsample.errors import ParameterError
+from events import _shared_options as shared
+from events import jobs
+from events._options import declared, option
+from events.commands._fit_options import FitOptions, Form
+from events.commands._parser import Command
+from events.commands._screen import print_counts, print_text
+
+if TYPE_CHECKING:
+    from corefsample.documents import DocumentBatch, ScoredDocument
+    from corefsample.files import PathLike
+    from corefsample.formats import DocumentStream
+    from events.commands._reading import GoldDocuments
+
+__all__ = ["RECORD_SUFFIX", "RecalibrateOptions", "RecalibrateResult", "print_recalibrate", "run_recalibrate"]
+
+RECORD_SUFFIX = ".recalibration.json"
+
+
+@declared
+class RecalibrateOptions(shared.Overwrite, FitOptions):
+    """What to fit, and how.
+
+    Attributes
+    ----------
+    out
+        File for the documents of APPLY with their new scores.
+    objective
+        What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links); -log
+        for the log score, else Brier's.
+    n_resamples
+        Refits on resampled documents, for standard errors.
+    shrink
+        Shrink the fit towards no change, according to its uncertainty: for few documents with gold.
+    """
+
+    out: str = option(metavar="FILE")
+    objective: Literal["joint", "queries", "queries-log", "links", "links-log", "likelihood"] = "joint"
+    form: Form = "kinds"
+    n_resamples: int = option(default=200, at_least=2)
+    shrink: bool = False
+
+    def _check(self) -> None:
+        super()._check()
+        if self.form == "kinds" and self.shrink:
+            rule = "is for the form 'global', because offsets by kind have a prior already"
+            raise ParameterError(f"{rule}, got 'kinds'", parameter="shrink")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecalibrateResult:
+    """Result of a recalibration.
+
+    Attributes
+    ----------
+    out, record
+        The file of recalibrated documents, and the record of the fit beside it.
+    fit
+        The recalibration, fitted to all documents with gold.
+    cross_fit
+        The same by folds: its scores are held out.
+    draws
+        Refits on bootstrapped documents.
+    applied
+        The recalibration of the written documents: the fit, or the fit shrunk.
+    domain_effect
+        How much it differs between domains, or None if they are not known.
+    n_without_gold
+        Documents of the gold inputs that have no gold, and were left out.
+    n_documents
+        Documents written.
+    n_also_fitted
+        Of them, documents that the fit used.
+    n_quarantined
+        Bad documents set aside, of both inputs.
+    seconds
+        Wall time.
+    """
+
+    out: str
+    record: str
+    fit: recalibration.RecalibrationFit
+    cross_fit: recalibration.CrossFit
+    draws: recalibration.RecalibrationDraws
+    applied: recalibration.Recalibration
+    domain_effect: recalibration.DomainEffect | None
+    n_without_gold: int
+    n_documents: int
+    n_also_fitted: int
+    n_quarantined: int
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The fit, its scores on held-out documents, and how many documents were left out."""
+        held_out, draws = self.cross_fit, self.draws
+        return {
+            **jobs.plain_fields(self),
+            "objective": self.fit.objective,
+            "form": self.fit.form,
+            "prior_sd": self.fit.prior_sd,
+            **self.fit.recalibration.to_json(),
+            "temperature_se": float(draws.temperature.std(ddof=1)),
+            "new_bias_se": float(draws.new_bias.std(ddof=1)),
+            "applied": self.applied.to_json(),
+            "domain_effect": None if self.domain_effect is None else dataclasses.asdict(self.domain_effect),
+            "n_folds": held_out.n_folds,
+            "score_before": held_out.score_before,
+            "score_after": held_out.score_after,
+            "score_change_se": held_out.score_change_se,
+            "n_terms": self.fit.n_terms,
+            "gold": self.fit.gold.to_json(),
+        }
+
+
+def run_recalibrate(
+    gold: PathLike | Iterable[PathLike],
+    apply: PathLike | Iterable[PathLike],
+    options: RecalibrateOptions,
+    *,
+    on_progress: jobs.Progress | None = None,
+) -> RecalibrateResult:
+    """Fit a recalibration to documents with gold, and write other documents with recalibrated scores.
+
+    Parameters
+    ----------
+    gold
+        Files, globs, or "-": documents to fit on. Those without gold are counted and left out.
+    apply
+        Files, globs, or "-": documents whose scores are to be recalibrated; they may be the same files.
+    options
+        What to fit, and the new file: .jsonl, .jsonl.gz or .parquet. The record of the fit is written beside it, to the
+        name with .recalibration.json added, and bad documents to the name with .quarantine.jsonl added.
+    on_progress
+        Called as documents are read, with bytes read, bytes in all, and documents; first for `gold`, then for `apply`.
+
+    Raises
+    ------
+    ParameterError
+        If an output exists and `overwrite` is false, there are more folds than documents, or gold does not determine
+        a recalibration.
+    InputError
+        If a document is bad, or none has gold.
+    OutputError
+        If a file cannot be written.
+    """
+    from corefsample.files import path_list, require_suffix, write_json
+    from corefsample.formats import DocumentStream, quarantine_file, write_documents
+    from corefsample.formats.scored import SUFFIXES
+    from events.commands._reading import gold_documents
+
+    started = time.time()
+    if "-" in path_list(gold) and "-" in path_list(apply):
+        raise ParameterError("must not be standard input where gold is, got - twice", parameter="apply")
+    require_suffix(options.out, SUFFIXES, ParameterError)
+    record = jobs.free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
+    with quarantine_file(options.out, **options.chosen("on_error", "overwrite")) as on_rejected:
+        apply_paths = DocumentStream(apply).paths  # so that a missing file raises before the fit
+        found = gold_documents(
+            gold,
+            "the fit",
+            for_queries=options.objective.startswith(("queries", "joint")),
+            **options.chosen("role", "scheme"),
+            on_rejected=on_rejected,
+            on_progress=on_progress,
+        )
+        fitter, fit, effect = _fitted(found, options)
+        cross_fit = fitter.cross_fit(options.n_folds, seed=options.seed)
+        draws = fitter.bootstrap(options.n_resamples, seed=options.seed)
+        applied = draws.shrunk(fit.recalibration) if options.shrink else fit.recalibration
+        inputs = [{"part": "gold", **row} for row in jobs.checksums(found.paths)]
+        inputs += [{"part": "apply", **row} for row in jobs.checksums(apply_paths)]
+        uncertain = recalibration.UncertainRecalibration(
+            applied, draws, effect, fitter.gold.base, options.domains or recalibration.DOMAIN_FIELD
+        )
+        needs = () if applied.offsets is None else ("tokens",)
+        stream = DocumentStream(apply_paths, needs=needs, on_rejected=on_rejected)
+        recalibrated = _Recalibrated(stream, uncertain, frozenset(fitter.gold.doc_ids), record, on_progress)
+        n_written = write_documents(recalibrated, options.out, overwrite=options.overwrite)
+        result = RecalibrateResult(
+            out=options.out,
+            record=record,
+            fit=fit,
+            cross_fit=cross_fit,
+            draws=draws,
+            applied=applied,
+            domain_effect=effect,
+            n_without_gold=found.n_without_gold + fit.gold.n_without_gold,
+            n_documents=n_written,
+            n_also_fitted=recalibrated.n_also_fitted,
+            n_quarantined=0 if on_rejected is None else on_rejected.count,
+            seconds=round(time.time() - started, 3),
+        )
+        folds = [each.to_json() for each in cross_fit.recalibrations]
+        more = {"summary": result.to_json(), "folds": folds, **uncertain.to_json()}
+        write_json(record, jobs.run_record(options.recorded(), inputs, started, **more))
+    return result
+
+
+def _fitted(
+    gold: GoldDocuments, options: RecalibrateOptions
+) -> tuple[recalibration.RecalibrationFitter, recalibration.RecalibrationFit, recalibration.DomainEffect | None]:
+    from events.queries import named_objective
+
+    names = ("role", "scheme", "unannotated", "n_samples", "seed")
+    objective = named_objective(options.objective, options.chosen(*names))
+    domains = options.domains_of(gold.documents, gold.place)
+    try:
+        fitter = recalibration.RecalibrationFitter(
+            gold.documents, objective=objective, domains=domains, **options.chosen("missing", "unannotated", "form")
+        )
+        fit = fitter.fit()
+        return fitter, fit, None if domains is None else fitter.domain_effect()
+    except ParameterError as error:  # the options are valid, so the fault is in the files
+        raise error.as_input_error(gold.place) from None
+
+
+def _faults(uncertain: recalibration.UncertainRecalibration, batch: DocumentBatch) -> dict[int, str]:
+    """Rows that cannot be recalibrated: other scores than those of the fit, or scores that would be infinite."""
+    wrong = {}
+    for row in range(len(batch)):
+        try:
+            found = recalibration.applied_to(batch.metadata(row))
+            if found != uncertain.base:
+                wrong[row] = f"scores {uncertain.other_scores(found)}"
+        except ParameterError as error:
+            wrong[row] = str(error)
+    return {**_overflowing(uncertain.recalibration, batch), **wrong}
+
+
+def _overflowing(change: recalibration.Recalibration, batch: DocumentBatch) -> dict[int, str]:
+    """Rows with a score that the temperature would make infinite."""
+    import numpy as np
+
+    indptr, _, scores = batch.candidates
+    with np.errstate(over="ignore"):
+        places = np.flatnonzero(~np.isfinite(scores / change.temperature))
+    mentions = np.searchsorted(indptr, places, side="right") - 1
+    rows = np.searchsorted(batch.mentions[0], mentions, side="right") - 1
+    rule = f"scores must stay finite over the temperature {change.temperature:.4g}"
+    return {int(row): f"{rule}, got {float(scores[place])}" for row, place in zip(rows, places, strict=True)}
+
+
+@dataclass
+class _Recalibrated:
+    """The documents of a stream with recalibrated scores; iterate once."""
+
+    stream: DocumentStream
+    uncertain: recalibration.UncertainRecalibration
+    fitted: frozenset[str]  # doc_ids
+    record: str
+    on_progress: jobs.Progress | None
+    n_also_fitted: int = 0
+
+    def __iter__(self) -> Iterator[ScoredDocument]:
+        from corefsample.files import remove_file
+        from events.commands._reading import streamed
+
+        faults_of = partial(_faults, self.uncertain)
+        for document in streamed(self.stream, self.on_progress, faults_of):
+            self.n_also_fitted += document.doc_id in self.fitted
+            yield self.uncertain.recalibration.apply_document(document)
+        # The output is about to be replaced, so the record of an earlier output is no longer valid.
+        remove_file(self.record)
+
+
+def print_recalibrate(run: RecalibrateResult) -> None:
+    """Print the fit, and its scores on held-out documents."""
+    summary = run.to_json()
+    print_text(
+        f"Fitted to {summary['objective']}: temperature {summary['temperature']:.4f} (se "
+        f"{summary['temperature_se']:.4f}), NEW bias {summary['new_bias']:.4f} (se {summary['new_bias_se']:.4f})."
+    )
+    if run.fit.prior_sd is not None:
+        print_text(f"Offsets by kind of link have a prior of standard deviation {run.fit.prior_sd:g}.")
+    if run.domain_effect is not None:
+        effect = run.domain_effect
+        print_text(
+            f"Between {effect.n_domains} domains the NEW bias has a standard deviation of {effect.new_bias:.2f}, "
+            f"offsets of links one of {effect.link_offsets:.2f}."
+        )
+    if run.applied != run.fit.recalibration:
+        print_text(
+            f"Shrunk: temperature {run.applied.temperature:.4f} and NEW bias {run.applied.new_bias:.4f} were applied."
+        )
+    print_text(
+        f"Held out, {summary['n_folds']} folds: {summary['score_before']:.5f} before, {summary['score_after']:.5f} "
+        f"after (se of the change {summary['score_change_se']:.5f}); lower is better."
+    )
+    print_counts(
+        (run.n_without_gold, "document", "without gold left out of the fit"),
+        (run.n_quarantined, "bad document", "set aside"),
+        (run.n_also_fitted, "document", "of those written also used in the fit"),
+    )
+    click.echo(f"\nScores   {run.out} ({run.n_documents:,} documents)\nRecord   {run.record}")
+
+
+command = Command(
+    RecalibrateOptions,
+    run_recalibrate,
+    print_recalibrate,
+    "gold",
+    "apply",
+    task="recalibrating",
+    sections={"Fitting": "form domains n_folds n_samples n_resamples missing role unannotated scheme seed"},
+)

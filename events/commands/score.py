@@ -1,0 +1,179 @@
+"""Score the antecedents of mentions, in news or in annotated documents.
+
+INPUTS are dated news, with --pipeline: CSV, Excel, JSON Lines or Parquet with the columns doc_id, date, text and
+title; texts (.txt) with a date such as 2001-09-11 in their names; NITF XML, archives (.tgz) and folders of these;
+or - for JSON Lines on standard input. Or they are annotated corpora (.conllu, .conll, _conll, also with .gz), whose
+mentions and gold are kept; or scored mentions, to be scored again. The commands events and calibrate read the file
+--out.
+
+Examples
+--------
+  corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
+  corefsample score corpus.conllu --model model.npz --out scored.jsonl.gz
+  corefsample score texts --pipeline NAME --fix-text --out scored.parquet
+  corefsample score news.csv --pipeline NAME --workers 8 --out scored.parquet
+  corefsample score corpus.conllu --clusters conll --out scored.jsonl.gz
+  corefsample score news.csv --pipeline NAME --parses 10 --out scored.parquet
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from events import _shared_options as shared
+from events._options import declared, fields_of, option
+from events.commands._parser import Command
+from events.commands._screen import counted, mention_counts, print_text
+from events.jobs.scoring import ScoringOptions
+
+if TYPE_CHECKING:
+    from corefsample.files import PathLike
+    from events.jobs import Progress
+    from events.jobs.scoring import ScoringRun
+    from events.news import TextTally
+
+
+@declared
+class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
+    """How to score, and where to write it.
+
+    Attributes
+    ----------
+    out
+        File for the scored mentions: .jsonl, .jsonl.gz, .parquet.
+    number_articles
+        Name articles by file and number instead: news.csv#1.
+    """
+
+    out: str = option(metavar="FILE")
+    number_articles: bool = option(default=False, is_recorded=False)
+
+    def _check(self) -> None:
+        super()._check()
+        if self.number_articles:
+            object.__setattr__(self, "id_column", None)
+
+
+def run_score(
+    inputs: PathLike | Iterable[PathLike], options: ScoreOptions, *, on_progress: Progress | None = None
+) -> ScoringRun:
+    """Score documents with an antecedent model.
+
+    The bytes of the output depend on the documents, the model, the pipeline and the options alone: not on the number
+    of processes, nor on whether the run was interrupted. While it runs, finished parts are kept in the folder
+    `out`.parts; an interrupted run leaves them there, and the same call continues from them.
+
+    Parameters
+    ----------
+    inputs
+        Files, folders of news, globs, or "-": annotated corpora (CoNLL-U, CoNLL-2012), scored mentions, or dated news
+        (with `ScoreOptions.pipeline`, as documents without a parse). Annotated entities, dates and metadata are kept.
+    options
+        How to score, and the new file: .jsonl, .jsonl.gz or .parquet. The record is written beside it, to the name with
+        .scoring.json added, and bad documents, if any, to the name with .quarantine.jsonl added. The clustering that
+        `ScoreOptions.clusters` chooses, such as binder, is written to the name with its ending replaced by
+        .binder.conllu.
+    on_progress
+        Called after some documents, with bytes read, bytes in all, and number of documents.
+
+    Raises
+    ------
+    ParameterError
+        If the pipeline does not parse, an output exists and `overwrite` is false, or a run to continue began with
+        something else; before the first document.
+    InputError
+        If the model is of another version, a document is bad, or there is no document.
+    OutputError
+        If a file cannot be written.
+    """
+    from corefsample.files import path_list
+    from events.jobs.scoring import run_score as run
+
+    jobs = None if options.scheduler is not None else options.workers
+    scoring = ScoringOptions(**{**options.chosen(*fields_of(ScoringOptions)), "jobs": jobs})
+    return run(
+        inputs,
+        options.out,
+        scoring,
+        resume=not options.restart and "-" not in path_list(inputs),
+        **options.chosen("overwrite", "scheduler"),
+        on_progress=on_progress,
+    )
+
+
+def print_score(run: ScoringRun) -> None:
+    """Print what was scored, and what is wrong with the texts."""
+    tally = run.tally
+    click.echo(
+        f"{counted(tally.n_documents, 'document')}, {counted(tally.n_mentions, 'mention')}, "
+        f"{counted(tally.n_candidates, 'candidate')}."
+    )
+    print_text(
+        f"{tally.n_dropped:,} unlikely candidates left out: {tally.mean_dropped_mass:.2g} of a mention's probability "
+        "on average."
+    )
+    if run.recalibration is not None:
+        whose = "the English model's" if run.recalibration == "english" else run.recalibration
+        print_text(f"Recalibrated ({whose} recalibration); --recalibration none leaves the scores as they are.")
+    if tally.n_without_gold:
+        click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")
+    if run.skipped:
+        print_text(f"Mentions skipped: {mention_counts(run.skipped)}.")
+    _print_text_faults(run.texts)
+    if run.n_resumed:
+        click.echo(f"{run.n_resumed:,} documents were scored by the earlier run.")
+    if run.n_quarantined:
+        click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {run.out}.quarantine.jsonl, the first:")
+        for reason in run.reasons:
+            click.echo(f"  {reason}")
+    if run.left_out:
+        print_text(f"Mentions that the file of clusters lacks: {mention_counts(run.left_out)}.")
+    rate = tally.n_documents / run.seconds if run.seconds else 0.0
+    click.echo(f"\nScored   {run.out} ({run.seconds:,.1f} s, {rate:,.1f} documents per second)\nRecord   {run.record}")
+    if run.clusters is not None:
+        click.echo(f"Clusters {run.clusters}")
+
+
+def _print_text_faults(texts: TextTally) -> None:
+    """Print how many texts have lost their upper case or their encoding, and what to do."""
+
+    def of_all(count: int) -> str:
+        return f"{count:,} of {counted(texts.n_texts, 'document')} ({count / texts.n_texts:.1%})"
+
+    if texts.n_repaired:
+        print_text(f"Text repaired: {of_all(texts.n_repaired)}.")
+    if texts.n_lower_case:
+        print_text(
+            f"Without upper case: {of_all(texts.n_lower_case)}. Parsers find names and the ends of sentences by it, "
+            "and a lexicon some names (US, Turkey): few events will be found. Score the texts as they were published, "
+            "or restore their case first."
+        )
+    if texts.n_mojibake:
+        print_text(
+            f"Characters of a wrong encoding, as in \u201cdidn\u00e2\u20ac\u2122t\u201d: {of_all(texts.n_mojibake)}. "
+            "Read the source as UTF-8, or repair the text with --fix-text."
+        )
+    if texts.n_lost:
+        print_text(
+            f"Characters lost (\N{REPLACEMENT CHARACTER}): {of_all(texts.n_lost)}. "
+            "Read the source again in its own encoding."
+        )
+
+
+command = Command(
+    ScoreOptions,
+    run_score,
+    print_score,
+    "inputs+",
+    task="scoring",
+    sections={
+        "Reading news": "date_format date_column text_column id_column number_articles title_column headline "
+        "paragraphs fix_text",
+        "Sampling parses": "parses parse_temperature",
+        "Scoring": "model recalibration mentions min_prob scheme entity_fields clusters",
+        "Parts and processes": "workers scheduler restart",
+    },
+)

@@ -1,0 +1,353 @@
+"""Train an antecedent model on annotated corpora.
+
+CORPORA are CoNLL-U with entities (CorefUD: .conllu) or CoNLL-2012 (.conll, _conll), both also with .gz, or scored
+mentions with gold. Penalty and passes are chosen by the likelihood of the gold antecedents of held-out documents,
+-log P in nats per mention. A record of the training is written beside the model.
+
+Examples
+--------
+  corefsample train train.conllu --held-out dev.conllu --out model.npz
+  corefsample train corpus.conllu --where genre=news,speech --out news.npz
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import corefsample
+from corefsample import mention_ranking
+from corefsample.errors import InputError, ParameterError
+from events import _shared_options as shared
+from events import jobs
+from events._options import declared, option
+from events.commands._parser import Command
+from events.commands._screen import counted, mention_counts, print_counts, print_text
+
+if TYPE_CHECKING:
+    from corefsample.files import PathLike
+    from corefsample.mention_ranking.features import TemplateSet
+
+RECORD_SUFFIX = ".training.json"
+
+
+@declared
+class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overwrite, shared.OnError):
+    """Which documents to train on, and how.
+
+    Attributes
+    ----------
+    out
+        File for the model, usually .npz.
+    held_out
+        Documents for choosing penalty and passes; repeatable.
+    held_out_share
+        Share of the documents to hold out if there is no --held-out; 0: none.
+    refit
+        Train once more, with the held-out documents and the chosen penalty and passes.
+    where
+        Only documents with this metadata, or doc_id; * and ? are wildcards. If repeated, all conditions apply.
+    attribution
+        Attribution of the texts, to store in the model.
+    note
+        Any other text to store in the model.
+    l2
+        Penalty to try; repeatable. [default: 0.02 and 0.05]
+    epochs
+        Passes over the documents, at most.
+    orders
+        Runs in different orders, whose weights are averaged.
+    link_weight
+        Weight of the log loss of link marginals.
+    margin
+        Softmax-margin costs: a false anaphor, a false NEW, a wrong link.
+    learning_rate
+        Step size of AdaGrad.
+    templates
+        YAML file of features: lists pronoun, phrase, new. [default: the ones in the package]
+    bits
+        The model has 2 to this power weights.
+    min_count
+        Words in fewer documents are represented by their endings.
+    seed
+        Same seed, same model.
+    threads
+        Threads; more than two are no faster.
+    """
+
+    out: str = option(metavar="FILE")
+    held_out: tuple[str, ...] = option(default=(), metavar="FILE")
+    held_out_share: float = option(default=0.1, at_least=0.0, below=1.0)
+    refit: bool = False
+    where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
+    attribution: str | None = option(default=None, metavar="TEXT")
+    note: str | None = option(default=None, metavar="TEXT")
+    l2: tuple[float, ...] = option(default=(), at_least=0.0)
+    epochs: int = option(default=5, at_least=1)
+    orders: int = option(default=3, at_least=1)
+    link_weight: float = option(default=10.0, at_least=0.0)
+    margin: tuple[float, float, float] = option(default=(0.0, 0.0, 0.0), at_least=0.0, metavar="FA FN WL")
+    learning_rate: float = option(default=0.1, above=0.0)
+    templates: str | None = option(default=None, metavar="FILE")
+    bits: int = option(default=20, at_least=8, at_most=22)
+    min_count: int = option(default=1, at_least=1)
+    threads: int = option(default=2, at_least=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainResult:
+    """Outputs and results of a training run.
+
+    Attributes
+    ----------
+    out, record
+        The model file, and the record of its training beside it.
+    model
+        The model.
+    reports
+        Each pass with each penalty, in order; with `refit`, those of the last training have no held-out figures.
+    l2, epoch
+        The chosen penalty and number of passes.
+    n_documents, n_mentions
+        Number of documents trained on, and of their annotated mentions.
+    n_held_out
+        Number of documents held out; with `refit` the final model is trained on them, too.
+    n_without_gold, n_not_selected
+        Number of documents left out: without annotated entities; by the conditions `where`.
+    n_quarantined
+        Number of bad documents.
+    skipped
+        Mentions of the corpora that are in no document, counted by reason.
+    seconds
+        Wall time.
+    """
+
+    out: str
+    record: str
+    model: mention_ranking.AntecedentModel
+    reports: tuple[mention_ranking.EpochReport, ...]
+    l2: float
+    epoch: int
+    n_documents: int
+    n_mentions: int
+    n_held_out: int
+    n_without_gold: int
+    n_not_selected: int
+    n_quarantined: int
+    skipped: dict[str, int]
+    seconds: float
+
+    @property
+    def chosen(self) -> mention_ranking.EpochReport:
+        """Report of the chosen pass."""
+        return next(report for report in self.reports if (report.l2, report.epoch) == (self.l2, self.epoch))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields by name, with the figures on held-out documents and of all passes."""
+        names = [field.name for field in dataclasses.fields(self) if field.name not in ("model", "reports")]
+        found = self.chosen.held_out
+        return {
+            **{name: getattr(self, name) for name in names},
+            "held_out": None if found is None else dataclasses.asdict(found),
+            "passes": [_report_row(report) for report in self.reports],
+        }
+
+
+def _report_row(report: mention_ranking.EpochReport) -> dict[str, Any]:
+    found = report.held_out
+    return {
+        "l2": report.l2,
+        "epoch": report.epoch,
+        "loss": report.loss,
+        "held_out_loss": None if found is None else found.loss,
+        "held_out_link_loss": None if found is None else found.link_loss,
+    }
+
+
+def run_train(
+    corpora: PathLike | Iterable[PathLike],
+    options: TrainOptions,
+    *,
+    on_progress: jobs.Progress | None = None,
+    on_epoch: Callable[[mention_ranking.EpochReport], None] | None = None,
+) -> TrainResult:
+    """Train an antecedent model on annotated corpora.
+
+    The model depends only on the documents, their order and the options: the same command gives the same bytes.
+
+    Parameters
+    ----------
+    corpora
+        Files, globs, or "-": CoNLL-U, CoNLL-2012, scored mentions with gold. Documents without annotated entities are
+        counted and left out; each file must have a document with annotated entities.
+    options
+        Which documents to train on, how, and the new file for the model. The record is written beside it, to the name
+        with .training.json added, and bad documents, if any, to the name with .quarantine.jsonl added. Without
+        `held_out`, a share of the documents is held out, chosen by their names and the seed.
+    on_progress
+        Called after each document, with bytes read, bytes in all, and number of documents.
+    on_epoch
+        Called after each pass.
+
+    Raises
+    ------
+    ParameterError
+        If an output exists and `overwrite` is false.
+    InputError
+        If a document is bad, a file has no gold, no document is left to train on, or a document is in both corpora.
+    OutputError
+        If a file cannot be written.
+    """
+    from corefsample.files import write_json
+    from corefsample.formats import quarantine_file
+    from corefsample.mention_ranking.features import DEFAULT_TEMPLATES
+    from events.commands._training_corpus import NO_CORPUS, annotated_inputs, read_corpus
+    from events.commands._training_fit import fit_model, split_documents
+    from events.commands._training_selection import Selection
+
+    started = time.time()
+    path = options.out
+    if not path:
+        raise ParameterError("must name a file, got ''", parameter="out")
+    record = jobs.free_outputs(path, RECORD_SUFFIX, overwrite=options.overwrite)
+    templates = DEFAULT_TEMPLATES if options.templates is None else load_templates(options.templates)
+    selection = Selection(options.where)
+    with quarantine_file(path, **options.chosen("on_error", "overwrite")) as on_rejected:
+        held_out_paths = options.held_out
+        corpus_inputs = annotated_inputs(corpora, options.entity_fields)
+        held_out_inputs = annotated_inputs(held_out_paths, options.entity_fields) if held_out_paths else None
+        corpus = read_corpus(corpus_inputs, selection, options.scheme, on_rejected, on_progress)
+        others = NO_CORPUS
+        if held_out_inputs is not None:
+            others = read_corpus(held_out_inputs, selection, options.scheme, on_rejected, on_progress)
+        documents, held_out_documents = split_documents(corpus, others, options)
+        sources = jobs.checksums(corpus.paths)
+        held_out_sources = jobs.checksums(others.paths)
+        fitted = fit_model(
+            documents,
+            held_out_documents,
+            options,
+            templates=templates,
+            provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
+            on_epoch=on_epoch,
+        )
+        mention_ranking.save_model(fitted.model, path, overwrite=options.overwrite)
+        run = TrainResult(
+            out=path,
+            record=record,
+            model=fitted.model,
+            reports=fitted.reports,
+            l2=fitted.l2,
+            epoch=fitted.epoch,
+            n_documents=fitted.model.provenance["n_documents"],
+            n_mentions=fitted.model.provenance["n_mentions"],
+            n_held_out=len(held_out_documents),
+            n_without_gold=corpus.n_without_gold + others.n_without_gold,
+            n_not_selected=corpus.n_not_selected + others.n_not_selected,
+            n_quarantined=0 if on_rejected is None else on_rejected.count,
+            skipped=dict(corpus.skipped + others.skipped),
+            seconds=round(time.time() - started, 3),
+        )
+        content = jobs.run_record(
+            options.recorded(),
+            [{"part": "train", **row} for row in sources] + [{"part": "held out", **row} for row in held_out_sources],
+            started,
+            summary=run.to_json(),
+            documents=[document.doc_id for document in documents],
+            held_out=[document.doc_id for document in held_out_documents],
+        )
+        write_json(run.record, content)
+    return run
+
+
+def _provenance(
+    options: TrainOptions,
+    sources: Sequence[dict[str, Any]],
+    held_out_sources: Sequence[dict[str, Any]],
+    documents: Sequence[mention_ranking.MentionDocument],
+    n_held_out: int,
+) -> dict[str, Any]:
+    """Describe the origin of a model, without folders and times, so that the same command gives the same bytes."""
+    texts = {"attribution": options.attribution, "note": options.note}
+    doc_ids = "\n".join(document.doc_id for document in documents).encode("utf-8", "surrogatepass")
+    return {
+        "made_by": f"corefsample train, version {corefsample.__version__}",
+        **{name: text for name, text in texts.items() if text is not None},
+        "corpora": _without_folders(sources),
+        "where": list(options.where),
+        "held_out_corpora": _without_folders(held_out_sources),
+        "n_held_out": n_held_out,
+        "refit": options.refit,
+        "documents_sha256": hashlib.sha256(doc_ids).hexdigest(),
+    }
+
+
+def _without_folders(sources: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "path": os.path.basename(row["path"])} for row in sources]
+
+
+def load_templates(path: PathLike) -> TemplateSet:
+    """Read feature templates from a YAML file with the lists pronoun, phrase and new.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has other content, or has a template that breaks its rules.
+    """
+    from corefsample.mention_ranking.features import TemplateSet
+    from events._yaml_file import file_bytes, read_yaml, typed
+
+    name = os.fspath(path)
+    lists = typed(name, read_yaml(name, file_bytes(name)), dict[str, list[str]])
+    if set(lists) != {"pronoun", "phrase", "new"}:
+        names = ", ".join(lists) or "nothing"
+        raise InputError(f"templates must be in the lists pronoun, phrase and new, got {names}", place=name)
+    try:
+        return TemplateSet(**lists)
+    except ParameterError as error:
+        raise error.as_input_error(name) from None
+
+
+def print_train(run: TrainResult) -> None:
+    """Print how many documents were used, the losses of each pass, and where the model is."""
+    from corefsample.files import total_size
+
+    click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
+    print_counts(
+        (run.n_held_out, "document", "held out"),
+        (run.n_without_gold, "document", "without annotated entities left out"),
+        (run.n_not_selected, "document", "left out by --where"),
+        (run.n_quarantined, "bad document", "set aside"),
+    )
+    if run.skipped:
+        print_text(f"Mentions skipped: {mention_counts(run.skipped)}.")
+    click.echo(f"\n{'penalty':>7} {'pass':>5} {'training':>9} {'held out':>9} {'links':>9}")
+    for report in run.reports:
+        held_out = report.held_out
+        losses = f"{'-':>9} {'-':>9}" if held_out is None else f"{held_out.loss:>9.4f} {held_out.link_loss:>9.4f}"
+        mark = " chosen" if report is run.chosen and held_out is not None else ""
+        click.echo(f"{report.l2:>7g} {report.epoch:>5} {report.loss:>9.4f} {losses}{mark}")
+    print_text(
+        "training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats per mention."
+    )
+    click.echo(f"\nModel    {run.out} ({total_size([run.out]) / 1000:,.0f} kB)\nRecord   {run.record}")
+
+
+command = Command(
+    TrainOptions,
+    run_train,
+    print_train,
+    "corpora+",
+    task="reading",
+    sections={
+        "Choosing and reading documents": "held_out_share refit where scheme entity_fields attribution note",
+        "Training": "l2 epochs orders link_weight margin learning_rate templates bits min_count seed threads",
+    },
+)

@@ -1,0 +1,258 @@
+"""The commands of the audit, on a run of hand-made documents and on a CSV file of scores."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from events_audit_made import edit
+from references import events as er
+
+from corefsample import InputError, ParameterError
+from events.audit import METHODS, _kernels, estimate_total, read_run_documents, read_scores
+from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
+from events.commands._audit_files import read_plan
+from events.commands._program import cli
+from events.jobs.count_events import EventsOptions, run_events
+from events.pages._report_content import read_report
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("audit")
+    rounds = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(3) for each in er.corpus()]
+    run_events(
+        er.write_lines(folder / "corpus.jsonl", rounds), folder / "run", EventsOptions(n_samples=100), pictures=False
+    )
+    return folder / "run"
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    dates = np.datetime64("2000-01-01") + rng.integers(0, 700, 200)
+    p = np.where(rng.random(200) < 0.7, 0, rng.random(200)).round(2)
+    columns = {"doc_id": [f"s{i}" for i in range(200)], "date": dates, "probability": p}
+    table = pd.DataFrame({**columns, "topic": np.where(p > 0.3, "war", "other"), "text": "some text"})
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    return tmp_path / "scores.csv"
+
+
+def fill(sheet: Path, label: str = "no") -> Path:
+    table = pd.read_csv(sheet, dtype=str, keep_default_na=False)
+    table.assign(label=label).to_csv(sheet, index=False)
+    return sheet
+
+
+def test_a_plan_of_a_run_has_the_texts_of_its_documents(run: Path, tmp_path: Path) -> None:
+    summary = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "audit", n_labels=20))
+    assert (summary.n_documents, summary.n_drawn, summary.n_without_text) == (30, 20, 0)
+    sheet = pd.read_csv(summary.sheet)
+    # The spaces between words and punctuation are those of print, not of the tokens.
+    words = {f"{each['doc_id']} of {n}": "".join(each["tokens"]["text"]) for n in range(3) for each in er.corpus()}
+    assert ["".join(text.split()) for text in sheet["text"]] == [words[doc_id] for doc_id in sheet["doc_id"]]
+    plan = read_plan(tmp_path / "audit", run)
+    assert plan.identity == summary.plan
+    assert plan.frame.doc_ids[plan.sample].tolist() == sheet["doc_id"].tolist()
+
+
+def test_a_run_gives_the_event_of_any_actor_or_its_actors(run: Path) -> None:
+    some, actors = read_run_documents(run), read_run_documents(run, ["all"])
+    assert (some.targets, actors.targets) == (("attack",), ("IRQ", "KWT", "USA"))
+    highest, total = actors.highest(), sum(actors.probability(t) for t in range(3))
+    assert ((highest <= some.probability(0) + 1e-12) & (some.probability(0) <= total + 1e-12)).all()
+    with pytest.raises(ParameterError, match="actors must be actors with P > 0 in some document of the run, got 'FRA'"):
+        read_run_documents(run, ["FRA"])
+
+
+def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "audit"
+    first = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=18, keyword="attack*"))
+    second = run_audit_plan(run, AuditPlanOptions(out=folder, more=6))
+    assert (first.plan, second.n_drawn, second.n_new) == (second.plan, 24, 6)
+    sheets = [fill(Path(first.sheet), "yes"), fill(Path(second.sheet), "yes")]
+    summary = run_audit_estimate(run, sheets)
+    assert {"audited.csv", "audited-model.csv", "audited-curve.csv", "disagreements.csv", "audited.png"} <= set(
+        summary.files
+    )
+    table = pd.read_csv(folder / "audited.csv", keep_default_na=False)
+    assert table["period"].tolist()[0] == "total"
+    assert table.loc[0, ["n_docs", "n_labelled", "n_positive", "upper"]].tolist() == [30, 24, 24, 30]
+    assert table["period"].tolist()[1:] == [
+        f"{y}Q{q}" for y, q in ((1999, 1), (1999, 2), (1999, 3), (1999, 4), (2000, 1), (2000, 2))
+    ]
+    record = json.loads((folder / "audited.json").read_text())
+    assert record["summary"]["plan"] == first.plan
+    wrong = pd.read_csv(folder / "disagreements.csv")
+    assert (wrong["label"] == "yes").all()
+    assert wrong["probability"].is_monotonic_increasing
+    assert wrong["text"].str.len().gt(0).all()
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two rules."""
+    folder = tmp_path_factory.mktemp("several")
+    rounds = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(3) for each in er.corpus()]
+    options = EventsOptions(n_samples=50, rule=("attack", "conflict"))
+    run_events(er.write_lines(folder / "corpus.jsonl", rounds), folder / "run", options, pictures=False)
+    return folder / "run"
+
+
+def test_several_rules_are_audited_from_plan_to_report(several: Path, tmp_path: Path) -> None:
+    plan = run_audit_plan(several, AuditPlanOptions(out=tmp_path, n_labels=25))
+    assert read_plan(tmp_path, several).frame.label_kind == "events"
+    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
+    labels = ["attack", "none", "attack;conflict", "conflict?", *["none"] * 21]
+    table.assign(label=labels).to_csv(plan.sheet, index=False)
+    summary = run_audit_estimate(several, [plan.sheet])
+    assert [(row["event"], row["actor"], row["n_positive"]) for row in summary.totals] == [
+        ("attack", "", 2),
+        ("conflict", "", 1),
+    ]
+    assert [row["n_unsure"] for row in summary.totals] == [0, 1]
+    report = read_report(several, audit=tmp_path)
+    assert report.audit is not None
+    assert [target["name"] for target in report.audit.targets] == ["attack, any actor", "conflict, any actor"]
+    both = table["doc_id"][2]
+    assert [report.audit.row_label(both, name) for name in ("attack: USA", "conflict: IRQ", "arrest")] == [
+        "yes",
+        "yes",
+        "",
+    ]
+    assert report.audit.row_label(table["doc_id"][3], "conflict: IRQ") == "unsure"
+
+
+def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_path: Path) -> None:
+    names = read_run_documents(several, ("all",)).targets
+    assert all(name.startswith(("attack: ", "conflict: ")) for name in names)
+    plan = run_audit_plan(several, AuditPlanOptions(out=tmp_path, n_labels=25, actors=names[:2]))
+    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
+    table.assign(label=[names[1], *["none"] * 24]).to_csv(plan.sheet, index=False)
+    summary = run_audit_estimate(several, [plan.sheet], AuditEstimateOptions(pictures=False))
+    assert [(row["actor"], row["n_positive"]) for row in summary.totals] == [(names[0], 0), (names[1], 1)]
+    with pytest.raises(ParameterError) as caught:
+        read_run_documents(several, (names[0].removeprefix("attack: "),))
+    assert f"name the rule too: {names[0]!r}" in str(caught.value.hint)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")  # type: ignore[attr-defined]
+@pytest.mark.parametrize("method", METHODS)
+def test_an_estimate_needs_only_the_kernels_that_a_warm_up_compiles(scores: Path, tmp_path: Path, method: str) -> None:
+    """A warm-up compiles each kernel for the types of `estimate_total`, and a command uses no others."""
+    estimate_total([1, 4], [10, 5], [50, 10], method=method)  # type: ignore[arg-type]
+    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=30))
+    run_audit_estimate(scores, [fill(Path(plan.sheet))], AuditEstimateOptions(method=method, pictures=False))  # type: ignore[arg-type]
+    kernels = (_kernels.limits, _kernels.floors, _kernels.add_stratum)
+    assert max(len(kernel.signatures) for kernel in kernels) == 1  # type: ignore[attr-defined]
+
+
+def test_scores_of_any_model_can_be_audited(scores: Path, tmp_path: Path) -> None:
+    options = partial(AuditPlanOptions, n_labels=60, cuts=(0.5,), column="topic", by="year", period="year", floor=2)
+    plan = run_audit_plan(scores, options(out=tmp_path / "audit"))
+    assert {"P = 0, other, 2000", "P >= 0.5, war, 2001"} <= {row["name"] for row in plan.strata}
+    summary = run_audit_estimate(scores, [fill(Path(plan.sheet))], AuditEstimateOptions(pictures=False))
+    assert summary.totals[0]["estimate"] == 0.0
+    assert summary.totals[0]["model_mean"] == pytest.approx(pd.read_csv(scores)["probability"].sum())
+
+
+def test_a_table_of_actors_has_a_row_for_each(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("doc_id,date,actor,probability\na,2000-01-01,USA,0.5\na,2000-01-01,NA,0.25\nb,2000-01-02,,0\n")
+    frame = read_scores(path)
+    assert frame.targets == ("NA", "USA")
+    assert [frame.probability(t).tolist() for t in (0, 1)] == [[0.25, 0.0], [0.5, 0.0]]
+    assert frame.label_kind == "actors"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("a,2000-01-01,0.5", "row 3: doc_id must be unique, got 'a' again"),
+        (",2000-01-01,0.5", "row 3: doc_id is required"),
+        ("b,2000-13-01,0.5", "row 3: date must be an ISO date, got '2000-13-01'"),
+        ("b,2000-01-01,1.5", r"row 3: probability must be a number in \[0, 1\], got '1.5'"),
+        ("b,2000-01-01,", r"row 3: probability must be a number in \[0, 1\], got ''"),
+        ("b,2000-01-01,nan", r"row 3: probability must be a number in \[0, 1\], got 'nan'"),
+    ],
+)
+def test_bad_scores_are_named(tmp_path: Path, row: str, message: str) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text(f"doc_id,date,probability\na,2000-01-01,0.5\n{row}\n")
+    with pytest.raises(InputError, match=message):
+        read_scores(path)
+
+
+def test_a_plan_of_other_documents_is_refused(scores: Path, run: Path, tmp_path: Path) -> None:
+    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
+    sheet = fill(Path(plan.sheet))
+    with pytest.raises(InputError, match="plan must be of these documents"):
+        run_audit_estimate(run, [sheet])
+    scores.write_text(scores.read_text().replace("some text", "other text"))
+    with pytest.raises(InputError, match="plan must be of these documents"):
+        run_audit_estimate(scores, [sheet])
+    assert not (tmp_path / "audit" / "audited.csv").exists()
+
+
+def test_edited_plans_are_refused(scores: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "audit"
+    run_audit_plan(scores, AuditPlanOptions(out=folder, n_labels=40))
+    content = json.loads((folder / "plan.json").read_text())
+    for change in ({"seed": 5}, {"rounds": [[1, 2, 3]]}, {"strata": content["strata"][:1]}, {"cuts": None}):
+        (folder / "plan.json").write_text(json.dumps({**content, **change}))
+        with pytest.raises(InputError, match="plan must be as it was written"):
+            read_plan(folder, scores)
+    with pytest.raises(InputError, match=r"folder must have a plan, plan.json, got none"):
+        read_plan(tmp_path, scores)
+
+
+def test_an_earlier_plan_is_replaced_only_if_asked(scores: Path, tmp_path: Path) -> None:
+    run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
+    with pytest.raises(ParameterError, match="out must be a new or empty folder"):
+        run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
+    run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", overwrite=True, n_labels=50))
+    with pytest.raises(ParameterError, match="or an earlier plan's"):
+        run_audit_plan(scores, AuditPlanOptions(out=tmp_path, overwrite=True, n_labels=40))
+
+
+def test_a_run_without_the_table_of_documents_is_refused(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text((run / "run.json").read_text())
+    with pytest.raises(InputError, match=r"run must have all_documents.parquet, got none"):
+        run_audit_plan(tmp_path, AuditPlanOptions(out=tmp_path / "audit"))
+    with pytest.raises(InputError, match="input must be the folder of a finished events run, or a CSV file"):
+        run_audit_plan(tmp_path / "none", AuditPlanOptions(out=tmp_path / "audit"))
+
+
+# --- the command line --------------------------------------------------------------------------------------
+
+
+def test_the_commands_print_what_was_found(scores: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "audit"
+    planned = CliRunner().invoke(cli, ["audit", "plan", str(scores), "--labels", "50", "--out", str(folder)])
+    assert planned.exit_code == 0, planned.output
+    assert "50 documents to label; 50 of 200 in the sample" in planned.output
+    sheet = fill(folder / "sheet.csv")
+    edit(sheet, 0, label="unsure")
+    done = CliRunner().invoke(cli, ["audit", "estimate", str(scores), str(sheet), "--no-pictures"])
+    assert done.exit_code == 0, done.output
+    assert "50 labels of 200 documents, method mid-p." in done.output
+    assert "1 unsure and 0 missing are counted both ways" in " ".join(done.output.split())
+    as_json = CliRunner().invoke(cli, ["audit", "estimate", str(scores), str(sheet), "--no-pictures", "--json"])
+    assert json.loads(as_json.output)["n_unsure"] == 1
+
+
+def test_bad_sheets_and_options_are_one_line(scores: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "audit"
+    CliRunner().invoke(cli, ["audit", "plan", str(scores), "--labels", "50", "--out", str(folder)])
+    sheet = edit(fill(folder / "sheet.csv"), 0, label="perhaps")
+    done = CliRunner().invoke(cli, ["audit", "estimate", str(scores), str(sheet)])
+    assert done.output.strip().endswith("sheet.csv: row 2: label must be yes, no or unsure, got 'perhaps'")
+    assert done.output.count("\n") == 1
+    few = CliRunner().invoke(cli, ["audit", "plan", str(scores), "--labels", "5", "--out", str(tmp_path / "b")])
+    assert "--labels must be at least 10, for a floor of 5 in each of 2 strata, got 5" in few.output

@@ -1,0 +1,449 @@
+"""The command line: help, exit statuses, summaries that programs read, pipes and interrupts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from command_line import called
+from places import PROJECT
+from references import events as er
+
+import events.counting._counter
+import events.jobs._pictures
+import events.jobs._run_pictures
+import events.jobs.count_events
+from corefsample import __version__, read_documents
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
+
+
+@pytest.fixture(autouse=True)
+def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
+    monkeypatch.setattr(events.jobs._pictures, "save_figure", lambda figure, path: Path(path).touch())
+
+
+def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:
+    """The same in a process of its own."""
+    command = [sys.executable, "-m", "events.commands", *map(str, arguments)]
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=120, check=False, **keywords)
+
+
+# --- help --------------------------------------------------------------------------------------------------
+
+
+def test_help_has_a_short_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert called(capsys, "demo", "-h") == called(capsys, "demo", "--help")
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert called(capsys, "--version") == (0, f"corefsample, version {__version__}\n", "")
+
+
+@pytest.mark.parametrize(("set_before", "expected"), [(None, "system"), ("mimalloc", "mimalloc")])
+def test_arrow_allocates_from_the_system_unless_told_otherwise(set_before: str | None, expected: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
+    environment |= {} if set_before is None else {"ARROW_DEFAULT_MEMORY_POOL": set_before}
+    script = "from events.commands import main\ntry: main(['--version'])\nexcept SystemExit: import pyarrow\n"
+    script += "print(pyarrow.default_memory_pool().backend_name)"
+    done = subprocess.run([sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout.split()[-1] == expected
+
+
+def test_help_loads_no_heavy_library() -> None:
+    code = (
+        "import sys\nfrom events.commands import _program as cli\nstatus = cli._status(['--help'])\n"
+        "heavy = {'numba', 'pandas', 'pyarrow', 'matplotlib', 'scipy', 'numpy', 'networkx', 'spacy', 'rich', 'yaml'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\nsys.exit(status)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "Usage: corefsample" in done.stdout
+    assert done.stderr.strip() == "[]"
+
+
+# --- events ------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_summarised_in_words(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+    status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run", "--samples", 50)
+    assert (status, err) == (0, "")
+    found = "10 documents, 1999Q1 to 2000Q2: 6 could contain an event and were sampled, 5 do with P > 0."
+    assert found in " ".join(out.split())
+    lines = out.splitlines()
+    assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line)
+    head = lines.index("Highest posterior means, with 95% quantile intervals:")
+    assert lines[head + 1].split() == ["country", "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
+    assert {tuple(line.split()[:3]) for line in lines[head + 2 : head + 4]} == {
+        ("IRQ", "1999Q1", "5"),
+        ("USA", "1999Q1", "5"),
+    }
+    end = lines.index("The intervals cover coreference only, not errors of rule, lexicon, parse or", head)
+    means = [float(line.split()[3]) for line in lines[head + 2 : end]]
+    assert means == sorted(means, reverse=True)
+    assert min(means) > 0.0
+    assert str(tmp_path / "run" / "bands.png") in out
+
+
+def test_a_run_is_summarised_in_json(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+    status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run", "--samples", 50, "--json")
+    summary = json.loads(out)
+    assert (status, err) == (0, "")
+    assert (summary["n_documents"], summary["n_sampled"], summary["n_quarantined"]) == (10, 6, 0)
+    assert summary["actors"] == ["IRQ", "KWT", "USA"]
+    assert summary["out"] == str(tmp_path / "run")
+
+
+def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+    words = (
+        "--rule conflict --preset extended --period month --samples 40 --level 0.9 --seed 7 --interval hdi "
+        "--scheme ud2 --threads 2 --on-error quarantine --compare USA IRQ"
+    )
+    status, _, err = called(capsys, "events", corpus, *words.split(), "--out", tmp_path / "run")
+    assert (status, err) == (0, "")
+    arguments = json.loads((tmp_path / "run" / "run.json").read_text())["arguments"]
+    assert arguments == {
+        "rule": "conflict",
+        "preset": "extended",
+        "lexicon": None,
+        "scheme": "ud2",
+        "period": "month",
+        "n_samples": 40,
+        "level": 0.9,
+        "interval": "hdi",
+        "seed": 7,
+        "compare": ["USA", "IRQ"],
+        "threads": 2,
+        "on_error": "quarantine",
+        "recalibration": None,
+        "uncertainty": None,
+        "partition_size": 5000,
+        "out": str(tmp_path / "run"),
+    }
+
+
+def test_a_run_without_events_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    quiet = er.write_lines(tmp_path / "quiet.jsonl", er.corpus()[5:6])
+    status, out, err = called(capsys, "events", quiet, "--out", tmp_path / "run")
+    assert status == 0
+    assert err.startswith("corefsample: no actor of the lexicon countries fills a role of attack in any document")
+    assert "No document contains an event: the tables have headers and no rows." in out
+
+
+def test_what_was_set_aside_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus()])
+    arguments = ("events", mixed, "--samples", 20, "--on-error", "quarantine", "--out")
+    status, out, _ = called(capsys, *arguments, tmp_path / "run")
+    assert status == 0
+    assert f"1 bad document set aside in {tmp_path / 'run' / 'quarantine.jsonl'}" in out
+    _, out, _ = called(capsys, *arguments, tmp_path / "json", "--json")
+    assert json.loads(out)["n_quarantined"] == 1
+
+
+def test_overwriting_needs_an_option(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+    arguments = ("events", corpus, "--samples", 20, "--out", tmp_path / "run")
+    assert called(capsys, *arguments)[0] == 0
+    status, out, err = called(capsys, *arguments, "--seed", 1)
+    assert (status, out) == (2, "")
+    found = f"{tmp_path / 'run'} of a run with seed 0, not 1 (--overwrite replaces it)"
+    assert err == f"corefsample: --out must be a new or empty folder, or that of the same run, got {found}\n"
+    assert called(capsys, *arguments, "--seed", 1, "--overwrite")[0] == 0
+
+
+def test_the_same_command_again_computes_nothing(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    arguments = ("events", corpus, "--samples", 20, "--out", tmp_path / "run")
+    _, first, _ = called(capsys, *arguments)
+    status, again, err = called(capsys, *arguments)
+    assert (status, err) == (0, "")
+    assert again == "Every partition was complete; nothing was computed again.\n" + first
+
+
+def test_standard_input_is_read_and_no_progress_is_shown_where_nobody_watches(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    arguments = ("--samples", 50, "--out")
+    with corpus.open() as stream:
+        done = program("events", "-", *arguments, tmp_path / "piped", stdin=stream)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert called(capsys, "events", corpus, *arguments, tmp_path / "run")[0] == 0
+    names = ("counts.csv", "evidence.csv")
+    assert [(tmp_path / "piped" / n).read_text() for n in names] == [(tmp_path / "run" / n).read_text() for n in names]
+    assert json.loads((tmp_path / "piped" / "run.json").read_text())["inputs"] == [
+        {"path": "-", "bytes": None, "sha256": None}
+    ]
+
+
+# --- convert and doctor ------------------------------------------------------------------------------------
+
+
+def test_a_file_is_converted_and_counted(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "corpus.parquet"
+    assert called(capsys, "convert", corpus, out) == (0, f"10 documents written to {out}\n", "")
+    status, text, _ = called(capsys, "convert", out, tmp_path / "again.jsonl.gz", "--json")
+    assert status == 0
+    expected = {"out": str(tmp_path / "again.jsonl.gz"), "n_documents": 10, "n_quarantined": 0}
+    assert json.loads(text) == expected
+    assert [d.doc_id for d in read_documents(tmp_path / "again.jsonl.gz")] == [d["doc_id"] for d in er.corpus()]
+
+
+def test_documents_are_written_to_standard_output(corpus: Path, tmp_path: Path) -> None:
+    """And all else that the command says to standard error."""
+    command = [sys.executable, "-m", "events.commands", "convert"]
+    done = subprocess.run([*command, str(corpus), "-"], capture_output=True, check=True)
+    assert done.stderr == b"10 documents written to standard output\n"
+    again = subprocess.run([*command, "-", str(tmp_path / "again.jsonl")], input=done.stdout, check=True)
+    assert again.returncode == 0
+    assert (tmp_path / "again.jsonl").read_bytes() == done.stdout
+    assert [d.doc_id for d in read_documents(tmp_path / "again.jsonl")] == [d["doc_id"] for d in er.corpus()]
+    assert not Path("-").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        (("--json",), 2, "--json and standard output as OUTPUT exclude each other."),
+        (("--on-error", "quarantine"), 2, "--on-error must be stop where the output is standard output"),
+        ((), 3, "mixed.jsonl: line 11: "),
+    ],
+)
+def test_standard_output_gets_all_documents_or_none(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...], status: int, message: str
+) -> None:
+    mixed = er.write_lines(tmp_path / "mixed.jsonl", [*er.corpus(), "[]"])
+    found, out, err = called(capsys, "convert", mixed, "-", *options)
+    assert (found, out, err.count("\n")) == (status, "", 1)
+    assert message in err
+
+
+def test_bad_documents_are_set_aside_beside_the_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus()])
+    out = tmp_path / "good.jsonl"
+    status, _, err = called(capsys, "convert", mixed, out, "--on-error", "quarantine")
+    assert status == 0
+    assert err == f"1 bad document set aside in {out}.quarantine.jsonl\n"
+    assert len(list(read_documents(out))) == 10
+    assert len(Path(f"{out}.quarantine.jsonl").read_text().splitlines()) == 1
+
+
+def test_doctor_describes_a_file(capsys: pytest.CaptureFixture[str], corpus: Path) -> None:
+    status, out, err = called(capsys, "doctor", corpus)
+    assert (status, err) == (0, "")
+    assert "10 valid, 0 bad" in out
+    assert "1999-01-05 to 2000-04-01 (10 documents)" in out
+    status, out, _ = called(capsys, "doctor", corpus, "--json")
+    (report,) = json.loads(out)
+    mentions = sum(len(document["mentions"]) for document in er.corpus())
+    candidates = sum(len(row) for document in er.corpus() for row in document["antecedents"])
+    assert (report["n_documents"], report["n_mentions"], report["n_candidates"]) == (10, mentions, candidates)
+    assert sum(report["schemes"].values()) == report["n_parsed"] == 10
+    assert report["schemes"]["ud2"] >= 5
+    assert 0.0 < report["new_mass"] < 1.0
+
+
+def test_doctor_checks_rules_and_lexicons(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    shipped = PROJECT / "events" / "data" / "rules" / "attack.yaml"
+    lexicon = tmp_path / "own.yaml"
+    lexicon.write_text("version: 1\nentries:\n  - {code: THEM, name: They, aliases: [they]}\n")
+    status, out, err = called(capsys, "doctor", shipped, lexicon)
+    assert (status, err) == (0, "")
+    assert "attack" in out
+    assert "examples hold (19: ud2 15, ud1 2, clearnlp 2); serves ud2, ud1, clearnlp" in " ".join(out.split())
+    assert "1 codes: 1 country" in out
+
+
+def test_doctor_describes_a_lexicon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lexicon = tmp_path / "own.yaml"
+    lexicon.write_text(
+        "version: 1\n"
+        "entries:\n"
+        "  - {code: AAA, name: Aland, aliases: [Aland, Alander], cased: [AL], from: 1990-01-01}\n"
+        "  - {code: BBB, name: Beland, aliases: [Beland], to: 1999-12-31}\n"
+        "  - {code: X-C, name: Cee, kind: organisation, aliases: [Cee]}\n"
+        "not_countries: [New Aland, Beland Street]\n"
+        "ambiguous: [{alias: isle, codes: [AAA, BBB]}]\n"
+    )
+    status, out, err = called(capsys, "doctor", lexicon)
+    assert (status, err) == (0, "")
+    assert [line.split(maxsplit=1) for line in out.splitlines()[1:5]] == [
+        ["lexicon", "3 codes: 2 country, 1 organisation"],
+        ["names", "AAA Aland, BBB Beland, X-C Cee"],
+        ["aliases", "5, 1 of them only as written"],
+        ["ambiguous", "1: isle (AAA, BBB)"],
+    ]
+    assert "no country  2 names" in out
+    assert "dated       2 codes: AAA (1990-01-01 to ), BBB ( to 1999-12-31)" in out
+
+
+def test_doctor_names_the_preset_that_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rule = tmp_path / "rule.yaml"
+    shipped = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
+    rule.write_text(shipped.replace("expect: {paper: [], extended: [USA],", "expect: {paper: [], extended: [GBR],"))
+    status, out, err = called(capsys, "doctor", rule)
+    assert status == 3
+    assert err == f"corefsample: {rule}: examples[5]: preset extended must find GBR, got USA\n"
+    assert "examples hold (19: ud2 15, ud1 2, clearnlp 2); serves ud2, ud1, clearnlp" in " ".join(out.split())
+    assert "preset extended  an example fails; serves ud2, ud1, clearnlp" in out
+
+
+def test_doctor_reports_an_unreadable_example_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rule = tmp_path / "rule.yaml"
+    shipped = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
+    rule.write_text(shipped.replace("1 American American ADJ 2 amod", "1 American American ADJ", 1))
+    status, out, err = called(capsys, "doctor", rule)
+    assert status == 3
+    assert len(err.splitlines()) == 1
+    assert "examples[0]: parse: line 1: must be number, word" in err
+    assert out.count("an example fails") == 3
+
+
+def test_doctor_reports_each_problem_and_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus(), "{"])
+    status, out, err = called(capsys, "doctor", mixed)
+    assert status == 3
+    assert "10 valid, 2 bad" in out
+    assert [line.split(": ")[2] for line in err.splitlines()] == ["line 1", "line 12"]
+    status, out, _ = called(capsys, "doctor", mixed, "--json")
+    assert status == 3
+    assert json.loads(out)[0]["n_problems"] == 2
+
+
+def test_doctor_reports_twenty_problems_and_the_number_of_the_others(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]"] * 25)
+    status, _, err = called(capsys, "doctor", mixed)
+    assert status == 3
+    assert len(err.splitlines()) == 21
+    assert err.splitlines()[-1] == "corefsample: and 5 more"
+
+
+# --- demo --------------------------------------------------------------------------------------------------
+
+
+def test_the_demo_simulates_and_counts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    status, text, err = called(capsys, "demo", "--out", out, "--documents", 30)
+    assert (status, err) == (0, "")
+    assert f"Simulated news: {out / 'news.parquet'}" in text
+    assert "30 documents" in text
+    assert all(len(line) <= 80 for line in text.splitlines() if str(tmp_path) not in line)
+    assert "The simulation knows the true counts: of the " in text
+    assert len(list(read_documents(out / "news.parquet"))) == 30
+    assert int(pd.read_csv(out / "run" / "counts.csv").groupby("period")["n_docs"].first().sum()) == 30
+    status, _, err = called(capsys, "demo", "--out", out, "--documents", 30)
+    assert (status, len(err.splitlines())) == (2, 1)
+    status, text, _ = called(capsys, "demo", "--out", out, "--documents", 20, "--overwrite", "--json")
+    assert status == 0
+    assert json.loads(text)["n_documents"] == 20
+
+
+# --- statuses ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("event",),
+        ("events",),
+        ("events", "x.jsonl"),
+        ("events", "x.jsonl", "--out", "run", "--samples", "many"),
+        ("events", "x.jsonl", "--out", "run", "--on-error", "ignore"),
+        ("events", "x.jsonl", "--out", "run", "--compare", "USA"),
+        ("events", "x.jsonl", "--out", "run", "--frequency", "week"),
+        ("convert", "x.jsonl"),
+    ],
+)
+def test_bad_usage_has_status_2(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    status, _, err = called(capsys, *arguments)
+    assert status == 2
+    if arguments:
+        assert len(err.splitlines()) == 1
+        assert "--help' lists the " in err or "requires " in err
+    else:
+        assert err.startswith("Usage: corefsample ")
+
+
+def test_an_interrupt_has_status_130(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, corpus: Path, tmp_path: Path
+) -> None:
+    def interrupted(*args: Any, **keywords: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(events.counting._counter, "evaluate_document", interrupted)
+    assert called(capsys, "events", corpus, "--out", tmp_path / "run")[0] == 130
+    assert os.listdir(tmp_path) == ["corpus.jsonl"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
+def test_a_run_that_is_interrupted_leaves_nothing(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    tmp_path = tmp_path_factory.mktemp("interrupted")
+    # A complete run first, so that no kernel is compiled in the second: an interrupt while compiling is lost.
+    warm = ["events", str(corpus), "--out", str(tmp_path_factory.mktemp("warm") / "run"), "--no-pictures"]
+    subprocess.run([sys.executable, "-m", "events.commands", *warm], cwd=PROJECT, check=True, capture_output=True)
+    with subprocess.Popen(
+        [sys.executable, "-m", "events.commands", "events", "-", "--out", str(tmp_path / "run")],
+        cwd=PROJECT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert list(tmp_path.iterdir()), "the run must have begun"
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        out, err = process.communicate(timeout=60)
+    # Python ends itself by the signal if the interrupt met an extension module that was loading; shells show 130 too.
+    assert process.returncode in (130, -signal.SIGINT)
+    assert (out, b"Traceback" in err) == (b"", False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_any_other_failure_has_status_1_and_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, corpus: Path, tmp_path: Path
+) -> None:
+    def fail(*args: Any, **keywords: Any) -> None:
+        raise ZeroDivisionError("two\nlines")
+
+    monkeypatch.setattr(events.counting._counter, "evaluate_document", fail)
+    status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run")
+    assert (status, out) == (1, "")
+    place = f"{corpus}: line 1: doc_id 'doc 1'"
+    shown = f"two lines while counting {place} (COREFSAMPLE_TRACEBACK=1 shows where)"
+    assert err == f"corefsample: ZeroDivisionError: {shown}\n"
+    assert os.listdir(tmp_path) == ["corpus.jsonl"]
+    monkeypatch.setenv("COREFSAMPLE_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        called(capsys, "events", corpus, "--out", tmp_path / "run")
+
+
+def test_a_closed_pipe_is_not_reported(corpus: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "events.commands", "doctor", str(corpus)]
+    try:
+        done = subprocess.run(
+            command, cwd=PROJECT, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    finally:
+        os.close(writing)
+    assert done.stderr == ""
+    assert done.returncode in (1, 141)

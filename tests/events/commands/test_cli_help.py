@@ -1,0 +1,178 @@
+"""The help of every command: 80 columns, sections, consistent names, choices and defaults of the library."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import click
+import pytest
+from command_line import LEAVES
+
+from corefsample.calibration.binning import NORMS
+from corefsample.links import UNANNOTATED
+from corefsample.mention_ranking import LARGEST_TABLE
+from corefsample.parses import SCORES
+from corefsample.recalibration import FORMS, MISSING, UNCERTAINTIES
+from corefsample.summaries import LOSSES
+from corefsample.syntax import scheme_names
+from events.audit import METHODS, STABLE_ERRORS
+from events.commands._parser import Command
+from events.commands._program import _status, cli
+from events.counting import INTERVALS
+from events.queries import OBJECTIVES, ROLES
+from events.rules import shipped_rules
+
+COMMANDS = tuple(LEAVES)
+EXAMPLE = re.compile(r"^ {4}(corefsample .*)$", flags=re.M)
+
+
+def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert _status([*" ".join(words).split(), "--help"]) == 0
+    return capsys.readouterr().out
+
+
+def options(command: str) -> dict[str, click.Option]:
+    return {str(p.name): p for p in LEAVES[command].params if isinstance(p, click.Option)}
+
+
+@pytest.fixture(autouse=True)
+def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.parametrize("words", [(), *((command,) for command in COMMANDS)], ids=lambda words: " ".join(words))
+def test_no_line_of_help_is_longer_than_80_columns_or_coloured(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    text = helped(capsys, *words)
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    assert "\x1b" not in text
+
+
+def test_no_line_about_a_command_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = helped(capsys).split("Commands:\n")[1].splitlines()
+    assert [line.split()[0] for line in lines] == list(cli.lines)
+    assert all(line.endswith(".") and not line.endswith("..") for line in lines)
+
+
+def test_the_commands_stand_in_the_order_of_their_use() -> None:
+    assert COMMANDS[:4] == ("demo", "score", "events", "report")
+
+
+@pytest.mark.parametrize("words", [(), *((command,) for command in COMMANDS)], ids=lambda words: " ".join(words))
+def test_the_examples_are_commands_that_parse(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    examples = EXAMPLE.findall(helped(capsys, *words))
+    assert examples
+    for example in examples:
+        _, name, *arguments = shlex.split(example)
+        if name == "audit":
+            name = f"{name} {arguments.pop(0)}"
+        assert not words or name == words[0]
+        context = LEAVES[name].make_context(name, arguments)  # raises for unknown options and missing arguments
+        assert context.params
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_in_one_section_and_the_common_ones_come_first(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    text = helped(capsys, command)
+    titles = re.findall(r"^(\S.*):$", text, flags=re.M)
+    assert titles[0] == "Options"
+    assert len(set(titles)) == len(titles)
+    first = text.split("\nOptions:\n")[1].split("\n\n")[0]
+    for option in options(command).values():
+        assert len(re.findall(rf"^  {re.escape(option.opts[0])}\b(?!-)", text, flags=re.M)) == 1, option.opts
+        if option.required or option.name in ("overwrite", "as_json", "on_error"):
+            assert option.opts[0] in first
+    assert "--help" in first
+    assert all(line.startswith(("  -", " " * 8)) for line in first.splitlines()), "options alone"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_section_names_existing_options(command: str) -> None:
+    found = LEAVES[command]
+    assert isinstance(found, Command)
+    assert set(found.section_of) <= set(options(command))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_placeholders_of_values_are_plain_words(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    text = helped(capsys, command)
+    assert not re.search(r"--[a-z0-9-]+ (INTEGER|FLOAT)", text)
+    for option in options(command).values():
+        if not option.is_flag and option.metavar is None:
+            assert isinstance(option.type, click.Choice), option.opts
+    for name in ("out", "lexicon", "model", "templates", "recalibration"):
+        if name in options(command):
+            assert options(command)[name].metavar in ("FILE", "FOLDER")
+
+
+def test_an_option_of_several_commands_is_written_alike_in_all() -> None:
+    written: dict[str, set[str | None]] = {}
+    for command in COMMANDS:
+        for name, option in options(command).items():
+            written.setdefault(name, set()).add(option.metavar)
+    assert {name: found for name, found in written.items() if len(found) > 1} == {"out": {"FILE", "FOLDER"}}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_default_is_shown(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    text = " ".join(helped(capsys, command).split())
+    for option in options(command).values():
+        if option.is_flag and not option.secondary_opts:
+            continue  # off, as flags are
+        record = option.get_help_record(click.Context(LEAVES[command]))
+        assert record is not None
+        message = " ".join(record[1].split())
+        optional = {"pipeline", "held_out", "where", "attribution", "note", "compare", "entity_fields"}
+        optional |= {"recalibration"}
+        if not option.required and option.name not in optional:
+            assert "[default: " in message, option.opts
+        assert message in text
+
+
+# --- what the library says -----------------------------------------------------------------------------------
+
+CLUSTERS = ("map", "sample", *LOSSES)
+CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
+    ("events", "interval"): INTERVALS,
+    ("events", "scheme"): scheme_names(),
+    ("events", "uncertainty"): UNCERTAINTIES,
+    ("score", "mentions"): ("annotated", "parse"),
+    ("score", "clusters"): CLUSTERS,
+    ("score", "paragraphs"): ("blank-line", "line"),
+    ("calibrate", "norm"): NORMS,
+    ("calibrate", "unannotated"): UNANNOTATED,
+    ("calibrate-queries", "role"): tuple(ROLES),
+    ("recalibrate", "form"): FORMS,
+    ("recalibrate", "missing"): MISSING,
+    ("recalibrate", "objective"): OBJECTIVES,
+    ("convert", "clustering"): ("gold", *CLUSTERS),
+    ("calibrate-parses", "fit_by"): SCORES,
+    ("calibrate-parses", "sentences"): ("predicted", "gold"),
+    ("audit estimate", "method"): METHODS,
+    ("audit estimate", "assume"): (STABLE_ERRORS,),
+}
+
+
+@pytest.mark.parametrize(("command", "name"), CHOICES, ids=" ".join)
+def test_the_choices_in_the_help_are_those_of_the_library(
+    capsys: pytest.CaptureFixture[str], command: str, name: str
+) -> None:
+    choice = options(command)[name].type
+    assert isinstance(choice, click.Choice)
+    assert set(choice.choices) == set(CHOICES[command, name])
+
+
+def test_the_size_of_a_model_has_the_limit_of_the_library() -> None:
+    bits = options("train")["bits"].type
+    assert isinstance(bits, click.IntRange)
+    assert bits.max is not None
+    assert 2**bits.max == LARGEST_TABLE
+
+
+def test_the_help_of_events_names_every_shipped_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    text = helped(capsys, "events")
+    assert all(rule in text for rule in shipped_rules())

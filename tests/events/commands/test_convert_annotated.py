@@ -1,0 +1,360 @@
+"""corefsample convert between scored and annotated formats: whose entities are written, counts and errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import called, refused
+from references import scoring as sr
+
+from corefsample import (
+    AntecedentDistribution,
+    ParameterError,
+    ScoredDocument,
+    map_clustering,
+    read_conll2012,
+    read_corefud,
+    read_documents,
+    sample_clusterings,
+    write_corefud,
+    write_documents,
+)
+from corefsample.documents import AnnotatedDocument
+from corefsample.mention_ranking import train
+from corefsample.summaries import point_estimate
+from events.commands import ConvertOptions, run_convert
+from events.jobs import output_kind
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[AnnotatedDocument]:
+    return sr.short_documents(4)
+
+
+@pytest.fixture(scope="module")
+def scored(documents: list[AnnotatedDocument]) -> list[ScoredDocument]:
+    model = train(documents, epochs=1, bits=8, min_count=2)
+    return [model.score_document(document) for document in documents]
+
+
+def partition(document: AnnotatedDocument) -> list[int]:
+    return document.labels.tolist()
+
+
+def first_of_label(labels: Any) -> list[int]:
+    """Index of the first mention of each mention's entity, written the slow way."""
+    listed = list(labels)
+    return [listed.index(label) for label in listed]
+
+
+# --- annotated to annotated --------------------------------------------------------------------------------
+
+
+def test_annotated_formats_lead_to_each_other(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
+    status, out, err = called(capsys, "convert", corpus, tmp_path / "b_gold_conll.gz")
+    assert (status, out, err) == (0, f"4 documents written to {tmp_path / 'b_gold_conll.gz'}\n", "")
+    assert called(capsys, "convert", tmp_path / "b_gold_conll.gz", tmp_path / "c.conllu.gz")[0] == 0
+    for again in (read_conll2012(tmp_path / "b_gold_conll.gz"), read_corefud(tmp_path / "c.conllu.gz")):
+        found = list(again)
+        assert [d.doc_id for d in found] == [d.doc_id for d in documents]
+        assert [partition(d) for d in found] == [partition(d) for d in documents]
+        assert [d.mentions[:, :2].tolist() for d in found] == [d.mentions[:, :2].tolist() for d in documents]
+    assert called(capsys, "convert", corpus, tmp_path / "d.conllu")[0] == 0
+    assert (tmp_path / "d.conllu").read_bytes() == corpus.read_bytes()
+
+
+def test_a_conversion_to_conllu_keeps_parse_date_and_metadata(
+    tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
+    run_convert(corpus, tmp_path / "b.conllu")
+    for found, expected in zip(read_corefud(tmp_path / "b.conllu"), documents, strict=True):
+        assert (found.date, found.metadata["genre"]) == (expected.date, expected.metadata["genre"])
+        assert list(found.tokens.dep) == list(expected.tokens.dep)
+        assert found.tokens.head.tolist() == expected.tokens.head.tolist()
+        assert found.mentions.tolist() == expected.mentions.tolist()
+
+
+def test_singletons_may_be_left_out_and_are_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
+    alone = sum(list(d.entities).count(entity) == 1 for d in documents for entity in d.entities)
+    status, _, err = called(capsys, "convert", corpus, tmp_path / "b.conll", "--no-singletons")
+    assert (status, err) == (0, f"Mentions left out: {alone} singletons.\n")
+    assert (
+        sum(d.n_mentions for d in read_conll2012(tmp_path / "b.conll")) == sum(d.n_mentions for d in documents) - alone
+    )
+
+
+SKIPPED = """# global.Entity = eid-etype-head-other
+# newdoc id = a
+1\tOne\tone\tNOUN\t_\t_\t0\troot\t_\tEntity=(e1[1/2]-x-1-)
+2\tor\tor\tCCONJ\t_\t_\t3\tcc\t_\t_
+3\ttwo\ttwo\tNOUN\t_\t_\t1\tconj\t_\tEntity=(e1[2/2]-x-1-)(e2-x-1-
+
+1\tThree\tthree\tNOUN\t_\t_\t0\troot\t_\tEntity=e2)(e3-x-1-)
+
+"""
+
+
+def test_mentions_that_are_skipped_are_counted_on_the_screen(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "a.conllu").write_text(SKIPPED)
+    arguments = ("convert", tmp_path / "a.conllu", tmp_path / "b.conll")
+    status, out, err = called(capsys, *arguments)
+    assert (status, out) == (0, f"1 document written to {tmp_path / 'b.conll'}\n")
+    assert err == "Mentions skipped: 1 crossing sentences, 1 discontinuous.\n"
+    status, out, _ = called(capsys, *arguments, "--overwrite", "--json")
+    assert json.loads(out)["skipped"] == {"crossing_sentences": 1, "discontinuous": 1}
+    (found,) = read_conll2012(tmp_path / "b.conll")
+    assert found.n_mentions == 1
+
+
+def test_broken_brackets_name_file_line_and_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(SKIPPED.replace("Entity=e2)(e3-x-1-)", "Entity=e9)"))
+    status, line = refused(capsys, "convert", path, tmp_path / "b.conll")
+    assert status == 3
+    place = f"{path}: line 7: doc_id 'a': sentence 2"
+    assert line == f"corefsample: {place}: Entity: a closing bracket must close an open one, got 'e9)'"
+    path = tmp_path / "a_gold_conll"
+    path.write_text("#begin document (a);\na 0 0 One NN (1\na 0 1 two NN (2)\n\n#end document\n")
+    status, line = refused(capsys, "convert", path, tmp_path / "b.conllu")
+    assert status == 3
+    assert line.startswith(
+        f"corefsample: {path}: line 2: doc_id 'a': sentence 1: coreference: an opening bracket must be"
+    )
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.conllu", "a_gold_conll"]
+
+
+def test_a_broken_document_may_be_set_aside(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    path = sr.corpus_file(tmp_path / "a.conllu", documents)
+    path.write_text(path.read_text() + SKIPPED.replace("Entity=e2)", "Entity=e9)").partition("\n")[2])
+    out = tmp_path / "b.conllu"
+    status, text, err = called(capsys, "convert", path, out, "--on-error", "quarantine")
+    assert (status, text) == (0, f"4 documents written to {out}\n")
+    assert err == f"1 bad document set aside in {out}.quarantine.jsonl\n"
+    assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "a"
+
+
+def test_fields_that_a_file_does_not_declare_can_be_passed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(SKIPPED.partition("\n")[2])
+    status, line = refused(capsys, "convert", path, tmp_path / "b.conll")
+    assert (status, "global.Entity: must be declared" in line) == (3, True)
+    assert called(capsys, "convert", path, tmp_path / "b.conll", "--entity-fields", "eid-etype-head-other")[0] == 0
+    arguments = ("convert", path, tmp_path / "c.conll", "--entity-fields", "head")
+    assert refused(capsys, *arguments)[1].startswith("corefsample: --entity-fields must be distinct fields")
+
+
+# --- scored to annotated -----------------------------------------------------------------------------------
+
+
+def test_scored_documents_are_written_with_their_gold_entities(
+    tmp_path: Path, documents: list[AnnotatedDocument], scored: list[ScoredDocument]
+) -> None:
+    write_documents(scored, tmp_path / "s.parquet")
+    run_convert(tmp_path / "s.parquet", tmp_path / "gold.conllu")
+    found = list(read_corefud(tmp_path / "gold.conllu"))
+    assert [partition(d) for d in found] == [partition(d) for d in documents]
+    assert [d.date for d in found] == [d.date for d in documents]
+
+
+def test_scored_documents_are_written_with_the_clusters_of_likeliest_antecedents(
+    tmp_path: Path, scored: list[ScoredDocument]
+) -> None:
+    write_documents(scored, tmp_path / "s.jsonl")
+    run_convert(tmp_path / "s.jsonl", tmp_path / "map.conllu", ConvertOptions(clustering="map"))
+    for found, document in zip(read_corefud(tmp_path / "map.conllu"), scored, strict=True):
+        assert partition(found) == first_of_label(map_clustering(document.antecedents))
+
+
+@pytest.mark.parametrize("loss", ["binder", "vi"])
+def test_a_point_estimate_can_be_written(tmp_path: Path, scored: list[ScoredDocument], loss: Any) -> None:
+    write_documents(scored, tmp_path / "s.jsonl")
+    run_convert(tmp_path / "s.jsonl", tmp_path / "best.conllu", ConvertOptions(clustering=loss))
+    for found, document in zip(read_corefud(tmp_path / "best.conllu"), scored, strict=True):
+        best = point_estimate(document.antecedents, loss=loss, doc_id=document.doc_id)
+        assert partition(found) == first_of_label(best.labels)
+
+
+def test_a_sampled_clustering_is_that_of_its_seed(tmp_path: Path, scored: list[ScoredDocument]) -> None:
+    write_documents(scored, tmp_path / "s.jsonl")
+    partitions = []
+    for seed in (0, 1):
+        out = tmp_path / f"{seed}_conll"
+        run_convert(tmp_path / "s.jsonl", out, ConvertOptions(clustering="sample", seed=seed))
+        partitions.append([partition(found) for found in read_conll2012(out)])
+        for found, document in zip(partitions[-1], scored, strict=True):
+            samples = sample_clusterings(document.antecedents, n_samples=3, seed=seed, doc_id=document.doc_id)
+            assert found == first_of_label(samples.labels[0])
+    assert partitions[0] != partitions[1]
+
+
+def test_what_belongs_to_gold_entities_is_not_written_with_others(tmp_path: Path, scored: list[ScoredDocument]) -> None:
+    document = scored[0]
+    assert document.tokens is not None
+    misc = ["Bridge=e1<e2|Gloss=x", *["_"] * (len(document.tokens) - 1)]
+    tokens = dataclasses.replace(document.tokens, extra={**document.tokens.extra, "misc": misc})
+    write_documents([dataclasses.replace(document, tokens=tokens)], tmp_path / "s.jsonl")
+    run_convert(tmp_path / "s.jsonl", tmp_path / "map.conllu", ConvertOptions(clustering="map"))
+    text = (tmp_path / "map.conllu").read_text()
+    assert "Gloss=x" in text
+    assert "Bridge" not in text
+
+
+def test_missing_gold_is_rejected_or_set_aside(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, scored: list[ScoredDocument]
+) -> None:
+    bare = dataclasses.replace(scored[0], doc_id="bare", gold=None)
+    path = tmp_path / "s.jsonl"
+    write_documents([*scored, bare], path)
+    out = tmp_path / "b.conllu"
+    status, line = refused(capsys, "convert", path, out)
+    assert status == 3
+    assert line == (
+        f"corefsample: {path}: line 5: doc_id 'bare': gold is required to write gold entities (--clustering can be "
+        "map or sample)"
+    )
+    status, _, err = called(capsys, "convert", path, out, "--on-error", "quarantine")
+    assert (status, err) == (0, f"1 bad document set aside in {out}.quarantine.jsonl\n")
+    assert called(capsys, "convert", path, out, "--clustering", "map", "--overwrite")[0] == 0
+    assert len(list(read_corefud(out))) == 5
+
+
+def test_mentions_without_gold_are_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, scored: list[ScoredDocument]
+) -> None:
+    gold = [None, *list(scored[0].gold or ())[1:]]
+    write_documents([dataclasses.replace(scored[0], gold=gold)], tmp_path / "s.jsonl")
+    status, _, err = called(capsys, "convert", tmp_path / "s.jsonl", tmp_path / "b.conllu")
+    assert (status, err) == (0, "Mentions skipped: 1 not annotated.\n")
+
+
+def crossing(scored: list[ScoredDocument]) -> ScoredDocument:
+    """A document with two mentions of one entity that cross."""
+    document = scored[0]
+    nothing = AntecedentDistribution.from_lists([[], [0]], [[], [1.0]])
+    return dataclasses.replace(
+        document, mentions=np.array([[0, 2, 0], [1, 3, 1]]), antecedents=nothing, gold=["e", "e"]
+    )
+
+
+def test_mentions_that_brackets_cannot_represent_are_rejected_or_left_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, scored: list[ScoredDocument]
+) -> None:
+    path = tmp_path / "s.jsonl"
+    write_documents([crossing(scored), scored[1]], path)
+    for name in ("b.conllu", "b.conll"):
+        out = tmp_path / name
+        status, line = refused(capsys, "convert", path, out)
+        assert status == 3
+        assert line.startswith(f"corefsample: {path}: line 1: doc_id {scored[0].doc_id!r}: mentions[1] must not cross")
+        assert "(--on-unwritable can skip it)" in line
+        status, _, err = called(capsys, "convert", path, out, "--on-unwritable", "skip")
+        assert (status, err) == (0, "Mentions left out: 1 crossing mentions.\n")
+        status, _, err = called(capsys, "convert", path, out, "--overwrite", "--on-error", "quarantine")
+        assert (status, err) == (0, f"1 bad document set aside in {out}.quarantine.jsonl\n")
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+def test_annotated_documents_have_no_scores_to_write(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
+    for name in ("b.parquet", "b.jsonl", "b.jsonl.gz"):
+        status, line = refused(capsys, "convert", corpus, tmp_path / name)
+        assert status == 2
+        assert line == (
+            f"corefsample: {corpus}: annotated documents have no scores to write to {tmp_path / name} "
+            "(`corefsample score` adds scores)"
+        )
+
+
+def test_a_clustering_is_of_scores_and_for_annotated_formats(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument], scored: list[ScoredDocument]
+) -> None:
+    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
+    for clustering in ("map", "sample"):
+        status, line = refused(capsys, "convert", corpus, tmp_path / "b.conllu", "--clustering", clustering)
+        assert status == 2
+        assert line.startswith("corefsample: --clustering must be gold for annotated documents, which have no scores")
+    assert called(capsys, "convert", corpus, tmp_path / "b.conllu", "--clustering", "gold")[0] == 0
+    write_documents(scored, tmp_path / "s.jsonl")
+    status, line = refused(capsys, "convert", tmp_path / "s.jsonl", tmp_path / "t.jsonl", "--clustering", "map")
+    assert status == 2
+    assert line.startswith("corefsample: --clustering must be left out where scores are written")
+    status, _, err = called(capsys, "convert", tmp_path / "s.jsonl", tmp_path / "t.conll", "--clustering", "best")
+    assert (status, "'--clustering': 'best' is not one of 'gold', 'map', 'sample', " in err) == (2, True)
+
+
+def test_text_has_a_hint_at_the_command_for_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "news.csv").write_text("doc_id,date,text\na,2001-01-01,Hello.\n")
+    status, line = refused(capsys, "convert", tmp_path / "news.csv", tmp_path / "b.conllu")
+    assert (status, "(`corefsample score` does both)" in line) == (3, True)
+
+
+def test_an_existing_output_is_rejected(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
+    out = tmp_path / "b.conllu"
+    out.write_text("mine")
+    status, line = refused(capsys, "convert", corpus, out)
+    assert (status, line) == (2, f"corefsample: {out}: output must not exist, got a file (--overwrite replaces it)")
+    assert out.read_text() == "mine"
+    assert called(capsys, "convert", corpus, out, "--overwrite")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("x.jsonl", "scored"),
+        ("x.parquet", "scored"),
+        ("x.conllu", "corefud"),
+        ("x.conllu.gz", "corefud"),
+        ("x.conll", "conll2012"),
+        ("x_auto_conll.gz", "conll2012"),
+    ],
+)
+def test_the_name_of_the_output_determines_its_format(name: str, kind: str) -> None:
+    assert output_kind(name) == kind
+
+
+@pytest.mark.parametrize("name", ["", "x", "x.csv", "x.gz", "conll", "x.conllu.zip"])
+def test_an_output_with_an_unknown_ending_is_rejected(name: str) -> None:
+    with pytest.raises(ParameterError, match=r"file name must end in one of \.jsonl, \.jsonl\.gz, \.parquet"):
+        output_kind(name)
+
+
+def test_scored_documents_keep_everything_on_the_way_to_scored_ones(
+    tmp_path: Path, scored: list[ScoredDocument]
+) -> None:
+    write_documents(scored, tmp_path / "s.jsonl")
+    run = run_convert(tmp_path / "s.jsonl", tmp_path / "t.parquet")
+    assert run.to_json() == {"out": str(tmp_path / "t.parquet"), "n_documents": 4, "n_quarantined": 0}
+    found = list(read_documents(tmp_path / "t.parquet"))
+    assert all(sr.same_documents(a, b) for a, b in zip(found, scored, strict=True))
+
+
+def test_an_entity_that_two_documents_name_alike_stays_apart(
+    tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    write_corefud(documents[:2], tmp_path / "a.conllu")
+    run_convert(tmp_path / "a.conllu", tmp_path / "b.conllu")
+    first, second = read_corefud(tmp_path / "b.conllu")
+    assert not set(first.entities) & set(second.entities)

@@ -1,0 +1,103 @@
+"""`doctor --environment`: versions, extras, kernels; and the page on installation."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import numba
+import pytest
+from command_line import called
+from places import PROJECT
+
+from events.jobs.environment import describe_environment
+
+PAGE = PROJECT / "docs" / "installation.md"
+SOURCES = PROJECT / "pyproject.toml"
+DEVELOPERS = {"bench", "dev", "docs", "notebooks", "test"}  # extras that users do not need
+beside_sources = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
+
+
+def names(requirements: list[str]) -> list[str]:
+    return [each for each in (re.split(r"[\[><=]", line)[0] for line in requirements) if each != "corefsample"]
+
+
+@beside_sources
+def test_every_package_that_is_needed_is_listed_with_its_version() -> None:
+    project = tomllib.loads(SOURCES.read_text(encoding="utf-8"))["project"]
+    found = describe_environment()
+    needed = names(project["dependencies"])
+    assert found.packages == {name: metadata.version(name) for name in needed}
+    for_users = set(project["optional-dependencies"]) - DEVELOPERS
+    assert set(found.extras) == for_users
+    for extra in for_users:
+        assert list(found.extras[extra]) == names(project["optional-dependencies"][extra])
+
+
+def test_a_package_that_is_missing_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = metadata.version
+
+    def without_dask(name: str) -> str:
+        if name == "dask":
+            raise metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(metadata, "version", without_dask)
+    found = describe_environment()
+    assert found.extras["dask"] == {"dask": None}
+    assert ("extra dask", "dask missing") in found.lines()
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")  # type: ignore[attr-defined]
+def test_kernels_of_an_empty_cache_are_missing(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "generic"}
+    command = [sys.executable, "-m", "events.commands", "doctor", "--environment", "--json"]
+    done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found["kernels_missing"] == ["score", "events"]
+    assert all(Path(folder).is_relative_to(tmp_path) for folder in found["kernel_folders"])
+    assert found["processor"] == "generic"
+    assert found["variables"]["NUMBA_CACHE_DIR"] == str(tmp_path)
+
+
+def test_the_command_describes_files_or_the_installation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, err = called(capsys, "doctor", "--environment")
+    assert (status, err) == (0, "")
+    assert out.startswith("corefsample ")
+    assert re.search(r"^  Python +3\.", out, flags=re.M)
+    assert called(capsys, "doctor", "--environment", tmp_path / "x.jsonl")[0] == 2
+    assert called(capsys, "doctor")[0] == 2
+
+
+@beside_sources
+def test_the_page_says_what_each_package_is_for() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    project = tomllib.loads(SOURCES.read_text(encoding="utf-8"))["project"]
+    rows = re.findall(r"^\| ([\w-]+) \| (.*?) \|", page, flags=re.M)
+    listed = dict(rows)
+    assert set(names(project["dependencies"])) <= set(listed)
+    for extra in set(project["optional-dependencies"]) - DEVELOPERS:
+        assert set(names(project["optional-dependencies"][extra])) <= set(listed[extra].split(", "))
+
+
+@beside_sources
+def test_the_example_of_the_page_runs() -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
+    subprocess.run([sys.executable, "-c", block], cwd=PROJECT, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_as_the_page_says(shell: str) -> None:
+    """Bash's script needs a bash to ask for its version; these need no shell."""
+    program = ["-c", "from events.commands import main; main()"]
+    environment = {**os.environ, "_COREFSAMPLE_COMPLETE": f"{shell}_source"}
+    done = subprocess.run(
+        [sys.executable, *program], cwd=PROJECT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "_corefsample_completion" in done.stdout

@@ -1,0 +1,121 @@
+"""What commands print with --json fits the schema in the documentation."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import LEAVES, called
+from places import PROJECT
+
+from corefsample import write_documents
+from events import simulate_documents
+
+jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
+
+SCHEMA_FILE = PROJECT / "docs" / "json-output.schema.json"
+OWN_NEWS = PROJECT / "notebooks" / "own_news.conllu"
+PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
+
+pytestmark = pytest.mark.skipif(not SCHEMA_FILE.exists(), reason="the pages are beside the sources alone")
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(content)
+    return content
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("news") / "news.parquet"
+    write_documents((each.document for each in simulate_documents(40, event_share=0.5)), path)
+    return path
+
+
+def assert_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], command: str, *arguments: object) -> Any:
+    """Run a command with --json, validate what it prints, and return it."""
+    words = command.partition(" --")[0].split()
+    status, out, err = called(capsys, *words, *arguments, "--json")
+    assert status == 0, err
+    content = json.loads(out)
+    part = {"$defs": schema["$defs"], **schema["properties"][command]}
+    jsonschema.validate(content, part, cls=jsonschema.Draft202012Validator)
+    return content
+
+
+def test_every_command_is_in_the_schema(schema: dict[str, Any]) -> None:
+    assert set(schema["properties"]) == LEAVES.keys() | {"doctor --environment", "calibrate --paired"}
+
+
+def test_every_key_is_used_and_described(schema: dict[str, Any]) -> None:
+    used = {key for each in schema["properties"].values() for key in each.get("properties", {})}
+    assert used == set(schema["$defs"])
+    assert all(each["description"] for each in schema["$defs"].values())
+
+
+def test_a_wrong_key_does_not_fit(schema: dict[str, Any]) -> None:
+    part = {"$defs": schema["$defs"], **schema["properties"]["convert"]}
+    with pytest.raises(jsonschema.ValidationError, match="output"):
+        jsonschema.validate({"output": "a", "n_documents": 1, "n_quarantined": 0}, part)
+
+
+def test_counting_auditing_and_reporting_fit(
+    capsys: pytest.CaptureFixture[str], schema: dict[str, Any], news: Path, tmp_path: Path
+) -> None:
+    run, audit = tmp_path / "run", tmp_path / "audit"
+    counted = assert_fits(capsys, schema, "events", news, "--samples", 50, "--no-pictures", "--out", run)
+    assert counted["out"] == str(run)
+    assert assert_fits(capsys, schema, "report", run)["n_with_events"] == counted["n_with_events"]
+    assert_fits(capsys, schema, "audit plan", run, "--labels", 20, "--out", audit)
+    with open(audit / "sheet.csv", encoding="utf-8", newline="") as sheet:
+        rows = list(csv.DictReader(sheet))
+    with open(audit / "sheet.csv", "w", encoding="utf-8", newline="") as sheet:
+        writer = csv.DictWriter(sheet, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, "label": "no"} for row in rows)
+    assert_fits(capsys, schema, "audit estimate", run, audit / "sheet.csv", "--no-pictures")
+
+
+def test_the_demo_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path) -> None:
+    assert_fits(capsys, schema, "demo", "--documents", 40, "--out", tmp_path / "demo")
+
+
+def test_examining_and_converting_fit(
+    capsys: pytest.CaptureFixture[str], schema: dict[str, Any], news: Path, tmp_path: Path
+) -> None:
+    assert_fits(capsys, schema, "doctor", news, "attack", "police")
+    assert_fits(capsys, schema, "doctor --environment", "--environment")
+    assert_fits(capsys, schema, "explain", news, "--sample", 2)
+    assert_fits(capsys, schema, "convert", news, tmp_path / "again.jsonl.gz")
+    assert_fits(capsys, schema, "convert", OWN_NEWS, tmp_path / "own.conllu")
+
+
+def test_calibrating_fits(
+    capsys: pytest.CaptureFixture[str], schema: dict[str, Any], news: Path, tmp_path: Path
+) -> None:
+    assert_fits(capsys, schema, "calibrate", news, "--resamples", 20)
+    assert_fits(capsys, schema, "calibrate --paired", news, news, "--paired", "--resamples", 20)
+    for form, objective in (("global", "likelihood"), ("kinds", "likelihood")):
+        out = tmp_path / f"{form}.parquet"
+        options = ["--form", form, "--objective", objective, "--resamples", 5]
+        content = assert_fits(capsys, schema, "recalibrate", news, news, "--out", out, *options)
+        assert ("offsets" in content) == (form == "kinds")
+    assert_fits(capsys, schema, "calibrate-queries", news, "--recalibration", f"{out}.recalibration.json")
+
+
+def test_training_and_scoring_fit(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path) -> None:
+    assert_fits(capsys, schema, "score", OWN_NEWS, "--out", tmp_path / "scored.jsonl.gz")
+    options = ["--held-out-share", 0, "--epochs", 1]
+    assert_fits(capsys, schema, "train", OWN_NEWS, "--out", tmp_path / "model.npz", *options)
+    assert_fits(capsys, schema, "warm-up")
+
+
+@pytest.mark.skipif(not PIPELINE.exists(), reason="needs ../shared/models/en_gum_ud")
+def test_calibrating_parses_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any]) -> None:
+    options = ["--pipeline", PIPELINE, "--temperature", 1.3, "--samples", 5, "--words", 40]
+    assert_fits(capsys, schema, "calibrate-parses", OWN_NEWS, *options)

@@ -1,0 +1,324 @@
+"""The job behind `corefsample recalibrate`: the fit, the outputs, and errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from references import events as er
+from references import recalibration as rr
+
+import events.commands.recalibrate
+from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents
+from corefsample.recalibration import LinkScore, Recalibration, RecalibrationFitter, fit_recalibration
+from events.commands import RecalibrateOptions, run_recalibrate
+from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateResult
+from events.queries import QueryScore
+
+Run = Callable[..., RecalibrateResult]
+LINES = rr.story_corpus(20, 12, seed=6, temperature=2.0)
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    return er.write_lines(tmp_path / "gold.jsonl", LINES)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """Other documents, without gold, and two that the fit sees."""
+    lines = rr.story_corpus(7, 12, seed=9, temperature=2.0)
+    bare = [{name: value for name, value in line.items() if name != "gold"} for line in lines]
+    renamed = [line | {"doc_id": f"new {n}", "source": {"page": n}} for n, line in enumerate(bare)]
+    return er.write_lines(tmp_path / "target.jsonl", [*renamed, *LINES[:2]])
+
+
+@pytest.fixture
+def run(gold: Path, target: Path, tmp_path: Path) -> Run:
+    def started(**changes: Any) -> RecalibrateResult:
+        defaults = {"gold": gold, "target": target, "out": tmp_path / "out.jsonl"}
+        inputs = [changes.pop(name, path) for name, path in defaults.items()]
+        on_progress = changes.pop("on_progress", None)
+        options = {"objective": "likelihood", "form": "global", "n_folds": 3, "n_resamples": 4, "n_samples": 30}
+        chosen = RecalibrateOptions(**{**options, **changes, "out": inputs.pop()})
+        return run_recalibrate(*inputs, chosen, on_progress=on_progress)
+
+    return started
+
+
+def scored_lines() -> list[ScoredDocument]:
+    return [dataclasses.replace(er.scored(line), gold=line["gold"]) for line in LINES]
+
+
+# --- what is written ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".parquet"])
+def test_only_the_scores_of_the_documents_change(run: Run, target: Path, tmp_path: Path, ending: str) -> None:
+    done = run(out=tmp_path / f"out{ending}")
+    before, after = list(read_documents(target)), list(read_documents(tmp_path / f"out{ending}"))
+    assert [document.doc_id for document in after] == [document.doc_id for document in before]
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(new.antecedents.scores, done.fit.recalibration.scores(old.antecedents.scores))
+        np.testing.assert_array_equal(new.antecedents.antecedents, old.antecedents.antecedents)
+        marked = {**old.metadata, "recalibration": done.applied.fingerprint()}
+        assert (new.gold, new.date, new.metadata) == (old.gold, old.date, marked)
+        assert new.tokens is not None
+        assert old.tokens is not None
+        assert (list(new.tokens.text), list(new.tokens.dep)) == (list(old.tokens.text), list(old.tokens.dep))
+
+
+@pytest.mark.parametrize(
+    ("name", "objective"),
+    [
+        ("likelihood", "likelihood"),
+        ("links", "links"),
+        ("links-log", LinkScore("log")),
+        ("queries", QueryScore(n_samples=30, seed=3)),
+        ("queries-log", QueryScore("log", n_samples=30, seed=3)),
+    ],
+)
+def test_the_fit_is_that_of_the_objective(run: Run, name: str, objective: Any) -> None:
+    done = run(objective=name, seed=3)
+    expected = fit_recalibration(scored_lines(), objective=objective)
+    assert done.fit.recalibration == expected.recalibration
+    assert done.fit.objective == expected.objective
+
+
+def test_likelihood_and_queries_are_the_default_objective(gold: Path, target: Path, tmp_path: Path) -> None:
+    options = partial(RecalibrateOptions, form="global", n_folds=2, n_samples=10, n_resamples=2)
+    done = run_recalibrate(gold, target, options(out=tmp_path / "out.jsonl"))
+    assert done.fit.objective == "joint"
+    assert RecalibrateOptions(out="x").form == "kinds"
+
+
+def test_reported_scores_are_held_out(run: Run) -> None:
+    done = run(seed=8)
+    expected = RecalibrationFitter(scored_lines()).cross_fit(3, seed=8)
+    summary = done.to_json()
+    assert summary["score_before"] == pytest.approx(expected.score_before)
+    assert summary["score_after"] == pytest.approx(expected.score_after)
+    assert summary["score_after"] < summary["score_before"]  # scores were doubled
+    assert summary["temperature"] == pytest.approx(2.0, rel=0.3)
+
+
+def test_documents_and_mentions_are_counted(run: Run, gold: Path, tmp_path: Path) -> None:
+    bare = {name: value for name, value in LINES[0].items() if name != "gold"} | {"doc_id": "bare"}
+    unknown = LINES[1] | {"doc_id": "unknown", "gold": [None] * 12}
+    partly = LINES[2] | {"doc_id": "partly", "gold": [None, *LINES[2]["gold"][1:]]}
+    more = er.write_lines(tmp_path / "more.jsonl", [bare, unknown, partly])
+    summary = run(gold=[gold, more]).to_json()
+    assert summary["n_without_gold"] == 2
+    assert summary["gold"]["n_documents"] == 21
+    assert summary["gold"]["n_unannotated"] == 1
+    assert (summary["n_documents"], summary["n_also_fitted"], summary["n_quarantined"]) == (9, 2, 0)
+
+
+def test_the_record_describes_the_fit_and_its_inputs(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
+    done = run()
+    record = json.loads((tmp_path / f"out.jsonl{RECORD_SUFFIX}").read_text())
+    assert Recalibration.from_json(record["recalibration"]) == done.fit.recalibration
+    assert record["summary"] == json.loads(json.dumps(done.to_json()))
+    assert record["arguments"]["objective"] == "likelihood"
+    assert [row["part"] for row in record["inputs"]] == ["gold", "apply"]
+    sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (gold, target)]
+    assert [row["sha256"] for row in record["inputs"]] == sums
+    assert len(record["folds"]) == 3
+    assert record["draws"]["temperature"] == done.draws.temperature.tolist()
+    assert record["corefsample"]
+    assert record["versions"]["numpy"]
+
+
+def test_a_fit_is_shrunk_on_request(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
+    plain, shrunk = run(), run(shrink=True, out=str(tmp_path / "shrunk.jsonl"))
+    assert plain.applied == plain.fit.recalibration == shrunk.fit.recalibration
+    assert shrunk.applied == shrunk.draws.shrunk(shrunk.fit.recalibration) != shrunk.fit.recalibration
+    record = json.loads(Path(shrunk.record).read_text())
+    assert Recalibration.from_json(record["recalibration"]) == shrunk.applied
+    written = list(read_documents(shrunk.out))
+    expected = [shrunk.applied.apply_document(each) for each in read_documents(target)]
+    for mine, theirs in zip(written, expected, strict=True):
+        np.testing.assert_array_equal(mine.antecedents.scores, theirs.antecedents.scores)
+
+
+def test_the_same_files_can_be_fitted_on_and_recalibrated(run: Run, gold: Path) -> None:
+    done = run(target=gold)
+    assert done.n_documents == done.n_also_fitted == 20
+
+
+def test_a_file_can_be_recalibrated_in_place(run: Run, target: Path) -> None:
+    before = [document.antecedents.scores for document in read_documents(target)]
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    done = run(out=target, overwrite=True)
+    for old, document in zip(before, read_documents(target), strict=True):
+        np.testing.assert_array_equal(document.antecedents.scores, done.fit.recalibration.scores(old))
+    record = json.loads(Path(f"{target}{RECORD_SUFFIX}").read_text())
+    assert record["inputs"][1]["sha256"] == digest  # of what it was
+
+
+def test_progress_covers_both_inputs(run: Run, gold: Path, target: Path) -> None:
+    steps: list[tuple[int, int, int]] = []
+    run(on_progress=lambda read, total, done: steps.append((read, total, done)))
+    assert {total for _, total, _ in steps} == {gold.stat().st_size, target.stat().st_size}
+    assert {done for _, _, done in steps} >= {20, 9}
+
+
+# --- bad documents ------------------------------------------------------------------------------------------
+
+
+def test_a_bad_document_stops_the_job_and_nothing_is_left(run: Run, target: Path, tmp_path: Path) -> None:
+    with target.open("a") as stream:
+        stream.write("{}\n")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(InputError, match=f"^{re.escape(str(target))}: line 10: doc_id is missing$"):
+        run()
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_bad_documents_of_both_inputs_are_set_aside(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
+    for path in (gold, target):
+        with path.open("a") as stream:
+            stream.write("{}\n")
+    done = run(on_error="quarantine")
+    assert (done.n_quarantined, done.n_documents, done.fit.gold.n_documents) == (2, 9, 20)
+    aside = [json.loads(line) for line in (tmp_path / "out.jsonl.quarantine.jsonl").read_text().splitlines()]
+    assert [each["source"] for each in aside] == [str(gold), str(target)]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"tokens": None}, "tokens are required for queries"),
+        ({"dep": "SBJ"}, "tokens.dep must fit a dependency scheme"),
+    ],
+)
+def test_gold_without_queries_is_an_error_only_for_queries(
+    run: Run, tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
+    tokens = change.get("tokens", {**LINES[0]["tokens"], "dep": [change.get("dep")] * 24})
+    odd = LINES[0] | {"doc_id": "odd", "tokens": tokens}
+    source = er.write_lines(tmp_path / "odd.jsonl", [*LINES, odd])
+    message = f"{source}: line 21: doc_id 'odd': {reason}"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
+        run(gold=source, objective="queries")
+    assert run(gold=source, objective="queries", on_error="quarantine").n_quarantined == 1
+    assert run(gold=source, objective="likelihood", overwrite=True).fit.gold.n_documents == 21
+
+
+def test_the_error_of_an_overflowing_score_names_its_document(run: Run, target: Path, tmp_path: Path) -> None:
+    gold = er.write_lines(tmp_path / "sharp.jsonl", rr.story_corpus(20, 12, seed=6, temperature=0.01))
+    large = rr.story_corpus(1, 12, seed=1)[0] | {"doc_id": "large"}
+    large["scores"][3][1] = -1e308
+    source = er.write_lines(tmp_path / "large.jsonl", [*target.read_text().splitlines(), large])
+    with pytest.raises(InputError, match=r"line 10: doc_id 'large': scores must stay finite over the temperature"):
+        run(gold=gold, target=source)
+    assert run(gold=gold, target=source, on_error="quarantine").n_quarantined == 1
+
+
+# --- errors -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_folds": 21}, "n_folds must be at most the number of documents with gold (20), got 21"),
+        ({"gold": "-", "target": ["-"]}, "apply must not be standard input where gold is, got - twice"),
+    ],
+)
+def test_options_out_of_range_are_rejected(run: Run, tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
+        run(**options)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_empty_gold_is_rejected(run: Run, target: Path, tmp_path: Path) -> None:
+    lines = [line | {"gold": [None] * 12} for line in LINES[:3]]
+    unknown = er.write_lines(tmp_path / "unknown.jsonl", lines)
+    message = f"{unknown}: gold must annotate a mention of some document, got none in 3 documents"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        run(gold=unknown)
+    bare = er.write_lines(tmp_path / "bare.jsonl", [{**line, "gold": None} for line in lines])
+    with pytest.raises(InputError, match=f"^{re.escape(str(bare))}: gold is required for the fit, got none in 3 doc"):
+        run(gold=bare)
+
+
+def test_gold_that_does_not_determine_the_fit_is_rejected(run: Run, tmp_path: Path) -> None:
+    new = er.write_lines(tmp_path / "new.jsonl", [line | {"gold": list(range(12))} for line in LINES[:3]])
+    with pytest.raises(InputError, match="gold must determine a temperature and a bias, got documents where the obj"):
+        run(gold=new)
+
+
+def test_missing_files_are_reported_before_the_fit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events.commands.recalibrate, "_fitted", lambda *args, **options: pytest.fail("fitted"))
+    with pytest.raises(InputError, match=r"nowhere.jsonl: file must exist, got none"):
+        run(target="nowhere.jsonl")
+
+
+def test_an_input_without_documents_is_rejected(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text("\n")
+    with pytest.raises(InputError, match="a corpus must have at least one document, got none"):
+        run(target=tmp_path / "none.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_outputs_in_use_are_rejected_before_the_fit(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run()
+    monkeypatch.setattr(events.commands.recalibrate, "_fitted", lambda *args, **options: pytest.fail("fitted"))
+    with pytest.raises(ParameterError, match=r"out.jsonl: output must not exist, got a file \(overwrite replaces it\)"):
+        run()
+    (tmp_path / "out.jsonl").unlink()
+    with pytest.raises(ParameterError, match=r"recalibration.json: output must not exist, got a file \(overwrite"):
+        run()
+    with pytest.raises(ParameterError, match="file name must end in one of"):
+        run(out=tmp_path / "out.csv")
+    (tmp_path / "folder.jsonl").mkdir()
+    with pytest.raises(ParameterError, match=r"folder.jsonl: output must be a file, got a folder"):
+        run(out=tmp_path / "folder.jsonl")
+
+
+# --- failures -----------------------------------------------------------------------------------------------
+
+
+def test_an_earlier_run_stays_complete_if_a_later_one_fails(run: Run, target: Path, tmp_path: Path) -> None:
+    run()
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.name.startswith("out")}
+    with target.open("a") as stream:
+        stream.write("{}\n")
+    with pytest.raises(InputError):
+        run(overwrite=True)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.name.startswith("out")} == before
+
+
+def test_another_run_replaces_both_files(run: Run, tmp_path: Path) -> None:
+    run(seed=1)
+    run(seed=2, overwrite=True)
+    record = json.loads((tmp_path / f"out.jsonl{RECORD_SUFFIX}").read_text())
+    assert record["arguments"]["seed"] == 2
+
+
+def test_a_record_that_cannot_be_written_leaves_no_part_of_it_and_none_of_an_earlier_run(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run()
+    replace = os.replace
+
+    def full(source: Any, place: Any) -> None:
+        if str(place).endswith(RECORD_SUFFIX):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(source, place)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OutputError, match=r"recalibration.json: output must be writable, got: No space left on device"):
+        run(overwrite=True)
+    assert not [path for path in tmp_path.iterdir() if "recalibration" in path.name or "partial" in path.name]

@@ -1,0 +1,184 @@
+"""What commands print: lines of 80 columns, pairs of name and value, progress on a terminal."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Sequence
+
+import pytest
+
+from corefsample._log import log_step
+from corefsample.mention_ranking import EpochReport
+from events.commands import _screen as screen
+
+
+class Terminal(io.StringIO):
+    """A terminal that stores its output."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def terminal(monkeypatch: pytest.MonkeyPatch, kind: str = "xterm") -> Terminal:
+    """Replace standard error; not a fixture, because pytest restores standard error before a test begins."""
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", kind)
+    return stream
+
+
+def test_text_is_printed_in_lines_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["of", "the", "documents", "that", "could", "contain", "an", "event", "some", "do,"] * 9
+    screen.print_text(" ".join(words))
+    lines = capsys.readouterr().out.splitlines()
+    assert [word for line in lines for word in line.split()] == words
+    assert max(map(len, lines)) <= 80
+    # No word of the next line fits: the longest has nine letters.
+    assert min(map(len, lines[:-1])) > 80 - 10
+
+
+def test_a_long_path_is_not_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    path = "/a/very-long/" + "folder-with-a-name/" * 8 + "counts.csv"
+    screen.print_text(f"see {path}")
+    assert capsys.readouterr().out == f"see\n{path}\n"
+
+
+def test_a_long_value_continues_below_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ", ".join(f"AA{i} Country of number {i}" for i in range(5))
+    screen.print_pairs("own.yaml", [("names", names), ("ambiguous", "")])
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title == "own.yaml"
+    assert lines[0].startswith("  names      AA0 Country")
+    assert lines[1].startswith(" " * 13 + "number 2, AA3")
+    assert lines[-1] == "  ambiguous  none"
+    assert max(map(len, lines)) <= 80
+
+
+def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    screen.print_error("two\nlines  and\ttabs")
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "corefsample: two lines and tabs\n")
+
+
+def test_a_pipe_is_not_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    monkeypatch.setenv("TERM", "xterm")
+    assert not screen.is_watched()
+
+
+@pytest.mark.parametrize(("kind", "is_watched"), [("xterm", True), ("dumb", False), ("unknown", False)])
+def test_a_terminal_is_watched_if_it_can_redraw_a_line(
+    monkeypatch: pytest.MonkeyPatch, kind: str, is_watched: bool
+) -> None:
+    terminal(monkeypatch, kind)
+    assert screen.is_watched() is is_watched
+
+
+@pytest.mark.parametrize("kind", ["dumb", "xterm"])
+def test_progress_is_shown_on_a_terminal_and_never_with_json(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    screened = terminal(monkeypatch, kind)
+    is_terminal = kind == "xterm"
+    for as_json in (False, True):
+        for quiet in (False, True):
+            is_given = not quiet and not (is_terminal and as_json)
+            with screen.log_to_screen(verbose=False, quiet=quiet), screen.progress("counting", as_json) as given:
+                assert set(given) == ({"on_progress", "on_epoch"} if is_given else set())
+                if is_given:
+                    given["on_progress"](1, 2, 3)
+    assert ("counting" in screened.getvalue()) == is_terminal  # in a log, lines come only after a while
+
+
+def test_without_a_terminal_progress_is_a_line_every_so_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    clock = [100.0]
+    monkeypatch.setattr(screen.time, "monotonic", lambda: clock[0])
+    with screen.log_to_screen(verbose=False, quiet=False), screen.progress("scoring", True) as given:
+        for second, n_documents in ((110, 50), (131, 155), (140, 200), (160, 250), (162, 310)):
+            clock[0] = second
+            given["on_progress"](n_documents, 1000, n_documents)
+        clock[0] = 192
+        given["on_epoch"](EpochReport(l2=0.02, epoch=1, n_epochs=2, loss=1.5, held_out=None))
+    # Lines 30 seconds apart or more: at 131 s (155 documents in 31 s), 162 s and 192 s.
+    assert stream.getvalue().splitlines() == [
+        "corefsample: scoring: 16% read, 155 documents, 5.0 a second",
+        "corefsample: scoring: 31% read, 310 documents, 5.0 a second",
+        "corefsample: penalty 0.02, pass 1 of 2: training 1.5000",
+    ]
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize(
+    ("verbose", "quiet", "shown"), [(False, False, [31, 61]), (True, False, range(20, 65)), (False, True, [])]
+)
+def test_of_the_steps_of_long_work_one_is_printed_every_so_often(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, verbose: bool, quiet: bool, shown: Sequence[int]
+) -> None:
+    stream = Terminal() if is_terminal else io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    clock = [0.0]
+    monkeypatch.setattr(screen.time, "monotonic", lambda: clock[0])
+    with screen.log_to_screen(verbose=verbose, quiet=quiet):
+        for second in (
+            *range(20, 30),
+            *range(31, 65),
+        ):  # the first line comes at 31 s, as 30 s are over; the next at 61 s
+            clock[0] = second
+            log_step("step %d", second)
+    log_step("step %d", 99)  # silent again
+    lines = [f"corefsample: step {second}" for second in shown if second != 30]
+    assert stream.getvalue().splitlines() == lines
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize(("verbose", "quiet"), [(False, False), (True, False), (False, True)])
+def test_what_the_library_logs_is_printed_by_its_level(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, verbose: bool, quiet: bool
+) -> None:
+    stream = Terminal() if is_terminal else io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+
+    def log() -> None:
+        logging.getLogger("corefsample.kernels").info("takes long")
+        logging.getLogger("corefsample.kernels").debug("details")
+        logging.getLogger("corefsample.files").warning("doubtful")
+        logging.getLogger("corefsample.progress").info("half done")
+
+    with screen.log_to_screen(verbose=verbose, quiet=quiet):
+        log()
+    log()  # silent again
+    expected = {
+        "takes long": verbose or (is_terminal and not quiet),
+        "details": verbose,
+        "doubtful": True,
+        "half done": not quiet,
+    }
+    lines = [f"corefsample: {text}" for text, is_shown in expected.items() if is_shown]
+    assert stream.getvalue().splitlines() == lines
+
+
+def test_the_passes_of_each_penalty_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    screened = terminal(monkeypatch)
+    with screen.log_to_screen(verbose=False, quiet=False), screen.progress("reading", False) as given:
+        for l2 in (0.02, 0.05):
+            for epoch in (1, 2):
+                given["on_epoch"](EpochReport(l2=l2, epoch=epoch, n_epochs=2, loss=1.5, held_out=None))
+    lines = [f"penalty {l2}, pass {epoch} of 2: training 1.5000" for l2 in (0.02, 0.05) for epoch in (1, 2)]
+    assert all(screened.getvalue().count(line) == 1 for line in lines)
+
+
+def test_progress_has_no_colours_with_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    screened = terminal(monkeypatch)
+    monkeypatch.setenv("NO_COLOR", "1")
+    with screen.log_to_screen(verbose=False, quiet=False), screen.progress("counting", False) as given:
+        given["on_progress"](1, 2, 3)
+    assert "counting" in screened.getvalue()
+    assert "\x1b[3" not in screened.getvalue()  # colours of the foreground: ESC [ 3x m
+
+
+def test_counts_are_printed_unless_they_are_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    screen.print_counts((1, "bad document", "set aside"), (0, "mention", "skipped"), (2000, "document", "held out"))
+    assert capsys.readouterr().out == "1 bad document set aside.\n2,000 documents held out.\n"

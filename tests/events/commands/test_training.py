@@ -1,0 +1,346 @@
+"""corefsample train: selection of documents, choice of penalty, provenance of the model, errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import called, refused
+from expected_errors import error
+from hypothesis import given
+from hypothesis import strategies as st
+from references import scoring as sr
+
+from corefsample import AntecedentDistribution, InputError, ParameterError, read_corefud, write_documents
+from corefsample.documents import AnnotatedDocument
+from corefsample.mention_ranking import DEFAULT_TEMPLATES, EpochReport, held_out_figures, load_model, train
+from events.commands import TrainOptions, run_train
+from events.commands._training_selection import Selection, held_out_ids
+from events.commands.train import load_templates
+
+QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[AnnotatedDocument]:
+    return sr.short_documents(12)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
+    return sr.corpus_file(tmp_path / "corpus.conllu", documents)
+
+
+# --- which documents ---------------------------------------------------------------------------------------
+
+
+def test_the_model_is_the_one_that_train_returns(tmp_path: Path, corpus: Path) -> None:
+    run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", held_out_share=0, l2=(0.2,), **QUICK))
+    expected = train(list(read_corefud(corpus)), l2=0.2, n_threads=1, **QUICK)
+    found = load_model(tmp_path / "m.npz")
+    assert np.array_equal(found.weights, expected.weights)
+    assert np.array_equal(found.vocabulary, expected.vocabulary)
+    assert found.templates == DEFAULT_TEMPLATES
+    assert (run.n_documents, run.n_held_out) == (12, 0)
+    assert run.n_mentions == sum(document.n_mentions for document in read_corefud(corpus))
+    assert run.chosen.held_out is None
+
+
+def test_all_formats_train_the_same_way(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
+    scored = [
+        d.scored(AntecedentDistribution.from_lists([[] for _ in d.entities], [[] for _ in d.entities]))
+        for d in documents
+    ]
+    write_documents(scored, tmp_path / "scored.parquet")
+    sr.corpus_file(tmp_path / "packed.conllu.gz", documents)
+    options = partial(TrainOptions, held_out_share=0, **QUICK)
+    by_format = [
+        run_train(tmp_path / n, options(out=tmp_path / f"{n}.npz")) for n in ("scored.parquet", "packed.conllu.gz")
+    ]
+    assert np.array_equal(by_format[0].model.weights, by_format[1].model.weights)
+    sr.corpus_file(tmp_path / "x.v4_gold_conll", documents)
+    assert run_train(tmp_path / "x.v4_gold_conll", options(out=tmp_path / "c.npz")).n_documents == 12
+
+
+def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
+    corpus = sr.corpus_file(tmp_path / "train.conllu", documents[:9])
+    held_out = sr.corpus_file(tmp_path / "dev.conllu", documents[9:])
+    options = partial(TrainOptions, where=["genre=news,court"], **QUICK)
+    run = run_train(corpus, options(out=tmp_path / "m.npz", held_out=held_out))
+    assert (run.n_documents, run.n_held_out, run.n_not_selected) == (6, 2, 4)
+    selected = [d for d in read_corefud(corpus) if d.metadata["genre"] != "bio"]
+    others = [d for d in read_corefud(held_out) if d.metadata["genre"] != "bio"]
+    expected = train(selected, held_out=others, l2=(0.02, 0.05), **QUICK)
+    assert np.array_equal(run.model.weights, expected.weights)
+    record = json.loads(Path(run.record).read_text())
+    assert record["documents"] == [d.doc_id for d in selected]
+    assert record["held_out"] == [d.doc_id for d in others]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "doc_id", "metadata", "included"),
+    [
+        ([], "a", {}, True),
+        (["genre=news"], "a", {"genre": "news"}, True),
+        (["genre=news"], "a", {"genre": "newspaper"}, False),
+        (["genre=news*"], "a", {"genre": "newspaper"}, True),
+        (["genre=court, news"], "a", {"genre": "news"}, True),
+        (["genre=news"], "a", {}, False),
+        (["meta::genre=news"], "a", {"genre": "news"}, True),
+        (["date=2001-*"], "a", {"meta::date": "2001-02-03"}, True),
+        (["year=2001"], "a", {"year": 2001}, True),
+        (["doc_id=GUM_news_*,GUM_bio_?"], "GUM_bio_2", {}, True),
+        (["doc_id=GUM_news_*,GUM_bio_?"], "GUM_bio_22", {}, False),
+        (["doc_id=a"], "A", {}, False),
+        (["genre=news", "doc_id=b*"], "b1", {"genre": "news"}, True),
+        (["genre=news", "doc_id=b*"], "a1", {"genre": "news"}, False),
+        (["url=x=1"], "a", {"url": "x=1"}, True),
+    ],
+)
+def test_a_condition_selects_documents(
+    conditions: list[str], doc_id: str, metadata: dict[str, Any], included: bool
+) -> None:
+    assert Selection(conditions).includes(doc_id, metadata) is included
+
+
+@pytest.mark.parametrize("condition", ["genre", "=news", "genre=", "genre=news,,court", ""])
+def test_a_malformed_condition_raises(condition: str) -> None:
+    with pytest.raises(ParameterError, match=r"^where must be KEY=VALUE"):
+        Selection([condition])
+
+
+def test_conditions_that_select_no_document_raise(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
+) -> None:
+    out = tmp_path / "m.npz"
+    status, line = refused(capsys, "train", corpus, "--out", out, "--where", "gnre=news")
+    assert status == 2
+    assert line == "corefsample: --where must name metadata of the documents (dateCreated, doc_id, genre), got 'gnre'"
+    status, line = refused(capsys, "train", corpus, "--out", out, "--where", "genre=letter")
+    assert status == 3
+    assert line.endswith("corpus.conllu: --where must leave documents to train on (genre=letter), got none of 12")
+    assert not out.exists()
+
+
+# --- held out ----------------------------------------------------------------------------------------------
+
+
+@given(st.sets(st.text(min_size=1, max_size=5), min_size=2, max_size=30), st.floats(0.01, 0.4), st.randoms())
+def test_held_out_documents_depend_only_on_names_and_seed(names: set[str], share: float, random: Any) -> None:
+    order = sorted(names)
+    held_out = held_out_ids(order, share, seed=3)
+    assert len(held_out) == math.ceil(share * len(names))
+    assert held_out <= names
+    random.shuffle(order)
+    assert held_out_ids(order, share, seed=3) == held_out
+
+
+def test_another_seed_holds_out_other_documents_and_a_larger_share_more() -> None:
+    names = [f"d{i}" for i in range(200)]
+    assert held_out_ids(names, 0.1, seed=0) != held_out_ids(names, 0.1, seed=1)
+    assert held_out_ids(names, 0.1, seed=0) < held_out_ids(names, 0.2, seed=0)
+
+
+def test_penalty_and_passes_are_those_with_the_best_held_out_likelihood(tmp_path: Path, corpus: Path) -> None:
+    reports: list[EpochReport] = []
+    options = partial(TrainOptions, held_out_share=0.3, l2=(0.01, 3.0), epochs=2, bits=8, min_count=2)
+    run = run_train(corpus, options(out=tmp_path / "m.npz"), on_epoch=reports.append)
+    assert [(r.l2, r.epoch) for r in reports] == list(itertools.product((0.01, 3.0), (1, 2)))
+    assert run.n_held_out == 4
+    best = min(reports, key=lambda report: report.held_out.loss if report.held_out else math.inf)
+    assert (run.l2, run.epoch) == (best.l2, best.epoch)
+    names = json.loads(Path(run.record).read_text())["held_out"]
+    held_out = [d for d in read_corefud(corpus) if d.doc_id in names]
+    assert set(names) == held_out_ids([d.doc_id for d in read_corefud(corpus)], 0.3)
+    assert held_out_figures(run.model, held_out) == best.held_out
+    summary = run.to_json()
+    assert min(each["held_out_loss"] for each in summary["passes"]) == summary["held_out"]["loss"]
+
+
+def test_a_refit_trains_on_all_documents_with_the_chosen_penalty_and_passes(tmp_path: Path, corpus: Path) -> None:
+    options = partial(TrainOptions, held_out_share=0.3, l2=(0.01, 3.0), epochs=2, bits=8, min_count=2)
+    plain = run_train(corpus, options(out=tmp_path / "plain.npz"))
+    run = run_train(corpus, options(out=tmp_path / "m.npz", refit=True))
+    record = json.loads(Path(run.record).read_text())
+    by_name = {document.doc_id: document for document in read_corefud(corpus)}
+    every = [by_name[name] for name in record["documents"] + record["held_out"]]
+    assert len(every) == run.n_documents == 12
+    expected = train(every, l2=plain.l2, epochs=plain.epoch, bits=8, min_count=2)
+    assert np.array_equal(run.model.weights, expected.weights)
+    assert (run.l2, run.epoch) == (plain.l2, plain.epoch)
+    assert run.chosen.held_out == plain.chosen.held_out
+    assert run.model.provenance["chosen_on"]["loss"] == plain.chosen.held_out.loss  # type: ignore[union-attr]
+
+
+def test_a_document_in_both_corpora_raises(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]
+) -> None:
+    dev = sr.corpus_file(tmp_path / "dev.conllu", [sr.renamed(documents[0], "new"), documents[3]])
+    status, line = refused(capsys, "train", corpus, "--held-out", dev, "--out", tmp_path / "m.npz")
+    assert status == 3
+    name = documents[3].doc_id
+    assert line.endswith(f"dev.conllu: doc_id {name!r}: a document must be trained on or held out, got it in both")
+
+
+def test_holding_out_the_only_document_raises(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    corpus = sr.corpus_file(tmp_path / "one.conllu", documents[:1])
+    status, line = refused(capsys, "train", corpus, "--out", tmp_path / "m.npz")
+    assert status == 2
+    assert line.startswith("corefsample: --held-out-share must leave a document to train on")
+
+
+# --- provenance --------------------------------------------------------------------------------
+
+
+def test_the_provenance_of_a_model_names_no_folder(tmp_path: Path, corpus: Path) -> None:
+    options = partial(
+        TrainOptions, attribution="Texts by A, CC BY", note="n", where=["genre=*"], margin=(0.1, 3, 1), **QUICK
+    )
+    run_train(corpus, options(out=tmp_path / "m.npz"))
+    provenance = load_model(tmp_path / "m.npz").provenance
+    assert (provenance["attribution"], provenance["note"]) == ("Texts by A, CC BY", "n")
+    assert provenance["corpora"][0]["path"] == "corpus.conllu"
+    assert provenance["where"] == ["genre=*"]
+    assert (provenance["n_documents"], provenance["n_held_out"]) == (10, 2)
+    assert list(provenance["options"]["costs"].values()) == [0.1, 3, 1]
+    assert str(tmp_path) not in json.dumps(provenance)
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["corpus.conllu", "m.npz", "m.npz.training.json"]
+
+
+def test_the_same_command_gives_the_same_bytes_in_any_folder(tmp_path: Path, corpus: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    copy = elsewhere / corpus.name
+    copy.write_bytes(corpus.read_bytes())
+    run_train(corpus, TrainOptions(out=tmp_path / "a.npz", threads=1, **QUICK))
+    run_train(copy, TrainOptions(out=tmp_path / "b.npz", threads=2, **QUICK))
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_softmax_margin_costs_are_passed_on(tmp_path: Path, corpus: Path) -> None:
+    from corefsample.mention_ranking import SoftmaxMargin
+
+    run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", held_out_share=0, margin=(0.1, 3.0, 1.0), **QUICK))
+    expected = train(list(read_corefud(corpus)), costs=SoftmaxMargin(0.1, 3.0, 1.0), **QUICK)
+    assert np.array_equal(run.model.weights, expected.weights)
+
+
+def test_templates_are_read_from_a_file(tmp_path: Path, corpus: Path) -> None:
+    path = tmp_path / "templates.yaml"
+    path.write_text("pronoun: [i.kind  k.kind]\nphrase: [pair.match]\nnew: [i.kind best.match]\n")
+    run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", templates=str(path), **QUICK))
+    assert run.model.templates.pronoun == ("i.kind k.kind",)
+    assert load_model(run.out).templates == run.model.templates
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("pronoun: [i.kind]\n", "templates must be in the lists pronoun, phrase and new, got pronoun"),
+        ("- i.kind\n", "must be a mapping"),
+        ("pronoun: [i.kind]\nphrase: [pair.match]\nnew: [k.kind]\n", r"templates.new\[0\] must be of"),
+        ("pronoun: []\nphrase: [pair.match]\nnew: [i.kind]\n", "templates.pronoun is empty"),
+        ("pronoun: [\n", "must be YAML"),
+    ],
+)
+def test_an_error_names_a_bad_file_of_templates(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "templates.yaml"
+    path.write_text(content)
+    with pytest.raises(InputError, match=rf"templates\.yaml.*: .*{message}"):
+        load_templates(path)
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+def test_an_error_names_a_corpus_without_gold(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]
+) -> None:
+    bare = [dataclasses.replace(d, doc_id=f"bare{i}", mentions=[], entities=[]) for i, d in enumerate(documents[:2])]  # type: ignore[arg-type]
+    empty = sr.corpus_file(tmp_path / "bare.conllu", bare)
+    for inputs in ((empty,), (corpus, empty)):
+        status, line = refused(capsys, "train", *inputs, "--out", tmp_path / "m.npz")
+        assert status == 3
+        assert (
+            line == f"corefsample: {empty}: a corpus must have annotated entities to train on, got none in 2 documents"
+        )
+    mixed = sr.corpus_file(tmp_path / "mixed.conllu", [*documents, *bare])
+    assert run_train(mixed, TrainOptions(out=tmp_path / "m.npz", **QUICK)).n_without_gold == 2
+
+
+def test_training_on_text_raises(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    news = tmp_path / "news.csv"
+    news.write_text("doc_id,date,text\na,2001-02-03,Hello.\n")
+    status, line = refused(capsys, "train", news, "--out", tmp_path / "m.npz")
+    assert (status, line.startswith(f"corefsample: {news}: a corpus must be annotated to train on")) == (3, True)
+
+
+def test_a_document_of_no_scheme_raises_or_is_quarantined(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    strange = dataclasses.replace(documents[0].tokens, dep=["head"] * len(documents[0].tokens))
+    bad = dataclasses.replace(documents[0], doc_id="odd", tokens=strange)
+    corpus = sr.corpus_file(tmp_path / "corpus.conllu", [*documents, bad])
+    out = tmp_path / "m.npz"
+    status, line = refused(capsys, "train", corpus, "--out", out)
+    assert status == 3
+    assert line.startswith(f"corefsample: {corpus}: document 13: doc_id 'odd': tokens.dep must fit a dependency scheme")
+    arguments = ("--on-error", "quarantine", "--bits", 8, "--epochs", 1, "--l2", 0.1)
+    status, text, err = called(capsys, "train", corpus, "--out", out, *arguments)
+    assert (status, err, "1 bad document set aside." in text) == (0, "", True)
+    assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "odd"
+
+
+def test_the_fields_of_entities_must_be_distinct(tmp_path: Path, corpus: Path) -> None:
+    with error(ParameterError, "entity_fields"):
+        run_train(corpus, TrainOptions(out=tmp_path / "m.npz", entity_fields="etype", **QUICK))
+
+
+def test_several_penalties_need_held_out_documents(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
+) -> None:
+    arguments = ("--held-out-share", 0, "--l2", 0.1, "--l2", 0.2)
+    status, line = refused(capsys, "train", corpus, "--out", tmp_path / "m.npz", *arguments)
+    assert status == 2
+    assert "--held-out is required to choose among penalties" in line
+
+
+@pytest.mark.parametrize("name", ["m.npz", "m.npz.training.json", "m.npz.quarantine.jsonl"])
+def test_an_existing_output_raises_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("mine")
+    status, line = refused(capsys, "train", tmp_path / "nowhere.conllu", "--out", tmp_path / "m.npz")
+    assert status == 2
+    assert line == f"corefsample: {tmp_path / name}: output must not exist, got a file (--overwrite replaces it)"
+    assert (tmp_path / name).read_text() == "mine"
+
+
+# --- on the screen -----------------------------------------------------------------------------------------
+
+
+def test_the_table_shows_every_penalty_and_pass_and_marks_the_chosen_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
+) -> None:
+    arguments = ("train", corpus, "--out", tmp_path / "m.npz", "--epochs", 2, "--bits", 8, "--l2", 0.1, "--l2", 1)
+    status, out, err = called(capsys, *arguments)
+    assert (status, err) == (0, "")
+    rows = [line.split() for line in out.partition("\n\n")[2].splitlines()[:5]]
+    assert [row[:2] for row in rows] == [["penalty", "pass"], ["0.1", "1"], ["0.1", "2"], ["1", "1"], ["1", "2"]]
+    assert sum(row[-1] == "chosen" for row in rows) == 1
+    losses = [float(row[3]) for row in rows[1:]]
+    assert next(float(row[3]) for row in rows if row[-1] == "chosen") == min(losses)
+    assert "Trained on 10 documents" in out
+    assert "2 documents held out." in out
+    status, out, _ = called(capsys, *arguments, "--overwrite", "--json")
+    assert status == 0
+    assert json.loads(out)["n_held_out"] == 2

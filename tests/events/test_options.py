@@ -1,0 +1,110 @@
+"""Options that are declared once: checks, docstrings and what of them a record has."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from command_line import LEAVES
+from expected_errors import error
+
+from corefsample import ParameterError
+from events._options import Declared, Options, declared, fields_of, option
+
+FIELDS = [(name, field) for name, command in LEAVES.items() for field in fields_of(command.options).values()]
+
+
+def wrong_values(field: Declared) -> list[Any]:
+    """Values beyond each bound of a field, and of another type."""
+    bounds = [] if field.at_least is None else [field.at_least - 1]
+    bounds += [field.above] * (field.above is not None) + [field.below] * (field.below is not None)
+    bounds += [] if field.at_most is None else [field.at_most + 1]
+    if field.type is int:
+        bounds += [1.5, True, -1]
+    return [float("nan"), *bounds] if field.type is float else [*bounds, "other" if field.choices else b"x"]
+
+
+def required(options: type[Options]) -> dict[str, str]:
+    return {name: "x" for name, field in fields_of(options).items() if field.default is MISSING}
+
+
+@pytest.mark.parametrize(("command", "field"), FIELDS, ids=[f"{name} {field.name}" for name, field in FIELDS])
+def test_an_option_outside_its_declaration_is_rejected(command: str, field: Declared) -> None:
+    options = LEAVES[command].options
+    for value in wrong_values(field):
+        given = value if field.n_values == 1 else (value,) * (field.n_values or 1)
+        with error(ParameterError, field.name):
+            options(**required(options) | {field.name: given})
+
+
+@declared
+class Named(Options):
+    """Names alone.
+
+    Attributes
+    ----------
+    names
+        Names.
+    """
+
+    names: str | tuple[str, ...] = "a"
+
+
+@declared
+class Example(Named):
+    """An example.
+
+    Attributes
+    ----------
+    size
+        A size, over
+        two lines.
+    pair
+        Two numbers.
+    kind
+        A kind.
+    out
+        A file.
+    """
+
+    size: int = option(default=3, at_least=1, at_most=5)
+    pair: tuple[float, float] | None = option(default=None, at_least=0.0)
+    kind: Literal["a", "b"] = "a"
+    out: str | None = option(default=None, is_recorded=False)
+
+
+def test_the_help_is_that_of_the_docstrings() -> None:
+    assert {name: field.help for name, field in fields_of(Example).items()} == {
+        "size": "A size, over two lines.",
+        "pair": "Two numbers.",
+        "kind": "A kind.",
+        "names": "Names.",
+        "out": "A file.",
+    }
+    assert "\nnames\n    Names.\nsize\n    A size, over two lines.\n" in str(Example.__doc__)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"size": 0}, "size must be a whole number of at least 1, got 0"),
+        ({"size": 6}, "size must be at most 5, got 6"),
+        ({"names": 3}, "names must be str, got int"),
+        ({"pair": (1.0,)}, "pair must be 2 values, got 1"),
+        ({"pair": (1.0, -2.0)}, "pair must be at least 0, got -2.0"),
+        ({"kind": "c"}, "kind must be one of a, b, got 'c'"),
+    ],
+)
+def test_the_message_names_the_rule_and_the_value(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        Example(**given)
+    assert str(raised.value) == message
+
+
+def test_paths_become_texts_and_results_depend_on_recorded_options() -> None:
+    made = Example(out=Path("x"), names=("a", "b"))
+    assert made.out == "x"
+    assert made.recorded() == {"size": 3, "pair": None, "kind": "a", "names": ("a", "b")}
+    assert made.chosen("out") == {"out": "x"}
