@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DUPLICATE = "doc_id must be unique in the corpus, got it again"
+_AT_ONCE = 64  # documents that come one by one
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
 _RECORD = "counter.json"
 _TOTALS = ("n_sampled", "n_with_events", "n_ambiguous", "n_several_parses")
@@ -287,14 +288,44 @@ class EventCounter:
             inspect = partial(self._inspected, repeated=frozenset(repeated), known=known)
             self._update(documents.inspected(inspect), threads, on_batch)
             return
-        for each in documents:
-            if not isinstance(each, DocumentBatch):
-                self.add(each)
-            elif self._predicate is None:
-                self._update([(each, self._valid(each))], threads, on_batch)
-            else:
-                for row in range(len(each)):
-                    self.add(each.document(row))
+        given: list[ScoredDocument] = []
+        try:
+            for each in documents:
+                if isinstance(each, DocumentBatch):
+                    rows = [(each, self._valid(each))] if self._predicate is None else []
+                    self._update(rows, threads, on_batch)
+                    given += [] if rows else map(each.document, range(len(each)))
+                else:
+                    given.append(each)
+                if len(given) >= _AT_ONCE:
+                    chunk, given = given, []
+                    self._add_all(chunk, threads)
+        finally:  # the documents before one that cannot be read are counted
+            self._add_all(given, threads)
+
+    def _add_all(self, documents: Sequence[ScoredDocument], threads: int) -> None:
+        """Add documents together, or one after another if one of them may be invalid."""
+        batch = self._batch_of(documents)
+        if batch is not None:
+            try:
+                matches, reasons = self._inspected(batch, known=self.ids)
+            except (InputError, ParameterError):
+                reasons = {0: ""}
+            if not reasons:
+                self._update([(batch, matches)], threads, None)
+                return
+        for document in documents:
+            self.add(document)
+
+    def _batch_of(self, documents: Sequence[ScoredDocument]) -> DocumentBatch | None:
+        """A batch of documents that can be added together, or None."""
+        if len(documents) < 2 or self._predicate is not None or self._recalibrated is None:
+            return None
+        if not all(isinstance(each, ScoredDocument) and each.date and each.tokens is not None for each in documents):
+            return None
+        batch = from_documents(documents)
+        is_outlying = self.tally.first_outlier(self.calendar.numbers(batch.dates)) is not None
+        return None if is_outlying or len({*batch.doc_ids}) < len(batch) else batch
 
     def _update(
         self,

@@ -115,6 +115,15 @@ def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ..
         raise InputError(error.message, hint=error.hint) from None
 
 
+def served_schemes(rule: Rule, readable: Sequence[str]) -> list[str]:
+    """The schemes for which a rule has paths, of those by which a document can be read; InputError if there is none."""
+    served = [name for name in readable if rule.serves(name)]
+    if not served:
+        expected = f"tokens.dep must fit a scheme that the rule {rule.name} has paths for"
+        raise InputError(f"{expected}, got {' or '.join(readable)}")
+    return served
+
+
 def ambiguous_labels(schemes: Sequence[str], things: str) -> InputError:
     """Error of labels that fit several schemes, which give different things."""
     rule = f"tokens.dep must fit one dependency scheme, got labels that fit {' and '.join(schemes)}"
@@ -174,11 +183,7 @@ def match_rules(
     readings: dict[str, _Reading] = {}
     chosen: list[list[_RuleReading]] = []
     for rule in rules:
-        served = [name for name in readable if rule.serves(name)]
-        if not served:
-            raise InputError(
-                f"tokens.dep must fit a scheme that the rule {rule.name} has paths for, got {' or '.join(readable)}"
-            )
+        served = served_schemes(rule, readable)
         for name in served:
             if name not in readings:
                 readings[name] = _Reading(tokens, mentions, name, words)

@@ -14,10 +14,9 @@ import numpy as np
 
 from corefsample._arrays import Ints32
 from corefsample.documents import Tokens
-from corefsample.errors import InputError
 from corefsample.syntax import SCHEMES, Dependents, ParseView, PathTrace, connecting_path, nearest_trace, trace_path
 from events.lexicon import Lexicon, LexiconMatches
-from events.matching._matching import described_words, readable_schemes
+from events.matching._matching import described_words, readable_schemes, served_schemes
 from events.matching._triggers import LemmaIndex, frame_triggers
 from events.rules import Frame, Rule
 
@@ -152,11 +151,7 @@ def trace_document(
 
     If the labels fit several schemes, the first that the rule serves is read.
     """
-    readable = readable_schemes(tokens.dep, scheme)
-    served = [name for name in readable if rule.serves(name)]
-    if not served:
-        rule_text = f"tokens.dep must fit a scheme that the rule {rule.name} has paths for"
-        raise InputError(f"{rule_text}, got {' or '.join(readable)}")
+    served = served_schemes(rule, readable_schemes(tokens.dep, scheme))
     view = ParseView(tokens, SCHEMES[served[0]])
     names = lexicon.match(tokens.text, view.heads, date, tokens.lemma)
     tracer = _Tracer(view, served[0], rule, lexicon, names, mentions[:, 2].tolist(), tokens.sent.tolist())

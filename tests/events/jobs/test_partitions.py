@@ -366,7 +366,7 @@ def damaged(path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [truncated, damaged, Path.unlink])
-@pytest.mark.parametrize("name", ["tally.json", "evidence-0.arrow", "documents-0.arrow", "ids.npz", "record"])
+@pytest.mark.parametrize("name", ["counter.json", "evidence-0.arrow", "documents-0.arrow", "ids.npz", "record"])
 def test_a_result_that_is_no_longer_as_recorded_is_computed_again(
     corpus: Path, tmp_path: Path, reference: dict[str, bytes], harm: Callable[[Path], None], name: str
 ) -> None:

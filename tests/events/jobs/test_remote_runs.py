@@ -163,13 +163,13 @@ def test_a_damaged_result_is_computed_again(system: Any, reference: dict[str, by
     initialise_run(INPUTS, RUN, OPTIONS)
     for number in (1, 2, 3):
         run_partition(RUN, number)
-    names = [name for name in system.find("/b/run") if name.endswith("tally.json")]
+    names = [name for name in system.find("/b/run") if name.endswith("counter.json")]
     content = system.cat_file(names[0])
     system.pipe_file(names[0], content[:-2] + b" }")
     system.rm_file(names[1])
     assert run(INPUTS, RUN).n_computed == 3
     assert tables(system) == reference
-    assert len([name for name in system.find("/b/run") if name.endswith("tally.json")]) == 4
+    assert len([name for name in system.find("/b/run") if name.endswith("counter.json")]) == 4
 
 
 def test_a_run_that_stops_at_any_step_is_resumed(
