@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help="Threads of the sampler; the results do not depend on it.  [default: all processors]",
 )
-@cluster_options
+@cluster_options("1, with all processors")
 @click.option(
     "--partition-size",
     type=click.IntRange(min=1),

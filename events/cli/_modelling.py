@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from corefsample.errors import ParameterError
 from events.cli._options import (
     Command,
     cluster_options,
@@ -21,7 +19,6 @@ from events.cli._screen import (
     counted,
     mention_counts,
     print_counts,
-    print_error,
     print_text,
     progress,
     training_progress,
@@ -171,7 +168,7 @@ def _print_training(run: TrainingRun) -> None:
         ),
         "Sampling parses": ("parses", "parse_temperature"),
         "Scoring": ("model", "recalibration", "mentions", "min_prob", "scheme", "entity_fields", "clusters"),
-        "Processes": ("jobs", "workers", "scheduler"),
+        "Parts and processes": ("workers", "scheduler", "restart"),
     },
 )
 @click.argument("inputs", nargs=-1, required=True)
@@ -179,13 +176,8 @@ def _print_training(run: TrainingRun) -> None:
 @click.option(
     "--pipeline", metavar="SPACY", help="spaCy package or folder that parses news, or corpora without a parse."
 )
-@click.option(
-    "--jobs",
-    type=AT_LEAST_1,
-    help="Processes; the results do not depend on it.  [default: all processors for news, else 1]",
-)
-@cluster_options
-@click.option("--resume", is_flag=True, help="Continue from the finished parts of an interrupted run.")
+@cluster_options("all processors for news, else 1")
+@click.option("--restart", is_flag=True, help="Begin anew: discard the parts of an interrupted run.")
 @click.option("--date-format", metavar="FORMAT", help="How tables write dates, such as %m/%d/%Y.  [default: ISO dates]")
 @click.option("--date-column", default="date", metavar="NAME", help="Column with the date of each article.")
 @click.option("--text-column", default="text", metavar="NAME", help="Column with its text.")
@@ -236,7 +228,7 @@ def score(
     inputs: tuple[str, ...],
     out: str,
     number_articles: bool,
-    resume: bool,
+    restart: bool,
     workers: int | None,
     scheduler: str | None,
     overwrite: bool,
@@ -265,28 +257,20 @@ def score(
     if number_articles:
         options["id_column"] = None
     with compiled_ahead("score"):
-        from corefsample.files import local_name
-        from events.jobs.scoring import PARTS_SUFFIX, ScoreOptions, run_score
+        from events.jobs.scoring import ScoreOptions, run_score
 
         chosen = ScoreOptions(**options)
-        try:
-            with progress("scoring", as_json) as on_progress:
-                run = run_score(
-                    inputs,
-                    out,
-                    chosen,
-                    resume=resume,
-                    overwrite=overwrite,
-                    workers=workers,
-                    scheduler=scheduler,
-                    on_progress=on_progress,
-                )
-        except BaseException as error:
-            # After a usage error, parts of an earlier run are not the next step.
-            parts = local_name(out) + PARTS_SUFFIX
-            if os.path.isdir(parts) and not isinstance(error, ParameterError):
-                print_error(f"finished parts are kept in {parts}; --resume continues from them")
-            raise
+        with progress("scoring", as_json) as on_progress:
+            run = run_score(
+                inputs,
+                out,
+                chosen,
+                overwrite=overwrite,
+                restart=restart,
+                workers=workers,
+                scheduler=scheduler,
+                on_progress=on_progress,
+            )
     print_result(run, as_json, _print_scoring)
 
 

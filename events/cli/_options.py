@@ -152,16 +152,20 @@ entity_fields_option = click.option(
 )
 
 
-def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--workers and --scheduler, which commands that can use a Dask cluster have."""
-    return _workers_option(_scheduler_option(command))
+def cluster_options(default: str) -> Decorator:
+    """--workers, with the text of its default, and --scheduler."""
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        workers = click.option(
+            "--workers",
+            type=click.IntRange(min=1),
+            help=f"Processes; the results do not depend on it.  [default: {default}]",
+        )
+        return workers(_scheduler_option(command))
+
+    return with_options
 
 
-_workers_option = click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Processes of a local Dask cluster.  [default: none]",
-)
 _scheduler_option = click.option(
     "--scheduler",
     metavar="ADDRESS",

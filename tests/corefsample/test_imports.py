@@ -91,6 +91,7 @@ LEVELS: list[list[str]] = [
     ["events.queries", "events.plots", "events.arviz_export", "events.audit"],
     ["events.report", "events.labelling"],
     ["events"],
+    ["events.runs"],
     ["events.jobs"],
     ["events.jobs.scoring", "events.jobs.training"],
     ["events.jobs._small_runs"],

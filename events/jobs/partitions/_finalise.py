@@ -22,7 +22,7 @@ import pyarrow as pa
 from corefsample._log import log_step
 from corefsample.documents import Rejected
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import FolderCopy, PathLike, read_ahead
+from corefsample.files import PathLike, is_url, read_ahead
 from events.counting import (
     MOST_PERIODS,
     Calendar,
@@ -40,14 +40,13 @@ from events.jobs._run_pictures import draw_run
 from events.jobs.partitions._documents import merged_tables
 from events.jobs.partitions._merging import merged_documents, merged_evidence, sorted_runs
 from events.jobs.partitions._options import EventsOptions, RunSummary
-from events.jobs.partitions._plan import STANDARD_INPUT, InputFile, RunPlan
+from events.jobs.partitions._plan import RunPlan, compared_keys
 from events.jobs.partitions._repeated import repeated
 from events.jobs.partitions._run import run_partition
-from events.jobs.partitions._start import compared_keys, loaded_rules
-from events.jobs.partitions._store import Places, Store, opened_run, pull_results, writing
 from events.jobs.partitions._sums import run_columns
 from events.lexicon import Lexicon
 from events.rules import Rule
+from events.runs import Places, Records, Store, writing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,8 +55,6 @@ __all__ = ["finalise_run"]
 
 _MOST_NAMED = 3  # missing partitions in a message
 _MERGED = "merged"  # folder of intermediate runs
-
-Records = dict[int, dict[str, Any]]
 
 
 def finalise_run(
@@ -89,26 +86,23 @@ def finalise_run(
     OutputError
         If a file cannot be written.
     """
-    started = time.time() if started is None else started
-    with opened_run(folder) as run:
-        pull_results(run)
-        places = Places.of(run)
-        store = places.any()
-        if store is None:
-            raise InputError("run must be initialised before it is finalised, got no partitions", place=run.given)
-        plan = store.plan()
-        records = _complete(store, plan, run)
-        again = repeated(store, plan, records)
-        if again:
-            store.exclude(again)
-            for number in again:
-                run_partition(run, number)
-            records = _complete(store, plan, run)
-        return _finished(run, places, store, plan, records, pictures, started, n_computed)
+    places = Places(os.fspath(folder))
+    store = places.any()
+    if store is None:
+        raise InputError("run must be initialised before it is finalised, got no partitions", place=places.given)
+    plan = store.plan(RunPlan)
+    records = _complete(store, plan, folder)
+    again = repeated(store, plan, records)
+    if again:
+        plan = store.exclude(plan, again)
+        for number in again:
+            run_partition(folder, number)
+        records = _complete(store, plan, folder)
+    with writing(places):
+        return _finished(places, store, plan, records, pictures, started or time.time(), n_computed)
 
 
 def _finished(
-    run: FolderCopy,
     places: Places,
     store: Store,
     plan: RunPlan,
@@ -118,21 +112,19 @@ def _finished(
     n_computed: int | None,
 ) -> RunSummary:
     """Write the files of a run, and put its partitions in their place."""
-    with writing(run):
-        store.clean()
-        # A folder that exists may be replaced: `initialise_run` made sure of that.
-        with RunFolder(run, overwrite=store.path != places.beside) as folder:
-            try:
-                summary = _written(folder, store, plan, records, pictures, started, n_computed)
-            finally:
-                shutil.rmtree(store.path / _MERGED, ignore_errors=True)
-        if any(file.path == STANDARD_INPUT for file in plan.inputs):
-            shutil.rmtree(store.path)  # which cannot be read again
-            shutil.rmtree(places.kept, ignore_errors=True)
-        else:
-            places.keep(store)
-        run.push()
-    return dataclasses.replace(summary, out=run.given)
+    store.clean()
+    # A folder that exists may be replaced: `initialise_run` made sure of that.
+    with RunFolder(places.given, overwrite=store.path != places.beside or is_url(places.given)) as folder:
+        try:
+            summary = _written(folder, store, plan, records, pictures, started, n_computed)
+        finally:
+            shutil.rmtree(store.path / _MERGED, ignore_errors=True)
+    if plan.can_be_resumed and not is_url(places.given):
+        places.keep(store)
+    else:
+        shutil.rmtree(store.path)
+        shutil.rmtree(places.kept, ignore_errors=True)
+    return dataclasses.replace(summary, out=places.given)
 
 
 def _complete(store: Store, plan: RunPlan, folder: PathLike) -> Records:
@@ -158,7 +150,7 @@ def _written(
 ) -> RunSummary:
     """Write the files of a run, and return its summary."""
     options = plan.options
-    rules, lexicon = loaded_rules(options)
+    rules, lexicon = plan.loaded()
     run.roles = run_columns(rules)
     run.has_parses = any(record.get("mixtures", 0) for record in records.values())
     uncertainty = _uncertainty(plan, records)
@@ -291,16 +283,7 @@ def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:
         for partition in plan.partitions
         if not partition.first
     }
-    return [
-        {"path": "-", "bytes": None, "sha256": None}
-        if file.path == STANDARD_INPUT
-        else {"path": file.path, "bytes": file.n_bytes, "sha256": checksums[file.absolute], **_tag(file)}
-        for file in plan.inputs
-    ]
-
-
-def _tag(file: InputFile) -> dict[str, str]:
-    return {} if file.tag is None else {"etag": file.tag}
+    return [file.to_record(checksums[file.absolute]) for file in plan.inputs]
 
 
 def _joined(tables: list[pd.DataFrame]) -> pd.DataFrame:

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from corefsample.documents import DocumentBatch
 from events.jobs.partitions._sorted import Row, merged, taken
-from events.jobs.partitions._store import Store
 from events.jobs.partitions._sums import document_keys, evidence_keys
+from events.runs import Store
 
 __all__ = ["merged_documents", "merged_evidence", "sorted_runs"]
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +34,11 @@ from events.jobs.partitions._mixtures import (
     matched,
     recalibration_faults,
 )
-from events.jobs.partitions._options import EventsOptions
 from events.jobs.partitions._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
 from events.jobs.partitions._sorted import SortedRuns
-from events.jobs.partitions._start import loaded_rules
-from events.jobs.partitions._store import Places, Store, opened_run, writing
 from events.jobs.partitions._sums import Quarantine, Sums, document_keys, evidence_keys, run_columns
-from events.lexicon import Lexicon
 from events.matching import Screen
-from events.rules import Rule
+from events.runs import Places, Store, writing
 
 __all__ = ["DUPLICATE", "OnProgress", "run_partition"]
 
@@ -85,31 +80,22 @@ def run_partition(
     OutputError
         If the result cannot be written.
     """
-    with opened_run(folder, number) as run:
-        store = Places.of(run).any()
-        if store is None:
-            raise InputError("run must be initialised before its partitions, got none", place=run.given)
-        plan = store.plan()
-        partition = plan.partition(number)
-        if partition is None:
-            rule = f"must be one of {len(plan.partitions)}"
-            raise ParameterError(f"{rule}, got {number}", parameter="number", place=run.given)
-        with writing(run):
-            store.reopen(partition)
-            run.push()
-            result = store.new_result()
-            try:
-                record = _counted(plan, partition, store, result, threads or plan.options.threads, on_progress)
-                store.complete(partition, result, record)
-            finally:
-                shutil.rmtree(result, ignore_errors=True)
-            run.push()
+    places = Places(os.fspath(folder))
+    store = places.any()
+    if store is None:
+        raise InputError("run must be initialised before its partitions, got none", place=places.given)
+    plan = store.plan(RunPlan)
+    partition = plan.partition(number)
+    if partition is None:
+        rule = f"must be one of {len(plan.partitions)}"
+        raise ParameterError(f"{rule}, got {number}", parameter="number", place=places.given)
+    chosen = threads or plan.options.threads
 
+    def count(result: Path) -> dict[str, Any]:
+        return _counted(plan, partition, store, result, chosen, on_progress)
 
-@lru_cache(maxsize=2)
-def _loaded(options: EventsOptions, checksums: tuple[str, str]) -> tuple[tuple[Rule, ...], Lexicon]:
-    """Rules and lexicon of many partitions, checked once in each process."""
-    return loaded_rules(options)
+    with writing(places):
+        store.compute(partition, count, plan)
 
 
 def _counted(
@@ -123,7 +109,7 @@ def _counted(
     """Count the documents of a partition, write its result, and return its record."""
     file, options = plan.input_of(partition), plan.options
     _require_unchanged(file)
-    rules, lexicon = _loaded(options, (plan.rule_sha256, plan.lexicon_sha256))
+    rules, lexicon = plan.loaded()
     schema = evidence_schema(run_columns(rules), parses=True)
     compared = {event_key(name) for name in options.compare or ()}
     recalibrated = options.recalibrated()
@@ -187,7 +173,6 @@ def _written(
     ids = np.frombuffer(b"".join(sums.digests), np.uint8).reshape(-1, 16)
     np.savez(result / "ids.npz", digests=ids, numbers=np.array(sums.numbers, np.int64))
     return {
-        "plan": plan.digest(),
         "input": {"bytes": file.n_bytes, "changed": file.changed, "sha256": file_sha256},
         "documents": sums.n_documents,
         "sampled": sums.n_sampled,
@@ -202,7 +187,7 @@ def _written(
 
 
 def _require_unchanged(file: InputFile) -> None:
-    if not file.is_unchanged():
+    if file.path != STANDARD_INPUT and not file.is_unchanged():
         rule = "file must be as it was when the run began, got another size or time of change"
         raise InputError(rule, place=file.path, hint=RESTART)
 

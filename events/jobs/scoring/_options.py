@@ -62,9 +62,6 @@ class ScoreOptions:
     clusters
         Clustering of each document to write as well, in CorefUD: "map", "sample", or a loss of
         `corefsample.summaries.point_estimate`, such as "binder". None: scores only.
-    jobs
-        Number of processes, at least 1; None: one for each processor for text, 1 otherwise. Results do not depend on
-        it.
     on_error
         "stop" at the first bad document, or "quarantine" it and continue.
     """
@@ -87,7 +84,6 @@ class ScoreOptions:
     date_format: str | None = None
     entity_fields: str | None = None
     clusters: str | None = None
-    jobs: int | None = None
     on_error: str = "stop"
 
     def __post_init__(self) -> None:
@@ -100,8 +96,6 @@ class ScoreOptions:
             _checks.choice("scheme", self.scheme, scheme_names())
         if self.clusters is not None:
             _checks.choice("clusters", self.clusters, CLUSTERS)
-        if self.jobs is not None:
-            _checks.whole("jobs", self.jobs, 1)
         if self.fix_text:
             require_repair()
             if self.pipeline is None:

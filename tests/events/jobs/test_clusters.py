@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from events.jobs._cluster import connected_cluster
 from places import PROJECT
 from references import events as er
 from references import scoring as sr
@@ -22,7 +23,6 @@ from worker_processes import is_alive, workers_of
 from corefsample import InputError, ParameterError
 from corefsample.documents import from_documents
 from corefsample.formats.scored import ParquetWriter
-from events.jobs._cluster import connected_cluster
 from events.jobs.count_events import EventsOptions, run_events
 from events.jobs.scoring import ScoreOptions, run_score
 from events.jobs.scoring._engines import _identity, _work_on_cluster
