@@ -203,14 +203,17 @@ class _Processes(_Pool[T, R]):
                 return failed
 
     def _result(self, task: T, future: Future[R]) -> R:
+        with suppress(BrokenProcessPool):
+            return future.result()
         for _ in range(_MOST_DEATHS):
-            with suppress(BrokenProcessPool):
-                return self.waiting[0][1].result()
             self.stop()
             self._start()
-            self.waiting = deque(
-                (each, begun if _is_good(begun) else self._begun(each)) for each, begun in self.waiting
-            )
+            with suppress(BrokenProcessPool):
+                result = self._begun(task).result()  # alone: if its process ends, it is the task's fault
+                rest = list(self.waiting)[1:]
+                again = ((each, begun if _is_good(begun) else self._begun(each)) for each, begun in rest)
+                self.waiting = deque([self.waiting[0], *again])
+                return result
         raise _deaths(task)
 
     def stop(self) -> None:

@@ -118,8 +118,8 @@ class Plan:
 
     Attributes
     ----------
-    settings
-        The options by name, as JSON values.
+    settings, free
+        The options by name, as JSON values: those on which results depend, and those that may change.
     contents
         Place and checksum of what some options name, such as a rule or a model, by their names.
     inputs
@@ -133,6 +133,7 @@ class Plan:
     """
 
     settings: Mapping[str, Any]
+    free: Mapping[str, Any]
     contents: Mapping[str, Any]
     inputs: tuple[InputFile, ...]
     parts: tuple[Part, ...] | None = None
@@ -140,7 +141,6 @@ class Plan:
     excluded: Mapping[str, Sequence[int]] = dataclasses.field(default_factory=dict)
     corefsample: str = dataclasses.field(default_factory=lambda: corefsample.__version__)
 
-    FREE: ClassVar[frozenset[str]] = frozenset({"on_error", "threads", "workers"})  # results do not depend on these
     UNSET: ClassVar[Mapping[str, str]] = {}  # what None stands for, by option
 
     def to_json(self) -> dict[str, Any]:
@@ -162,9 +162,13 @@ class Plan:
 
     def digest(self) -> str:
         """SHA-256 of everything on which the results of a part depend, the inputs apart."""
-        settings = {name: value for name, value in self.settings.items() if name not in self.FREE}
-        content = [_FORMAT, settings, self.contents, self.corefsample]
+        content = [_FORMAT, self.settings, self.contents, self.corefsample]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def stops(self) -> bool:
+        """Whether the first bad document is an error."""
+        return self.free["on_error"] == "stop"
 
     @property
     def can_be_resumed(self) -> bool:
@@ -217,7 +221,7 @@ def changes(earlier: Plan, plan: Plan) -> list[Change]:
     found = []
     for name, value in earlier.settings.items():
         now = plan.settings.get(name)
-        if value != now and name not in plan.FREE:
+        if value != now:
             was, got = (_shown(each, plan.UNSET.get(name)) for each in (value, now))
             rule = f"must be {was} as in the unfinished run, got {got}"
             found.append(Change(f"{name} {value}, not {now}", rule, parameter=name))

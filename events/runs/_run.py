@@ -209,4 +209,4 @@ def missing_parts(store: Store, plan: Plan) -> list[Part]:
 
 def must_stop(plan: Plan, record: dict[str, object]) -> bool:
     """Whether a complete part has documents set aside, in a run that now stops at the first one."""
-    return plan.settings.get("on_error") == "stop" and bool(record["quarantined"])
+    return plan.stops and bool(record["quarantined"])

@@ -36,6 +36,7 @@ __all__ = [
 
 Partition = Part
 _BY_SCORES = "that of the scores"
+_FREE = ("threads", "partition_size", "on_error")
 _LIBRARIES = ("numpy", "numba", "pandas", "pyarrow")
 
 
@@ -43,15 +44,13 @@ _LIBRARIES = ("numpy", "numba", "pandas", "pyarrow")
 class RunPlan(Plan):
     """The partitions of a run that counts, and everything on which its results depend."""
 
-    # Quarantined partitions are examined again where a run is to stop at the first bad document.
-    FREE: ClassVar[frozenset[str]] = Plan.FREE | {"partition_size"}
     UNSET: ClassVar[Mapping[str, str]] = {"recalibration": _BY_SCORES, "uncertainty": _BY_SCORES}
 
     @cached_property
     def options(self) -> EventsOptions:
         """What to count."""
-        given = {name: tuple(value) if isinstance(value, list) else value for name, value in self.settings.items()}
-        return EventsOptions(**given)
+        given: dict[str, Any] = {**self.settings, **self.free}
+        return EventsOptions(**{name: tuple(each) if isinstance(each, list) else each for name, each in given.items()})
 
     @property
     def partitions(self) -> tuple[Part, ...]:
@@ -84,7 +83,8 @@ def planned(inputs: Any, options: EventsOptions) -> RunPlan:
     }
     versions = {name: metadata.version(name) for name in _LIBRARIES}
     settings = json.loads(json.dumps(dataclasses.asdict(options)))
-    plan = RunPlan(settings, json.loads(json.dumps(contents)), (), versions=versions)
+    free = {name: settings.pop(name) for name in _FREE}
+    plan = RunPlan(settings, free, json.loads(json.dumps(contents)), (), versions=versions)
     loaded, lexicon = plan.loaded()
     for rule in loaded:
         compared_keys(options, rule, lexicon)

@@ -45,12 +45,12 @@ def score_missing(
     InputError
         If a document is bad and is not to be set aside.
     """
-    known = {n: record for n, record in store.records(plan).items() if not must_stop(plan, record)}
-    n_known = n_done = sum(record["documents"] for record in known.values())
+    known: Records = {n: record for n, record in store.records(plan).items() if not must_stop(plan, record)}
+    n_known = n_done = sum(int(record["documents"]) for record in known.values())
     function = partial(score_task, anywhere(scorer.options), scorer.identity())
     tasks = _tasks(inputs, known, plan)
     for task, scored in engine.results(function, tasks, here=lambda task: scorer.score(task.items)):
-        if scored.rejected and scorer.options.on_error == "stop":
+        if scored.rejected and plan.stops:
             raise scored.rejected[0].error()
         with writing(places):
             store.compute(Part(task.number), partial(_kept, task, scored), plan)
