@@ -59,8 +59,8 @@ def initialise_run(
 def begin_run(places: Places, plan: RunPlan, *, overwrite: bool, restart: bool) -> tuple[Store, RunPlan]:
     """Continue the run of a folder, or begin a new one, as `initialise_run`."""
     with writing(places):
-        is_free = overwrite or (places.unfinished() or (not is_url(places.given) and places.any())) is not None
-        RunFolder(places.given, overwrite=is_free)  # raises for a folder with other files
+        earlier = places.unfinished() if is_url(places.given) else places.any()
+        RunFolder(places.given, overwrite=overwrite or earlier is not None)  # raises for a folder with other files
     return begun(places, plan, with_partitions, is_folder=True, overwrite=overwrite, restart=restart)
 
 

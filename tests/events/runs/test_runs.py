@@ -52,7 +52,7 @@ def test_a_changed_option_is_named(
     case = counting if name == "events" else scoring
     out = stopped(case, case.out(tmp_path))
     options = case.options(**changed)
-    with error(ParameterError, [*changed][0], str(left(out)), hint="restart") as caught:
+    with error(ParameterError, next(iter(changed)), str(left(out)), hint="restart") as caught:
         case.run(out, options=options)
     assert " as in the unfinished run, got " in caught.value.message
     assert case.n_left(case.run(out, options=options, restart=True)) == 0
