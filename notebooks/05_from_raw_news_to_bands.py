@@ -134,7 +134,7 @@ else:
 
 # %%
 if pipeline is not None:
-    run(f"corefsample score news.jsonl --pipeline {pipeline} --jobs 1 --out scored.parquet", folder)
+    run(f"corefsample score news.jsonl --pipeline {pipeline} --workers 1 --out scored.parquet", folder)
 else:
     (folder / "news.conllu").write_bytes(Path("own_news.conllu").read_bytes())
     run("corefsample score news.conllu --mentions parse --out scored.parquet", folder)
@@ -205,7 +205,7 @@ differ.round(3)
 # corefsample events scored.parquet --period quarter --out run
 # ```
 #
-# - Long corpora: `score --jobs` uses several processes, and `--resume` continues an interrupted run.
+# - Long corpora: `score --workers` uses several processes, and the same command continues an interrupted run.
 # - If you have annotated documents of the same kind: `corefsample recalibrate annotated.jsonl.gz scored.parquet --out
 #   recalibrated.parquet`, then count in `recalibrated.parquet`.
 # - Another language or kind of text: `corefsample train corpus.conllu --out model.npz`, then `score --model model.npz`.

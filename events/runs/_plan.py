@@ -168,7 +168,7 @@ class Plan:
     @property
     def stops(self) -> bool:
         """Whether the first bad document is an error."""
-        return self.free["on_error"] == "stop"
+        return bool(self.free["on_error"] == "stop")
 
     @property
     def can_be_resumed(self) -> bool:

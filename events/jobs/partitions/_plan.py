@@ -49,8 +49,9 @@ class RunPlan(Plan):
     @cached_property
     def options(self) -> EventsOptions:
         """What to count."""
-        given: dict[str, Any] = {**self.settings, **self.free}
-        return EventsOptions(**{name: tuple(each) if isinstance(each, list) else each for name, each in given.items()})
+        content = {**self.settings, **self.free}
+        given: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
+        return EventsOptions(**given)
 
     @property
     def partitions(self) -> tuple[Part, ...]:
