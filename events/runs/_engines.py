@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import resource_tracker
@@ -117,17 +117,16 @@ class Engine:
             yield from ((task, (here or function)(task)) for task in tasks)
             return
         pool: _Pool[T, R]
-        with (
-            _processes(function, self.workers or 1)
-            if self.scheduler is None
-            else _cluster(function, self.scheduler) as pool
-        ):
+        pool = _Processes(function, self.workers or 1) if self.scheduler is None else _Cluster(function, self.scheduler)
+        try:
             for task in tasks:
                 pool.begin(task)
                 while pool.has_result() or (not are_small and pool.is_full()):
                     yield pool.oldest()
             while pool.waiting:
                 yield pool.oldest()
+        finally:
+            pool.stop()
 
 
 class _Pool(Generic[T, R]):
@@ -160,12 +159,19 @@ class _Pool(Generic[T, R]):
 
     def is_full(self) -> bool:
         """Whether a result should be taken before the next task is begun."""
+        return len(self.waiting) > max(_QUEUED * self._n_workers(), _FEWEST_QUEUED)
+
+    def _n_workers(self) -> int:
         raise NotImplementedError
 
     def _begun(self, task: T) -> Future[R]:
         raise NotImplementedError
 
     def _result(self, task: T, future: Future[R]) -> R:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """End the work at once."""
         raise NotImplementedError
 
 
@@ -190,16 +196,16 @@ class _Processes(_Pool[T, R]):
         context = multiprocessing.get_context("spawn")
         self._executor = ProcessPoolExecutor(self._workers, mp_context=context, initializer=begin_worker)
 
-    def is_full(self) -> bool:
-        return len(self.waiting) > _QUEUED * self._workers
+    def _n_workers(self) -> int:
+        return self._workers
 
     def _begun(self, task: T) -> Future[R]:
         with _interrupts_later():
             try:
                 return self._executor.submit(self._function, task)
-            except BrokenProcessPool:  # which the oldest task shows
+            except BrokenProcessPool as error:  # which the oldest task shows
                 failed: Future[R] = Future()
-                failed.set_exception(BrokenProcessPool())
+                failed.set_exception(error)
                 return failed
 
     def _result(self, task: T, future: Future[R]) -> R:
@@ -217,7 +223,6 @@ class _Processes(_Pool[T, R]):
         raise _deaths(task)
 
     def stop(self) -> None:
-        """End the processes at once, whatever they do."""
         for process in {*multiprocessing.active_children()} - self._others:
             process.kill()
         self._executor.shutdown(wait=True, cancel_futures=True)
@@ -226,15 +231,6 @@ class _Processes(_Pool[T, R]):
 def _is_good(future: Future[Any]) -> bool:
     """Whether a task was computed, or failed by itself, before its process ended."""
     return future.done() and not future.cancelled() and not isinstance(future.exception(), BrokenProcessPool)
-
-
-@contextmanager
-def _processes(function: Callable[[T], R], workers: int) -> Iterator[_Pool[T, R]]:
-    pool = _Processes(function, workers)
-    try:
-        yield pool
-    finally:
-        pool.stop()
 
 
 @contextmanager
@@ -260,18 +256,35 @@ def _interrupts_later() -> Iterator[None]:
 class _Cluster(_Pool[T, R]):
     """Workers of an existing scheduler."""
 
-    def __init__(self, function: Callable[[T], R], client: Any, address: str) -> None:
+    def __init__(self, function: Callable[[T], R], address: str) -> None:
+        import dask
+        import distributed
+
         super().__init__(function)
-        self._client, self._address = client, address
-        self._executor = client.get_executor(pure=False)
+        library: Any = distributed  # its classes are not typed
+        settings = {
+            "distributed.comm.timeouts.connect": _CONNECTING,
+            "distributed.admin.large-graph-warning-threshold": "1GB",  # the documents of a task travel with it
+        }
+        for name in _LOGGERS:  # of a lost scheduler the message is ours
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        self._address, self._held = address, ExitStack()
+        with self._held:
+            self._held.enter_context(dask.config.set(settings))
+            try:
+                self._client = library.Client(address, timeout=_CONNECTING)
+            except (OSError, ValueError, TimeoutError) as error:
+                raise OutputError(f"scheduler must be reachable, got: {error}", place=address) from None
+            self._executor = self._client.get_executor(pure=False)
+            self._held = self._held.pop_all()
         self._n_threads, self._counted = 0, -_RECOUNTED
 
-    def is_full(self) -> bool:
+    def _n_workers(self) -> int:
         if time.monotonic() - self._counted >= _RECOUNTED:  # workers come and go
             workers = self._client.scheduler_info(n_workers=-1)["workers"]
             self._n_threads = sum(int(worker["nthreads"]) for worker in workers.values())
             self._counted = time.monotonic()
-        return len(self.waiting) > max(_QUEUED * self._n_threads, _FEWEST_QUEUED)
+        return self._n_threads
 
     def _begun(self, task: T) -> Future[R]:
         future: Future[R] = self._executor.submit(self._function, task)
@@ -280,48 +293,20 @@ class _Cluster(_Pool[T, R]):
     def _result(self, task: T, future: Future[R]) -> R:
         from distributed.scheduler import KilledWorker
 
-        while not future.done():
-            if self._client.status != "running":
-                raise self._lost()
+        while not future.done() and self._client.status == "running":
             wait([future], timeout=_POLL)
-        try:
-            return future.result()
-        except KilledWorker:
-            raise _deaths(task) from None
-        except CancelledError:
-            raise self._lost() from None
-
-    def _lost(self) -> OutputError:
+        with suppress(CancelledError):
+            if future.done():
+                try:
+                    return future.result()
+                except KilledWorker:
+                    raise _deaths(task) from None
         rule = "scheduler must stay reachable, got no answer"
-        return OutputError(rule, place=self._address, hint="run again to resume")
+        raise OutputError(rule, place=self._address, hint="run again to resume")
 
     def stop(self) -> None:
-        """Cancel what is not done."""
         with suppress(Exception):
             self._executor.shutdown(wait=False)
-
-
-@contextmanager
-def _cluster(function: Callable[[T], R], address: str) -> Iterator[_Pool[T, R]]:
-    import dask
-    import distributed
-
-    library: Any = distributed  # its classes are not typed
-    settings = {
-        "distributed.comm.timeouts.connect": _CONNECTING,
-        "distributed.admin.large-graph-warning-threshold": "1GB",  # the documents of a task travel with it
-    }
-    with dask.config.set(settings):
-        for name in _LOGGERS:  # of a lost scheduler the message is ours
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        try:
-            client = library.Client(address, timeout=_CONNECTING)
-        except (OSError, ValueError, TimeoutError) as error:
-            raise OutputError(f"scheduler must be reachable, got: {error}", place=address) from None
-        pool: _Cluster[T, R] = _Cluster(function, client, address)
-        try:
-            yield pool
-        finally:
-            pool.stop()
-            with suppress(Exception):
-                client.close(timeout=2)
+        with suppress(Exception):
+            self._client.close(timeout=2)
+        self._held.close()

@@ -7,7 +7,6 @@ import datetime
 import gzip
 import io
 import json
-import re
 import zipfile
 from collections.abc import Callable, Iterator
 from importlib import resources
@@ -172,8 +171,6 @@ def test_clusters_are_written_beside_the_scores(tmp_path: Path, corpus: Path, mo
 
 
 def test_clusters_are_refused_before_scoring(tmp_path: Path, corpus: Path, model_path: Path) -> None:
-    with pytest.raises(ParameterError, match="clusters must be one of map, sample, binder"):
-        ScoreOptions(clusters="rand")
     (tmp_path / "s.vi.conllu").write_text("mine")
     with pytest.raises(CorefsampleError, match="must not exist"):
         run_score(corpus, tmp_path / "s.jsonl", ScoreOptions(model=str(model_path), clusters="vi"))
@@ -732,16 +729,11 @@ def test_an_existing_output_raises(
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"min_prob": 1.0}, "min_prob must lie in [0, 1), got 1.0"),
-        ({"mentions": "gold"}, "mentions must be one of annotated, parse, got 'gold'"),
-        ({"paragraphs": "page"}, "paragraphs must be one of blank-line, line, got 'page'"),
-        ({"scheme": "ud3"}, "scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
-    ],
+    "options",
+    [{"min_prob": 1.0}, {"mentions": "gold"}, {"paragraphs": "page"}, {"scheme": "ud3"}, {"clusters": "rand"}],
 )
-def test_an_option_outside_its_range_raises(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+def test_an_option_outside_its_range_raises(options: dict[str, Any]) -> None:
+    with error(ParameterError, next(iter(options))):
         ScoreOptions(**options)
 
 
