@@ -205,7 +205,7 @@ differ.round(3)
 # corefsample events scored.parquet --period quarter --out run
 # ```
 #
-# - Long corpora: `score --workers` sets the number of processes, and the same command continues an interrupted run.
+# - Long corpora: `score --workers` uses several processes, and the same command continues an interrupted run.
 # - If you have annotated documents of the same kind: `corefsample recalibrate annotated.jsonl.gz scored.parquet --out
 #   recalibrated.parquet`, then count in `recalibrated.parquet`.
 # - Another language or kind of text: `corefsample train corpus.conllu --out model.npz`, then `score --model model.npz`.

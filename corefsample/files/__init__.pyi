@@ -18,10 +18,11 @@ from ._digests import SeenIds as SeenIds
 from ._digests import id_digest as id_digest
 from ._digests import sha256 as sha256
 from ._folders import FolderCopy as FolderCopy
+from ._folders import folder_names as folder_names
 from ._folders import opened_folder as opened_folder
+from ._folders import upload_folder as upload_folder
 from ._locks import LOCK_NAME as LOCK_NAME
 from ._locks import lock_file as lock_file
-from ._locks import lock_folder as lock_folder
 from ._partials import PARTIAL_PREFIX as PARTIAL_PREFIX
 from ._partials import leftovers as leftovers
 from ._partials import new_partial as new_partial

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from corefsample.errors import ParameterError
-from corefsample.files._paths import PathLike
 
-__all__ = ["LOCK_NAME", "lock_file", "lock_folder", "locked", "unlock"]
+__all__ = ["LOCK_NAME", "lock_file", "locked", "unlock"]
 
 LOCK_NAME = ".lock"
 _TRIES = 100
@@ -86,23 +85,6 @@ def locked(path: str) -> int | None:
 def unlock(descriptor: int) -> None:
     """Free the lock of `locked`."""
     os.close(descriptor)
-
-
-@contextmanager
-def lock_folder(folder: PathLike) -> Iterator[None]:
-    """Keep other runs out of an existing folder while the context lasts.
-
-    The lock is the file .lock in the folder: see `lock_file`. The folder may be removed within the context.
-
-    Raises
-    ------
-    ParameterError
-        If another run holds the lock; the message says which.
-    OSError
-        If the file cannot be written.
-    """
-    with lock_file(os.path.join(os.fspath(folder), LOCK_NAME), os.fspath(folder)):
-        yield
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from corefsample.files._remote_services import (
 
 __all__ = [
     "Stored",
-    "copy_files",
     "download",
     "expanded",
     "is_listable",
@@ -266,20 +265,6 @@ def download(files: Mapping[str, str]) -> None:
             system.get([filesystem(url)[1] for url in urls], [*files.values()])
 
 
-def copy_files(files: Mapping[str, str]) -> None:
-    """Copy files within a service.
-
-    Raises
-    ------
-    OutputError
-        If that fails.
-    """
-    if files:
-        system, _ = filesystem(next(iter(files)))
-        with writing(next(iter(files.values()))):
-            system.copy([filesystem(url)[1] for url in files], [filesystem(url)[1] for url in files.values()])
-
-
 def remove(urls: Sequence[str]) -> None:
     """Remove files of one service; those that do not exist are left out.
 
@@ -291,14 +276,11 @@ def remove(urls: Sequence[str]) -> None:
     if urls:
         system, _ = filesystem(urls[0])
         with writing(urls[0]), suppress(FileNotFoundError):
-            if len(urls) == 1:
-                system.rm_file(filesystem(urls[0])[1])
-            else:
-                system.rm([filesystem(url)[1] for url in urls])
+            system.rm([filesystem(url)[1] for url in urls])
 
 
-def listing(url: str) -> dict[str, Stored]:
-    """The files in a folder at any depth, by their names in it; none if the folder does not exist.
+def listing(url: str) -> list[str]:
+    """Names of the files in a folder at any depth; none if the folder does not exist.
 
     Raises
     ------
@@ -309,8 +291,7 @@ def listing(url: str) -> dict[str, Stored]:
     start = path.rstrip("/") + "/"
     try:
         with reading(url), _missing_as(url):
-            found = system.find(path, detail=True)
+            found = system.find(path)
     except _NoneError:
-        return {}
-    about = {name[len(start) :]: each for name, each in found.items() if name.startswith(start)}
-    return {name: _stored(f"{url.rstrip('/')}/{name}", each) for name, each in about.items() if name}
+        return []
+    return sorted(name[len(start) :] for name in found if name.startswith(start))

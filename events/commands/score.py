@@ -89,19 +89,11 @@ def run_score(
     OutputError
         If a file cannot be written.
     """
-    from corefsample.files import path_list
     from events.jobs.scoring import run_score as run
 
-    jobs = None if options.scheduler is not None else options.workers
-    scoring = ScoringOptions(**{**options.chosen(*fields_of(ScoringOptions)), "jobs": jobs})
-    return run(
-        inputs,
-        options.out,
-        scoring,
-        resume=not options.restart and "-" not in path_list(inputs),
-        **options.chosen("overwrite", "scheduler"),
-        on_progress=on_progress,
-    )
+    scoring = ScoringOptions(**options.chosen(*fields_of(ScoringOptions)))
+    names = ("overwrite", "restart", "workers", "scheduler")
+    return run(inputs, options.out, scoring, **options.chosen(*names), on_progress=on_progress)
 
 
 def print_score(run: ScoringRun) -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 from corefsample._log import logger
 from corefsample.files import PathLike
 from events.counting import event_key
-from events.jobs.partitions import EventsOptions
 from events.lexicon import SHIPPED, SHIPPED_LEXICONS, Lexicon, load_lexicon
-from events.rules import Rule, load_rules
+from events.rules import Rule
 
 __all__ = ["Inspected", "actor_notes", "inspected", "warn_about_actors"]
 
@@ -34,11 +33,9 @@ class Inspected:
     actors: frozenset[str]
 
 
-def warn_about_actors(folder: PathLike, options: EventsOptions) -> None:
+def warn_about_actors(folder: PathLike, rules: Sequence[Rule], lexicon: Lexicon) -> None:
     """Log what `actor_notes` finds in the folder of a finished run."""
-    names = [options.rule] if isinstance(options.rule, str) else options.rule
-    rules = [load_rules(name, options.preset) for name in names]
-    for note in actor_notes(rules, load_lexicon(options.lexicon), inspected(folder)):
+    for note in actor_notes(rules, lexicon, inspected(folder)):
         logger("events").warning("%s", note)
 
 

@@ -14,11 +14,15 @@ from corefsample.files import (
     LOCK_NAME,
     PARTIAL_PREFIX,
     PathLike,
+    folder_names,
+    is_url,
+    joined,
     leftovers,
     new_partial,
-    opened_folder,
+    open_binary,
     remove_leftovers,
     unwritable,
+    upload_folder,
 )
 from corefsample.formats import QuarantineFile
 
@@ -58,14 +62,11 @@ class OutputFolder:
         if not os.fspath(path):
             raise ParameterError("must name a folder, got ''", parameter="out")
         self._overwrite = overwrite
+        self._given = os.fspath(path)
+        self._is_remote = is_url(path)
+        self.path = Path(path) if self._is_remote else Path(path).resolve()  # for a link its target: the link stays
+        self._require_free()
         self._held = ExitStack()  # of the incomplete folder
-        with self._held:
-            self._folder = self._held.enter_context(opened_folder(path))
-            self._folder.pull(lambda name: name == self.RECORD)
-            self._given = self._folder.given
-            self.path = Path(self._folder).resolve()  # for a link its target, so that the link stays
-            self._require_free()
-            self._held = self._held.pop_all()
         self._partial: Path | None = None
         self._made: list[Path] = []
         self._quarantine: QuarantineFile | None = None
@@ -73,11 +74,7 @@ class OutputFolder:
         self.first_set_aside = ""
 
     def _require_free(self) -> None:
-        if not self.path.exists():
-            return
-        if not self.path.is_dir():
-            raise ParameterError(f"must be a folder, got the file {self._given}", parameter="out")
-        names = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(PARTIAL_PREFIX)}
+        names = folder_names(self._given) if self._is_remote else self._local_names()
         names -= {*self.STORES, LOCK_NAME}
         if names and not (names <= self.FILES and self._is_run(names)):
             rule = "must be a new or empty folder or an earlier run's"
@@ -86,27 +83,39 @@ class OutputFolder:
             hint = ParameterHint("overwrite", "replaces it")
             raise ParameterError(f"must be a new or empty folder, got {self._given}", parameter="out", hint=hint)
 
+    def _local_names(self) -> set[str]:
+        if not self.path.exists():
+            return set()
+        if not self.path.is_dir():
+            raise ParameterError(f"must be a folder, got the file {self._given}", parameter="out")
+        return {entry.name for entry in self.path.iterdir() if not entry.name.startswith(PARTIAL_PREFIX)}
+
     def _is_run(self, names: set[str]) -> bool:
         """Whether a folder holds a run: complete, or one that was killed while its files were moved there.
 
         The record is moved last, so that it is then still in the incomplete folder.
         """
         if self.RECORD in names:
-            return self._is_record(self.path / self.RECORD)
-        return any(self._is_record(Path(partial, self.RECORD)) for partial in leftovers(str(self.path)))
+            return self._is_record(joined(self._given, self.RECORD))
+        return self._is_remote or any(
+            self._is_record(joined(partial, self.RECORD)) for partial in leftovers(str(self.path))
+        )
 
     @staticmethod
-    def _is_record(path: Path) -> bool:
+    def _is_record(path: str) -> bool:
         try:
-            return "corefsample" in json.loads(path.read_text(encoding="utf-8"))
+            with open_binary(path) as stream:
+                return "corefsample" in json.loads(stream.read())
         except (OSError, ValueError, TypeError):
             return False
 
     def __enter__(self) -> Self:
         parent = self.path.parent
-        self._made = [folder for folder in (parent, *parent.parents) if not folder.exists()]
+        if not self._is_remote:
+            self._made = [folder for folder in (parent, *parent.parents) if not folder.exists()]
         try:
-            parent.mkdir(parents=True, exist_ok=True)
+            for folder in reversed(self._made):
+                folder.mkdir(exist_ok=True)
             self._begin_partial()
             self._open()
         except OSError as error:
@@ -119,7 +128,7 @@ class OutputFolder:
         exists = self.path.exists()
         interrupted = exists and not (self.path / self.RECORD).exists()
         # Inside an existing folder or beside a new one, so that files move within one file system.
-        place = str(self.path / self.RECORD if exists else self.path)
+        place = self._given if self._is_remote else str(self.path / self.RECORD if exists else self.path)
         self._partial = Path(self._held.enter_context(new_partial(place, is_folder=True, tidy=not interrupted)))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -127,7 +136,6 @@ class OutputFolder:
             self._close()
             if error is None:
                 self._put_in_place()
-                self._folder.push()
                 self._made = []
         except OutputError:
             raise
@@ -141,6 +149,9 @@ class OutputFolder:
     def _put_in_place(self) -> None:
         """Move the files into the folder: an earlier run's record is removed first, the new one is moved last."""
         self._require_free()  # once more, as another program may have written to the folder meanwhile
+        if self._is_remote:
+            upload_folder(str(self.file(".")), self._given, self.RECORD)
+            return
         if not self.path.exists():
             os.replace(self.file("."), self.path)
             return

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from pathlib import Path
+from functools import partial
 
 from corefsample._processors import one_processor_left
-from corefsample.errors import CorefsampleError, ParameterError
-from corefsample.files import FolderCopy, PathLike, is_url, joined, path_list
+from corefsample.errors import ParameterError
+from corefsample.files import PathLike, opened_folder, path_list
 from events.jobs._actor_notes import warn_about_actors
-from events.jobs._cluster import require_dask
 from events.jobs.partitions import (
-    STANDARD_INPUT,
     EventsOptions,
     RunPlan,
     RunSummary,
-    Store,
-    completed_documents,
-    discard_unfinished,
+    begin_run,
     finalise_run,
     finished_summary,
     initialise_run,
-    only_run,
-    opened_run,
-    run_on_cluster,
+    planned,
     run_partition,
-    unfinished_store,
-    writing,
 )
+from events.runs import STANDARD_INPUT, Engine, Part, Places, Store, missing_parts, working_in
 
 __all__ = ["EventsOptions", "RunSummary", "finalise_run", "initialise_run", "run_events", "run_partition"]
 
@@ -70,7 +61,7 @@ def run_events(
     pictures
         Whether to draw the bands, and the comparison.
     workers
-        Number of processes of a local Dask cluster; None: this process alone, with threads.
+        Number of processes; None or 1: this process alone, with threads.
     scheduler
         Address of an existing Dask scheduler, "tcp://...", whose workers see the same files.
     on_progress
@@ -83,121 +74,68 @@ def run_events(
         folder; then no folder is left, but the complete partitions are.
     """
     started = time.time()
-    options = options or EventsOptions()
-    _require_cluster(inputs, workers, scheduler)
-    with opened_run(out) as run:
-        folder = Path(run).resolve()
-        made = [each for each in folder.parents if not each.exists()]
-        with writing(run):
-            folder.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with only_run(run):
-                finished = None if overwrite or restart else finished_summary(inputs, run, options)
-                if finished is not None:
-                    return finished
-                try:
-                    missing = initialise_run(inputs, run, options, overwrite=overwrite, restart=restart)
-                    _compute(run, missing, workers, scheduler, on_progress)
-                    summary = finalise_run(run, pictures=pictures, started=started, n_computed=len(missing))
-                    warn_about_actors(run, options)
-                    return summary
-                except BaseException as error:
-                    message = _left(run)
-                    if isinstance(error, KeyboardInterrupt) and message:
-                        raise KeyboardInterrupt(message) from None
-                    raise
-        except BaseException:
-            for each in made:
-                with suppress(OSError):
-                    each.rmdir()
-            raise
+    engine = Engine(workers, scheduler)
+    _require_files(inputs, engine)
+    plan = planned(inputs, options or EventsOptions())
+    with working_in(out) as places:
+        finished = None if overwrite or restart else finished_summary(places, plan)
+        if finished is not None:
+            return finished
+        store, plan = begin_run(places, plan, overwrite=overwrite, restart=restart)
+        missing = missing_parts(store, plan)
+        _compute(places, missing, engine, _Progress(store, plan, missing, on_progress))
+        summary = finalise_run(out, pictures=pictures, started=started, n_computed=len(missing))
+        with opened_folder(out, only=lambda name: name == "all_documents.parquet") as folder:
+            warn_about_actors(folder, plan.definitions().rules, plan.definitions().lexicon)
+        return summary
 
 
-def _compute(
-    run: FolderCopy,
-    missing: tuple[int, ...],
-    workers: int | None,
-    scheduler: str | None,
-    on_progress: Progress | None,
-) -> None:
+def _compute(places: Places, missing: list[Part], engine: Engine, progress: _Progress) -> None:
     """Compute the missing partitions."""
-    progress = _PartitionProgress(run, missing, on_progress)
-    if workers is not None or scheduler is not None:
-        run_on_cluster(run, missing, workers=workers, scheduler=scheduler, on_complete=progress.complete)
-        return
-    with one_processor_left():
-        for number in missing:
-            run_partition(run, number, on_progress=progress.within(number))
-            progress.counted(number)
+
+    def here(number: int) -> None:
+        with one_processor_left():
+            run_partition(places.given, number, on_progress=progress.within(number))
+
+    elsewhere = partial(run_partition, places.out, threads=engine.threads)
+    for number, _ in engine.results(elsewhere, [each.number for each in missing], here=here, are_small=True):
+        progress.complete(number, report=not engine.is_here)
 
 
-def _require_cluster(inputs: PathLike | Iterable[PathLike], workers: int | None, scheduler: str | None) -> None:
-    require_dask(workers, scheduler)
-    parameter = "workers" if scheduler is None else "scheduler"
-    if (workers is not None or scheduler is not None) and STANDARD_INPUT in path_list(inputs):
+def _require_files(inputs: PathLike | Iterable[PathLike], engine: Engine) -> None:
+    if not engine.is_here and STANDARD_INPUT in path_list(inputs):
+        parameter = "workers" if engine.scheduler is None else "scheduler"
         rule = "cannot be combined with standard input, which only one process can read"
         raise ParameterError(rule, parameter=parameter)
 
 
-def _left(run: FolderCopy) -> str:
-    """Discard an unfinished run without a complete partition; describe what any other left."""
-    try:
-        if discard_unfinished(run, unless_complete=True):
-            return ""
-    except CorefsampleError:  # of a service, which is perhaps why the run stops
-        return ""
-    store = unfinished_store(run)
-    plan = store.plan()
-    n_complete = len(store.records(plan, verify=False))
-    place = joined(run.given, store.path.name) if is_url(run.given) else os.path.relpath(store.path)
-    return (
-        f"interrupted with {n_complete} of {len(plan.partitions)} partitions complete, which are in "
-        f"{place}; the same command resumes"
-    )
-
-
-class _PartitionProgress:
+class _Progress:
     """Adds up the progress of partitions."""
 
-    def __init__(self, run: FolderCopy, missing: tuple[int, ...], on_progress: Progress | None) -> None:
-        self._run, self._on_progress = run, on_progress
-        self._store: Store = unfinished_store(run)
-        self._plan: RunPlan = self._store.plan()
-        self._n_bytes = 0.0
-        self._n_documents = 0
-        self._n_within = 0  # documents of the partition that is being counted
-        for number, record in self._store.records(self._plan, verify=False).items():
-            if number not in missing:
-                self._n_bytes += self._bytes(number)
-                self._n_documents += record["documents"]
-
-    def _bytes(self, number: int) -> float:
-        partition = self._plan.partition(number)
-        return 0.0 if partition is None else partition.share * self._plan.input_of(partition).n_bytes
+    def __init__(self, store: Store, plan: RunPlan, missing: list[Part], on_progress: Progress | None) -> None:
+        self._store, self._plan, self._on_progress = store, plan, on_progress
+        self._parts = {each.number: each for each in plan.partitions}
+        self._n_bytes, self._n_documents = 0.0, 0
+        for number in self._parts.keys() - {each.number for each in missing}:
+            self.complete(number, report=False)
 
     def within(self, number: int) -> Callable[[int, int], None] | None:
         """Progress of a partition that runs in this process."""
-        if self._on_progress is None:
-            return None
-        on_progress = self._on_progress
-        self._n_within = 0
+        return None if self._on_progress is None else partial(self._report, self._bytes(number))
 
-        def within_partition(n_read: int, n_documents: int) -> None:
-            self._n_within = n_documents
-            n_bytes = min(self._n_bytes + min(n_read, self._bytes(number)), self._plan.n_bytes)
-            on_progress(int(n_bytes), self._plan.n_bytes, self._n_documents + n_documents)
-
-        return within_partition
-
-    def counted(self, number: int) -> None:
-        """Add the partition that was counted in this process, as far as it was reported."""
-        self._n_bytes += self._bytes(number)
-        self._n_documents += self._n_within
-
-    def complete(self, number: int, *, report: bool = False) -> None:
+    def complete(self, number: int, *, report: bool) -> None:
         """Add a complete partition."""
+        record = self._store.record(self._parts[number], verify=False) or {"documents": 0}
         self._n_bytes += self._bytes(number)
-        self._n_documents += completed_documents(self._run, self._store, number)
-        if report and self._on_progress is not None:
-            n_bytes = min(int(self._n_bytes), self._plan.n_bytes)
-            self._on_progress(n_bytes, self._plan.n_bytes, self._n_documents)
+        self._n_documents += record["documents"]
+        if report:
+            self._report(0.0, 0, 0)
+
+    def _bytes(self, number: int) -> float:
+        part = self._parts[number]
+        return part.share * self._plan.input_of(part).n_bytes
+
+    def _report(self, most: float, n_read: int, n_documents: int) -> None:
+        if self._on_progress is not None:
+            n_bytes = min(int(self._n_bytes + min(n_read, most)), self._plan.n_bytes)
+            self._on_progress(n_bytes, self._plan.n_bytes, self._n_documents + n_documents)

@@ -63,7 +63,6 @@ def read_run(folder: PathLike) -> FinishedRun:
         If it is not such a folder, or a file in it is missing or damaged.
     """
     with opened_folder(folder, only=is_needed) as run:
-        run.pull(is_needed)
         return _checked_run(run)
 
 

@@ -93,6 +93,7 @@ LEVELS: list[list[str]] = [
     ["events.queries", "events.plots", "events.arviz_export", "events.audit"],
     ["events.pages"],
     ["events"],
+    ["events.runs"],
     ["events.jobs"],
     ["events.jobs.scoring"],
     ["events.jobs.warm_up"],

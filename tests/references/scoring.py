@@ -53,10 +53,10 @@ def renamed(document: AnnotatedDocument, doc_id: str) -> AnnotatedDocument:
     return dataclasses.replace(document, doc_id=doc_id)
 
 
-def small_model(folder: Path) -> Path:
+def small_model(folder: Path, *, epochs: int = 1) -> Path:
     """A model trained on six short documents, in 256 weights."""
     path = folder / "model.npz"
-    save_model(train(short_documents(6, seed=5), epochs=1, bits=8, min_count=2), path)
+    save_model(train(short_documents(6, seed=5), epochs=epochs, bits=8, min_count=2), path)
     return path
 
 

@@ -18,23 +18,21 @@ import pyarrow as pa
 
 from corefsample.documents import Rejected
 from corefsample.errors import InputError
-from corefsample.files import FolderCopy, PathLike
+from corefsample.files import PathLike, is_url
 from events.counting import Definitions, EventCounter, EventCounts, event_name
 from events.jobs._count_part import QUARANTINE
 from events.jobs._count_tables import write_counts
 from events.jobs._record import run_record
 from events.jobs._run_folder import RunFolder
 from events.jobs.partitions._options import RunSummary
-from events.jobs.partitions._plan import STANDARD_INPUT, InputFile, RunPlan
+from events.jobs.partitions._plan import RunPlan
 from events.jobs.partitions._repeated import repeated
-from events.jobs.partitions._run import loaded_definitions, run_partition
-from events.jobs.partitions._store import Places, Store, opened_run, pull_results, writing
+from events.jobs.partitions._run import run_partition
+from events.runs import Places, Records, Store, writing
 
 __all__ = ["finalise_run"]
 
 _MOST_NAMED = 3  # missing partitions in a message
-
-Records = dict[int, dict[str, Any]]
 
 
 def finalise_run(
@@ -66,26 +64,23 @@ def finalise_run(
     OutputError
         If a file cannot be written.
     """
-    started = time.time() if started is None else started
-    with opened_run(folder) as run:
-        pull_results(run)
-        places = Places.of(run)
-        store = places.any()
-        if store is None:
-            raise InputError("run must be initialised before it is finalised, got no partitions", place=run.given)
-        plan = store.plan()
-        records = _complete(store, plan, run)
-        again = repeated(store, plan, records)
-        if again:
-            store.exclude(again)
-            for number in again:
-                run_partition(run, number)
-            records = _complete(store, plan, run)
-        return _finished(run, places, store, plan, records, pictures, started, n_computed)
+    places = Places(os.fspath(folder))
+    store = places.any()
+    if store is None:
+        raise InputError("run must be initialised before it is finalised, got no partitions", place=places.given)
+    plan = store.plan(RunPlan)
+    records = _complete(store, plan, folder)
+    again = repeated(store, plan, records)
+    if again:
+        plan = store.exclude(plan, again)
+        for number in again:
+            run_partition(folder, number)
+        records = _complete(store, plan, folder)
+    with writing(places):
+        return _finished(places, store, plan, records, pictures, started or time.time(), n_computed)
 
 
 def _finished(
-    run: FolderCopy,
     places: Places,
     store: Store,
     plan: RunPlan,
@@ -95,18 +90,16 @@ def _finished(
     n_computed: int | None,
 ) -> RunSummary:
     """Write the files of a run, and put its partitions in their place."""
-    with writing(run):
-        store.clean()
-        # A folder that exists may be replaced: `initialise_run` made sure of that.
-        with RunFolder(run, overwrite=store.path != places.beside) as folder:
-            summary = _written(folder, store, plan, records, pictures, started, n_computed)
-        if any(file.path == STANDARD_INPUT for file in plan.inputs):
-            shutil.rmtree(store.path)  # which cannot be read again
-            shutil.rmtree(places.kept, ignore_errors=True)
-        else:
-            places.keep(store)
-        run.push()
-    return dataclasses.replace(summary, out=run.given)
+    store.clean()
+    # A folder that exists may be replaced: `initialise_run` made sure of that.
+    with RunFolder(places.given, overwrite=store.path != places.beside or is_url(places.given)) as folder:
+        summary = _written(folder, store, plan, records, pictures, started, n_computed)
+    if plan.can_be_resumed and not is_url(places.given):
+        places.keep(store)
+    else:
+        shutil.rmtree(store.path)
+        shutil.rmtree(places.kept, ignore_errors=True)
+    return dataclasses.replace(summary, out=places.given)
 
 
 def _complete(store: Store, plan: RunPlan, folder: PathLike) -> Records:
@@ -131,7 +124,7 @@ def _written(
     n_computed: int | None,
 ) -> RunSummary:
     """Write the files of a run, and return its summary."""
-    options, definitions = plan.options, loaded_definitions(plan.options, (plan.rule_sha256, plan.lexicon_sha256))
+    options, definitions = plan.options, plan.definitions()
     counter = _merged(store, plan, records)
     _quarantined(run, store, plan, records)
     if not counter.n_documents:
@@ -225,16 +218,7 @@ def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:
         for partition in plan.partitions
         if not partition.first
     }
-    return [
-        {"path": "-", "bytes": None, "sha256": None}
-        if file.path == STANDARD_INPUT
-        else {"path": file.path, "bytes": file.n_bytes, "sha256": checksums[file.absolute], **_tag(file)}
-        for file in plan.inputs
-    ]
-
-
-def _tag(file: InputFile) -> dict[str, str]:
-    return {} if file.tag is None else {"etag": file.tag}
+    return [file.to_record(checksums[file.absolute]) for file in plan.inputs]
 
 
 def _quarantined(run: RunFolder, store: Store, plan: RunPlan, records: Records) -> None:

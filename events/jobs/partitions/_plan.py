@@ -1,211 +1,94 @@
-"""The plan of a run: its inputs and their partitions, and everything on which the results depend."""
+"""The plan of a run that counts: partitions of its inputs, its rules, lexicon and recalibration."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import json
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from importlib import metadata, resources
-from typing import Any
+from typing import Any, ClassVar
 
-import corefsample
-from corefsample.errors import ParameterHint
-from corefsample.files import absolute, file_version, input_paths, is_file, open_binary, sha256
+from corefsample.errors import ParameterError
+from corefsample.files import input_paths, is_file, open_binary, sha256
 from corefsample.formats.scored import SUFFIXES, row_group_sizes
 from corefsample.recalibration import read_recalibration, recalibration_file
+from events.counting import Calendar, Definitions, EventKey, event_key, event_name
 from events.jobs.partitions._options import EventsOptions
-from events.rules import load_rules
+from events.lexicon import Lexicon
+from events.rules import Rule
+from events.runs import RESTART, STANDARD_INPUT, InputFile, Part, Plan
 
 __all__ = [
     "RESTART",
     "STANDARD_INPUT",
-    "Change",
     "InputFile",
     "Partition",
     "RunPlan",
-    "changes",
+    "compared_keys",
     "planned",
     "with_partitions",
 ]
 
-STANDARD_INPUT = "-"
-FORMAT = 1
-# Results do not depend on these; quarantined partitions are examined again where a run is to stop at the first one.
-_FREE_OPTIONS = ("threads", "partition_size", "on_error")
-_OF_SCORES, _BY_SCORES = ("recalibration", "uncertainty"), "that of the scores"  # by default; "none" is another
+Partition = Part
+_BY_SCORES = "that of the scores"
+_FREE = ("threads", "partition_size", "on_error")
 _LIBRARIES = ("numpy", "numba", "pandas", "pyarrow")
 
 
-@dataclass(frozen=True, slots=True)
-class InputFile:
-    """A file of documents.
+@dataclass(frozen=True)
+class RunPlan(Plan):
+    """The partitions of a run that counts, and everything on which its results depend."""
 
-    Attributes
-    ----------
-    path, absolute
-        Path as given, and from the root of the file system; a URL is both.
-    n_bytes
-        Size in bytes.
-    changed
-        What changes with the content: the time of the last change in nanoseconds; for a URL its entity tag, or time.
-    """
+    UNSET: ClassVar[Mapping[str, str]] = {"recalibration": _BY_SCORES, "uncertainty": _BY_SCORES}
 
-    path: str
-    absolute: str
-    n_bytes: int
-    changed: int | str
-
-    @classmethod
-    def of(cls, path: str) -> InputFile:
-        """Describe a file, or standard input."""
-        if path == STANDARD_INPUT:
-            return cls(path, path, 0, 0)
-        n_bytes, changed = file_version(path)
-        return cls(path, absolute(path), n_bytes, changed)
+    @cached_property
+    def options(self) -> EventsOptions:
+        """What to count."""
+        content = {**self.settings, **self.free}
+        given: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
+        return EventsOptions(**given)
 
     @property
-    def place(self) -> str:
-        """The path as given where it leads to the file, which it need not on another machine."""
-        return self.path if absolute(self.path) == self.absolute else self.absolute
+    def partitions(self) -> tuple[Part, ...]:
+        """The parts."""
+        return self.parts or ()
 
-    @property
-    def tag(self) -> str | None:
-        """The tag of a URL, which stands for a checksum of the content; None if there is none."""
-        return self.changed or None if isinstance(self.changed, str) else None
-
-    def is_unchanged(self) -> bool:
-        """Whether size and time of the file are still the same."""
-        if self.path == STANDARD_INPUT:
-            return True
-        try:
-            now = InputFile.of(self.absolute)
-        except OSError:
-            return False
-        return (now.n_bytes, now.changed) == (self.n_bytes, self.changed)
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """A part of one input: a range of row groups of a Parquet file, or a whole file of JSON Lines.
-
-    Attributes
-    ----------
-    number
-        From 1; a partition keeps its number when inputs are added.
-    source
-        Absolute path of the file, or "-".
-    first, last
-        First row group, and the one after the last; None for a whole file.
-    share
-        Part of the bytes of the file.
-    """
-
-    number: int
-    source: str
-    first: int | None = None
-    last: int | None = None
-    share: float = 1.0
-
-    @property
-    def groups(self) -> range | None:
-        """The row groups, or None for a whole file."""
-        return None if self.first is None or self.last is None else range(self.first, self.last)
-
-    def __str__(self) -> str:
-        groups = "" if self.groups is None else f", row groups {self.first} to {self.groups[-1]}"
-        return f"partition {self.number} ({os.path.basename(self.source)}{groups})"
-
-
-@dataclass(frozen=True, slots=True)
-class RunPlan:
-    """The partitions of a run, and everything on which its results depend.
-
-    Attributes
-    ----------
-    options
-        What to count.
-    inputs, partitions
-        Files in the order given, and their partitions.
-    rule_sha256, lexicon_sha256, recalibration_sha256
-        Checksums of the rule, the lexicon, and the record of the recalibration (None without one).
-    corefsample, versions
-        Version of this library, and of others.
-    """
-
-    options: EventsOptions
-    inputs: tuple[InputFile, ...]
-    partitions: tuple[Partition, ...]
-    rule_sha256: str
-    lexicon_sha256: str
-    corefsample: str
-    versions: dict[str, str]
-    recalibration_sha256: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return {"format": FORMAT, **json.loads(json.dumps(dataclasses.asdict(self)))}
-
-    @classmethod
-    def from_json(cls, content: dict[str, Any]) -> RunPlan:
-        """The plan that `to_json` described; raises ValueError, TypeError or KeyError for anything else."""
-        fields = dict(content)
-        if fields.pop("format") != FORMAT:
-            raise ValueError("another format")
-        options = fields.pop("options")
-        compare = options.pop("compare")
-        rule = options.pop("rule")
-        rule = rule if isinstance(rule, str) else tuple(rule)
-        return cls(
-            options=EventsOptions(rule=rule, **options, compare=None if compare is None else tuple(compare)),
-            inputs=tuple(InputFile(**each) for each in fields.pop("inputs")),
-            partitions=tuple(Partition(**each) for each in fields.pop("partitions")),
-            **fields,
-        )
-
-    def digest(self) -> str:
-        """SHA-256 of everything on which the results of a partition depend, the inputs apart."""
-        options = {name: value for name, value in _options(self).items() if name not in _FREE_OPTIONS}
-        checksums = [self.rule_sha256, self.lexicon_sha256, self.recalibration_sha256]
-        content = [FORMAT, options, *checksums, self.corefsample]
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
-
-    def input_of(self, partition: Partition) -> InputFile:
-        """The file of a partition."""
-        return next(each for each in self.inputs if each.absolute == partition.source)
-
-    def in_order(self) -> list[Partition]:
-        """The partitions in the order of the inputs."""
-        index = {each.absolute: i for i, each in enumerate(self.inputs)}
-        return sorted(self.partitions, key=lambda each: (index[each.source], each.first or 0))
-
-    def partition(self, number: int) -> Partition | None:
+    def partition(self, number: int) -> Part | None:
         """The partition with a number, or None."""
         return next((each for each in self.partitions if each.number == number), None)
 
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of all inputs."""
-        return sum(each.n_bytes for each in self.inputs)
+    def definitions(self) -> Definitions:
+        """The rules and the lexicon, loaded and checked once in each process."""
+        return _definitions(self.options, json.dumps(self.contents))
 
 
 def planned(inputs: Any, options: EventsOptions) -> RunPlan:
-    """Make the plan of a new run: one partition a file of JSON Lines, and row groups of Parquet files."""
-    paths = input_paths(inputs, suffixes=SUFFIXES)
-    files = tuple(InputFile.of(path) for path in paths)
-    plan = RunPlan(
-        options=options,
-        inputs=files,
-        partitions=(),
-        rule_sha256=_rules_checksum(options),
-        lexicon_sha256=_checksum(options.lexicon, "data"),
-        corefsample=corefsample.__version__,
-        versions={name: metadata.version(name) for name in _LIBRARIES},
-        recalibration_sha256=_record_sha256(options.record),
-    )
-    return with_partitions(plan, files)
+    """Make the plan of a new run: one partition a file of JSON Lines, and row groups of Parquet files.
+
+    Raises
+    ------
+    ParameterError, InputError
+        If an option, an input, a rule or a lexicon breaks its rule.
+    """
+    Calendar(options.period)
+    rules = json.dumps([_checksum(rule) for rule in options.rules])
+    contents = {
+        "rule": [options.rule, hashlib.sha256(rules.encode()).hexdigest()],
+        "recalibration": [options.record, _record_sha256(options.record)],
+        "lexicon": [options.lexicon, _checksum(options.lexicon)],
+    }
+    versions = {name: metadata.version(name) for name in _LIBRARIES}
+    settings = json.loads(json.dumps(dataclasses.asdict(options)))
+    free = {name: settings.pop(name) for name in _FREE}
+    plan = RunPlan(settings, free, json.loads(json.dumps(contents)), (), versions=versions)
+    definitions = plan.definitions()
+    for rule in definitions.rules:
+        compared_keys(options, rule, definitions.lexicon)
+    files = tuple(InputFile.of(path) for path in input_paths(inputs, suffixes=SUFFIXES))
+    return with_partitions(dataclasses.replace(plan, inputs=files), files)
 
 
 def with_partitions(plan: RunPlan, files: Sequence[InputFile], most: int = 0) -> RunPlan:
@@ -215,8 +98,8 @@ def with_partitions(plan: RunPlan, files: Sequence[InputFile], most: int = 0) ->
     for file in files:
         for first, last, share in _ranges(file, plan.options.partition_size):
             number += 1
-            partitions.append(Partition(number, file.absolute, first, last, share))
-    return dataclasses.replace(plan, partitions=tuple(partitions))
+            partitions.append(Part(number, file.absolute, first, last, share))
+    return dataclasses.replace(plan, parts=tuple(partitions))
 
 
 def _ranges(file: InputFile, size: int) -> list[tuple[int | None, int | None, float]]:
@@ -243,86 +126,46 @@ def _record_sha256(recalibration: str | None) -> str | None:
     return sha256(recalibration_file(recalibration))
 
 
-def _rules_checksum(options: EventsOptions) -> str:
-    """SHA-256 of the rule file, or of the checksums of several."""
-    each = [_checksum(load_rules(rule, options.preset).source, "data/rules") for rule in options.rules]
-    return each[0] if len(each) == 1 else hashlib.sha256("".join(each).encode()).hexdigest()
-
-
-def _checksum(source: str | None, folder: str) -> str:
-    """SHA-256 of a rule or lexicon file; for a shipped one, or none, of the data of the package."""
+def _checksum(source: str | None) -> str:
+    """SHA-256 of a rule or lexicon file, and of the package's, which it can use."""
+    content = b""
     if source is not None and is_file(source):
         with open_binary(source) as stream:
             content = bytes(stream.read())
-    else:
-        name = "countries" if source is None else source
-        content = (resources.files("events") / folder / f"{name}.yaml").read_bytes()
     shipped = resources.files("events") / "data"
-    # A lexicon can extend shipped ones, and rules use the shipped conditions.
-    others = ("countries", "police") if folder == "data" else ("conditions",)
-    for name in others:
-        content += (shipped / f"{name}.yaml").read_bytes()
+    for path in sorted([*shipped.iterdir(), *(shipped / "rules").iterdir()], key=lambda path: path.name):
+        if path.name.endswith(".yaml"):
+            content += path.read_bytes()
     return hashlib.sha256(content).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What differs between an earlier run and the one that is asked for.
-
-    Attributes
-    ----------
-    what
-        In words: "seed 0, not 1".
-    rule
-        What must hold, and what was found.
-    parameter, place
-        Of the rule.
-    """
-
-    what: str
-    rule: str
-    parameter: str | None = None
-    place: str | None = None
+# --- rules -------------------------------------------------------------------------------------------------
 
 
-RESTART = ParameterHint("restart", "begins anew")
+@lru_cache(maxsize=2)
+def _definitions(options: EventsOptions, contents: str) -> Definitions:
+    """Rules and lexicon of options, loaded again if the contents of their files have changed."""
+    return Definitions.named(options.rules, options.preset, options.lexicon)
 
 
-def _options(plan: RunPlan) -> dict[str, Any]:
-    return dict(json.loads(json.dumps(dataclasses.asdict(plan.options))))
+def compared_keys(options: EventsOptions, rule: Rule, lexicon: Lexicon) -> list[EventKey]:
+    """Keys of the events to compare: each as many codes as the rule has roles, all in the lexicon."""
+    return [_compared_key(name, rule, lexicon) for name in options.compare or ()]
 
 
-def changes(earlier: RunPlan, plan: RunPlan) -> list[Change]:
-    """What changed since an earlier run, the content of its inputs apart; added inputs are no change."""
-    found = []
-    before, now = _options(earlier), _options(plan)
-    for name, value in before.items():
-        if value != now[name] and name not in _FREE_OPTIONS:
-            what = f"{name} {value}, not {now[name]}"
-            shown = [_BY_SCORES if name in _OF_SCORES and not each else _shown(each) for each in (value, now[name])]
-            rule = f"must be {shown[0]} as in the unfinished run, got {shown[1]}"
-            found.append(Change(what, rule, parameter=name))
-    files = (
-        ("rule", earlier.rule_sha256, plan.rule_sha256, plan.options.rule),
-        ("recalibration", earlier.recalibration_sha256, plan.recalibration_sha256, plan.options.record),
-        ("lexicon", earlier.lexicon_sha256, plan.lexicon_sha256, plan.options.lexicon),
-    )
-    for name, was, is_now, path in files:
-        if was != is_now and before[name] == now[name]:
-            rule = f"{name} must be as it was when the unfinished run began, got other content"
-            place = _shown(path) if path else f"the {name} of the package"
-            found.append(Change(f"another content of the {name}", rule, place=place))
-    if earlier.corefsample != plan.corefsample:
-        what = f"corefsample {earlier.corefsample}, not {plan.corefsample}"
-        rule = f"must be run by corefsample {earlier.corefsample}, which began it, got {plan.corefsample}"
-        found.append(Change(what, f"unfinished run {rule}"))
-    given = {each.absolute for each in plan.inputs}
-    for file in earlier.inputs:
-        if file.absolute not in given:
-            rule = "file must be among the inputs, as when the unfinished run began"
-            found.append(Change(f"the input {file.path}", rule, place=file.path))
-    return found
-
-
-def _shown(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else "none" if value is None else str(value)
+def _compared_key(name: str, rule: Rule, lexicon: Lexicon) -> EventKey:
+    key = event_key(name)
+    if not rule.event:
+        raise ParameterError(f"must have a rule with roles, got the rule {rule.name} without", parameter="compare")
+    if len(key) != len(rule.event):
+        shape = event_name(("AAA", "BBB")[: len(rule.event)])
+        raise ParameterError(f"must name events of the rule {rule.name} ({shape}), got {name!r}", parameter="compare")
+    for code, role in zip(key, rule.event, strict=True):
+        if not code and role in rule.optional:
+            continue
+        try:
+            lexicon.require(code)
+        except ParameterError as error:
+            message = f"must name {lexicon.noun} of the lexicon, got {code!r}"
+            raise ParameterError(message, parameter="compare", hint=error.hint) from None
+    return key

@@ -9,7 +9,7 @@ from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from events.counting import DUPLICATE, CountedIds, repeated_ids
 from events.jobs.partitions._plan import Partition, RunPlan
-from events.jobs.partitions._store import Store
+from events.runs import Store
 
 __all__ = ["repeated"]
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike, sha256
-from events.counting import Definitions
 from events.jobs._count_part import OnProgress, Quarantine, count_part
-from events.jobs.partitions._options import EventsOptions
 from events.jobs.partitions._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
-from events.jobs.partitions._start import loaded_rules
-from events.jobs.partitions._store import Places, Store, opened_run, writing
+from events.runs import Places, Store, writing
 
-__all__ = ["OnProgress", "loaded_definitions", "run_partition"]
+__all__ = ["OnProgress", "run_partition"]
 
 
 def run_partition(
@@ -48,31 +44,22 @@ def run_partition(
     OutputError
         If the result cannot be written.
     """
-    with opened_run(folder, number) as run:
-        store = Places.of(run).any()
-        if store is None:
-            raise InputError("run must be initialised before its partitions, got none", place=run.given)
-        plan = store.plan()
-        partition = plan.partition(number)
-        if partition is None:
-            rule = f"must be one of {len(plan.partitions)}"
-            raise ParameterError(f"{rule}, got {number}", parameter="number", place=run.given)
-        with writing(run):
-            store.reopen(partition)
-            run.push()
-            result = store.new_result()
-            try:
-                record = _counted(plan, partition, store, result, threads or plan.options.threads, on_progress)
-                store.complete(partition, result, record)
-            finally:
-                shutil.rmtree(result, ignore_errors=True)
-            run.push()
+    places = Places(os.fspath(folder))
+    store = places.any()
+    if store is None:
+        raise InputError("run must be initialised before its partitions, got none", place=places.given)
+    plan = store.plan(RunPlan)
+    partition = plan.partition(number)
+    if partition is None:
+        rule = f"must be one of {len(plan.partitions)}"
+        raise ParameterError(f"{rule}, got {number}", parameter="number", place=places.given)
+    chosen = threads or plan.options.threads
 
+    def count(result: Path) -> dict[str, Any]:
+        return _counted(plan, partition, store, result, chosen, on_progress)
 
-@lru_cache(maxsize=2)
-def loaded_definitions(options: EventsOptions, checksums: tuple[str, str]) -> Definitions:
-    """Rules and lexicon of many partitions, checked once in each process."""
-    return Definitions(*loaded_rules(options))
+    with writing(places):
+        store.compute(partition, count, plan)
 
 
 def _counted(
@@ -94,7 +81,7 @@ def _counted(
         counter = count_part(
             file.place,
             partition.groups,
-            loaded_definitions(options, (plan.rule_sha256, plan.lexicon_sha256)),
+            plan.definitions(),
             result,
             recalibration=recalibration,
             scheme=options.scheme,
@@ -112,7 +99,6 @@ def _counted(
         file_sha256 = None if digest is None else digest.result()
     _require_unchanged(file)
     return {
-        "plan": plan.digest(),
         "input": {"bytes": file.n_bytes, "changed": file.changed, "sha256": file_sha256},
         "documents": counter.n_documents,
         "quarantined": quarantine.count,
@@ -131,6 +117,6 @@ def _scores_had(plan: RunPlan, store: Store) -> str | None:
 
 
 def _require_unchanged(file: InputFile) -> None:
-    if not file.is_unchanged():
+    if file.path != STANDARD_INPUT and not file.is_unchanged():
         rule = "file must be as it was when the run began, got another size or time of change"
         raise InputError(rule, place=file.path, hint=RESTART)

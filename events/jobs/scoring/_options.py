@@ -47,8 +47,6 @@ class ScoringOptions(shared.Scheme, shared.EntityFields, shared.OnError, shared.
     clusters
         Also write one clustering of each document, in CorefUD, beside --out. map: likeliest antecedents;
         sample: one sampled clustering; others: the smallest expected loss of that name. [default: scores only]
-    jobs
-        Number of processes.
     """
 
     pipeline: str | None = option(default=None, metavar="SPACY")
@@ -66,7 +64,6 @@ class ScoringOptions(shared.Scheme, shared.EntityFields, shared.OnError, shared.
     mentions: Literal["annotated", "parse"] | None = None
     min_prob: float = option(default=1e-4, at_least=0.0, below=1.0)
     clusters: shared.Clustering | None = None
-    jobs: int | None = option(default=None, at_least=1, flag="")
 
     def _check(self) -> None:
         from corefsample.errors import ParameterError

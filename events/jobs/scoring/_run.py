@@ -17,14 +17,13 @@ from corefsample.formats.scored import SUFFIXES
 from corefsample.mention_ranking import ScoringTally
 from corefsample.recalibration import chosen_recalibration
 from corefsample.syntax import is_unparsed
-from events.jobs import ANNOTATED, DocumentInputs, ReadDocument, checksums, free_outputs, run_record, write_annotated
-from events.jobs._cluster import require_dask
-from events.jobs.scoring._engines import Engine
-from events.jobs.scoring._job import documents_per_part, score_corpus
-from events.jobs.scoring._options import ARTICLE_OPTIONS, ScoreOptions
-from events.jobs.scoring._parts import open_parts
+from events.jobs import ANNOTATED, DocumentInputs, ReadDocument, free_outputs, run_record, write_annotated
+from events.jobs.scoring._options import ScoreOptions
+from events.jobs.scoring._parts import joined_parts, score_missing
+from events.jobs.scoring._plan import planned
 from events.jobs.scoring._workers import Scorer
 from events.news import Article, TextTally
+from events.runs import Engine, begun, working_in
 
 RECORD_SUFFIX = ".scoring.json"
 
@@ -54,7 +53,7 @@ class ScoringRun:
     clusters, left_out
         The file of the clustering that `ScoreOptions.clusters` chose, or None; and the mentions that it lacks, as
         brackets cannot represent them, counted by reason.
-    jobs
+    workers
         Number of processes; None: those of an existing scheduler.
     seconds
         Wall time.
@@ -71,7 +70,7 @@ class ScoringRun:
     recalibration: str | None
     clusters: str | None
     left_out: dict[str, int]
-    jobs: int | None
+    workers: int | None
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
@@ -87,8 +86,8 @@ def run_score(
     out: PathLike,
     options: ScoreOptions | None = None,
     *,
-    resume: bool = False,
     overwrite: bool = False,
+    restart: bool = False,
     workers: int | None = None,
     scheduler: str | None = None,
     on_progress: Progress | None = None,
@@ -96,8 +95,8 @@ def run_score(
     """Score documents with an antecedent model.
 
     The bytes of the output depend on the documents, the model, the pipeline and the options alone: not on the number
-    of processes, nor on whether the run was resumed. While it runs, finished parts are kept in the folder `out`.parts;
-    an interrupted run leaves them there for `resume`.
+    of processes, nor on whether the run was resumed. While it runs, finished parts are kept in the folder
+    `out`.partial (of a URL, in the current folder). An interrupted run leaves them there, and the same call resumes it.
 
     Parameters
     ----------
@@ -110,13 +109,13 @@ def run_score(
         chooses, such as binder, is written to the name with its ending replaced by .binder.conllu.
     options
         How to score.
-    resume
-        Whether to continue with the parts of an interrupted run, if there are any; inputs, model, pipeline and options
-        must be the same (except jobs and on_error).
     overwrite
-        Whether files of an earlier run may be replaced.
+        Whether files of a finished run may be replaced.
+    restart
+        Whether to discard the parts of an interrupted run. Otherwise inputs, model, pipeline and options must be the
+        same as in that run, except on_error and clusters.
     workers
-        Number of processes of a local Dask cluster, instead of `ScoreOptions.jobs`.
+        Number of processes; None: one for each processor for text, this process alone otherwise.
     scheduler
         Address of an existing Dask scheduler, "tcp://...", instead. Its workers have the same model, pipeline and
         version; they need not see the inputs and the output.
@@ -127,7 +126,7 @@ def run_score(
     ------
     ParameterError
         If an option is outside its range, the pipeline does not parse, an output exists and `overwrite` is false, or
-        a run to resume began with something else; before the first document.
+        an interrupted run began with something else; before the first document.
     InputError
         If the model is of another version, a document is bad, or there is no document.
     OutputError
@@ -135,9 +134,7 @@ def run_score(
     """
     started = time.time()
     options = options or ScoreOptions()
-    require_dask(workers, scheduler)
-    if options.jobs is not None and (workers is not None or scheduler is not None):
-        raise ParameterError(f"must be left out with a Dask cluster, got {options.jobs}", parameter="jobs")
+    engine = _engine(options, workers, scheduler)
     path = os.fspath(out)
     require_suffix(path, SUFFIXES, ParameterError)
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
@@ -151,19 +148,16 @@ def run_score(
         prefer_news=options.pipeline is not None,
     )
     _require_pipeline_for_text(documents, options)
-    if resume and "-" in documents.paths:
-        raise ParameterError("must have inputs that can be read again, got standard input", parameter="resume")
     scorer = Scorer(options)
-    sources = checksums(documents.paths)
-    manifest = _manifest(scorer, sources)
-    engine = _engine(options, workers, scheduler)
+    plan = planned(documents.paths, scorer)
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
-        with open_parts(path, manifest, resume=resume, overwrite=overwrite) as parts:
-            result = score_corpus(
-                documents, scorer, parts, engine=engine, on_rejected=on_rejected, on_progress=on_progress
-            )
+        with working_in(path) as places:
+            store, plan = begun(places, plan, restart=restart)
+            n_resumed = score_missing(documents, scorer, places, store, plan, engine=engine, on_progress=on_progress)
+            result = joined_parts(store, plan, on_rejected)
             remove_file(record)  # of an earlier run, whose output is about to be replaced
-            convert([*parts.paths()], path, overwrite=overwrite)
+            convert(result.paths, path, overwrite=overwrite)
+            places.discard()
         left_out: dict[str, int] = {}
         if clusters is not None:
             left_out = dict(write_annotated(path, clusters, clustering=options.clusters, on_unwritable="skip").left_out)
@@ -172,26 +166,24 @@ def run_score(
             record=record,
             tally=result.tally,
             texts=result.texts,
-            n_resumed=result.n_resumed,
+            n_resumed=n_resumed,
             n_quarantined=result.n_rejected,
             reasons=tuple(result.reasons),
             skipped=dict(documents.skipped),
             recalibration=chosen_recalibration(options.recalibration, options.model),
             clusters=clusters,
             left_out=left_out,
-            jobs=None if scheduler is not None else workers or engine.jobs,
+            workers=None if scheduler is not None else engine.workers or 1,
             seconds=round(time.time() - started, 3),
         )
-        arguments = {**dataclasses.asdict(options), "out": path, "resume": resume}
-        model = {**manifest["model"], "provenance": dict(scorer.model.provenance)}
         change = scorer.recalibration
         content = run_record(
-            arguments,
-            sources,
+            {**dataclasses.asdict(options), "out": path},
+            [file.to_record(file.sha256) for file in plan.inputs],
             started,
-            model=model,
+            model={**plan.contents["model"][1], "provenance": dict(scorer.model.provenance)},
             recalibration=None if change is None else {"fingerprint": change.fingerprint(), **change.to_json()},
-            pipeline=manifest["pipeline"],
+            pipeline=plan.contents["pipeline"][1],
             summary=run.to_json(),
         )
         write_json(record, content)
@@ -204,9 +196,9 @@ def _clusters_path(path: str, clusters: str) -> str:
 
 
 def _engine(options: ScoreOptions, workers: int | None, scheduler: str | None) -> Engine:
-    if workers is not None or scheduler is not None:
-        return Engine(workers=workers, scheduler=scheduler)
-    return Engine(options.jobs or (processors() if options.pipeline is not None else 1))
+    if workers is None and scheduler is None and options.pipeline is not None:
+        workers = processors()
+    return Engine(workers, scheduler)
 
 
 def _require_pipeline_for_text(documents: DocumentInputs, options: ScoreOptions) -> None:
@@ -232,24 +224,3 @@ def _is_parsed(path: str, options: ScoreOptions) -> bool:
             tokens = item.document.tokens
             return tokens is not None and not is_unparsed(tokens)
     return False
-
-
-def _manifest(scorer: Scorer, sources: list[dict[str, Any]]) -> dict[str, Any]:
-    """Everything on which the content of the parts depends."""
-    options, described = scorer.options, scorer.described()
-    parses = {"parses": described["parses"]} if "parses" in described else {}
-    names = ("min_prob", "scheme", "headline", "paragraphs", *ARTICLE_OPTIONS, "entity_fields")
-    return {
-        "corefsample": described["corefsample"],
-        "documents_a_part": documents_per_part(),
-        "model": described["model"],
-        "pipeline": described["pipeline"],
-        **parses,
-        "options": {
-            **{name: getattr(options, name) for name in names},
-            "mentions": options.mentions or "annotated",
-            "recalibration": described["recalibration"],
-            "text_repair": described["text_repair"],
-        },
-        "inputs": sources,
-    }

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+import os
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import corefsample
-from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import AnnotatedDocument, Parse, Rejected, ScoredDocument, Tokens, span_head
-from corefsample.errors import ParameterError, ParameterHint
+from corefsample.documents import (
+    RECALIBRATION_FIELD,
+    AnnotatedDocument,
+    Parse,
+    Rejected,
+    ScoredDocument,
+    Tokens,
+    span_head,
+)
+from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.mention_ranking import (
     AntecedentModel,
     ScoringTally,
@@ -34,24 +43,24 @@ from events.news import Article, TextTally, repair_version, repaired
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Some documents that belong to one part of the run.
+    """Some documents that make a part of the run.
 
     Attributes
     ----------
-    part
-        Number of the part, from 0.
+    number
+        Of the part, from 1.
     items
         Documents read, and bad ones.
     bytes_read
         Bytes of the inputs read so far.
-    n_resumed
-        Number of documents skipped because an earlier run finished the part, which then has no items; else None.
     """
 
-    part: int
+    number: int
     items: Sequence[ReadDocument | Rejected]
     bytes_read: int = 0
-    n_resumed: int | None = None
+
+    def __str__(self) -> str:
+        return f"part {self.number}, {len(self.items)} documents from {place_of(self.items[0])},"
 
 
 @dataclass(slots=True)
@@ -63,12 +72,24 @@ class Scored:
     tally: ScoringTally = field(default_factory=ScoringTally)
     texts: TextTally = field(default_factory=TextTally)
 
-    def add(self, other: Scored) -> None:
-        """Append the documents of another result."""
-        self.documents += other.documents
-        self.rejected += other.rejected
-        add_tally(self.tally, other.tally)
-        self.texts.add(other.texts)
+
+@dataclass(frozen=True, slots=True)
+class ParsedArticle:
+    """An article with one or several parses, to be scored.
+
+    Attributes
+    ----------
+    article
+        The article.
+    parses
+        Number of samples and tokens of each parse; the first is the pipeline's own.
+    metadata
+        That of its document.
+    """
+
+    article: Article
+    parses: Sequence[tuple[int, Tokens]]
+    metadata: Mapping[str, Any]
 
 
 class Scorer:
@@ -106,6 +127,12 @@ class Scorer:
             "text_repair": repair_version() if options.fix_text else None,
         }
 
+    def identity(self) -> dict[str, Any]:
+        """What must be the same in all processes: everything on which scores depend, but not the names of files."""
+        described = self.described()
+        pipeline = {name: value for name, value in (described["pipeline"] or {}).items() if name != "name"}
+        return {**described, "model": described["model"]["sha256"], "pipeline": pipeline}
+
     def _sampling(self) -> dict[str, Any]:
         """How parses are sampled; nothing where they are not."""
         if self.options.parses is None:
@@ -141,18 +168,20 @@ class Scorer:
         return result
 
     def _scored(self, document: AnnotatedDocument | ScoredDocument | Article, tally: ScoringTally) -> ScoredDocument:
-        if isinstance(document, Article) and self.options.parses is not None:
-            return self._scored_parses(document, self.options.parses, tally)
-        is_text = isinstance(document, Article)
+        if isinstance(document, Article):
+            return self._scored_article(self._parsed(document), tally)
         (scored,) = score_documents(
             self.model,
-            [self._parsed(document) if isinstance(document, Article) else self._with_parse(document)],
-            mentions="parse" if is_text or self.options.mentions == "parse" else "annotated",
+            [self._with_parse(document)],
+            mentions="parse" if self.options.mentions == "parse" else "annotated",
             min_prob=self.options.min_prob,
             scheme=self.options.scheme,
             tally=tally,
         )
-        return scored if self.recalibration is None else self.recalibration.apply_document(scored)
+        return self._recalibrated(scored)
+
+    def _recalibrated(self, document: ScoredDocument) -> ScoredDocument:
+        return document if self.recalibration is None else self.recalibration.apply_document(document)
 
     def _with_parse(self, document: AnnotatedDocument | ScoredDocument) -> AnnotatedDocument | ScoredDocument:
         """The document, whose words are parsed if there is a pipeline; the heads of mentions are then of that parse."""
@@ -172,50 +201,67 @@ class Scorer:
         mentions[:, 2] = [span_head(heads, start, end) for start, end in mentions[:, :2].tolist()]
         return dataclasses.replace(document, tokens=parsed, mentions=mentions)
 
-    def _scored_parses(self, article: Article, n_parses: int, tally: ScoringTally) -> ScoredDocument:
-        """Score every different parse of an article; the tally counts the first, the pipeline's own."""
+    def _parsed(self, article: Article) -> ParsedArticle:
         options = self.options
-        drawn = sampled_articles(
-            article,
-            self.sampler,
-            n_parses,
-            headline=options.headline,
-            paragraphs=options.paragraphs,
-        )
-        parses, metadata = [], article_metadata(article)
+        texts: dict[str, Any] = {"headline": options.headline, "paragraphs": options.paragraphs}
+        if options.parses is None:
+            parses = [(1, parsed_article(article, self.pipeline, **texts))]
+        else:
+            parses = sampled_articles(article, self.sampler, options.parses, **texts)
+        metadata = article_metadata(article)
+        metadata = {name: value for name, value in metadata.items() if name != RECALIBRATION_FIELD}
+        return ParsedArticle(article, parses, metadata)
+
+    def _scored_article(self, parsed: ParsedArticle, tally: ScoringTally) -> ScoredDocument:
+        """Score the mentions of every parse of an article; the tally counts those of the pipeline's own."""
+        article, options = parsed.article, self.options
+        tokens = [each for _, each in parsed.parses]
         try:
-            scored = score_parses(
-                self.model, [tokens for _, tokens in drawn], min_prob=options.min_prob, scheme=options.scheme
-            )
+            scored = score_parses(self.model, tokens, min_prob=options.min_prob, scheme=options.scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {article.doc_id!r}") from None
         tally.add(scored[0][1], None)
-        for (count, tokens), (mentions, pruned) in zip(drawn, scored, strict=True):
-            antecedents = pruned.distribution
-            if self.recalibration is not None:
-                document = self.recalibration.apply_document(
-                    dataclasses.replace(self._unscored(article, tokens), mentions=mentions, antecedents=antecedents)
-                )
-                antecedents, metadata = document.antecedents, document.metadata  # the latter is that of all parses
-            parses.append(Parse(count, tokens, mentions, antecedents))
-        return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=metadata)
+        documents = [
+            self._recalibrated(
+                ScoredDocument(article.doc_id, mentions, pruned.distribution, article.date, each, None, parsed.metadata)
+            )
+            for each, (mentions, pruned) in zip(tokens, scored, strict=True)
+        ]
+        if options.parses is None:
+            return documents[0]
+        parses = [
+            Parse(count, each, document.mentions, document.antecedents)
+            for (count, each), document in zip(parsed.parses, documents, strict=True)
+        ]
+        return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=documents[-1].metadata)
 
-    def _parsed(self, article: Article) -> ScoredDocument:
-        """Parse an article to a document without mentions."""
-        options = self.options
-        tokens = parsed_article(article, self.pipeline, headline=options.headline, paragraphs=options.paragraphs)
-        return self._unscored(article, tokens)
 
-    @staticmethod
-    def _unscored(article: Article, tokens: Tokens) -> ScoredDocument:
-        return ScoredDocument(
-            doc_id=article.doc_id,
-            mentions=[],  # type: ignore[arg-type]
-            antecedents=AntecedentDistribution.from_lists([], []),
-            date=article.date,
-            tokens=tokens,
-            metadata=article_metadata(article),
-        )
+# --- in any process ----------------------------------------------------------------------------------------
+
+_lock = threading.Lock()  # a worker may have several threads, a pipeline of spaCy serves one
+_scorer_of: dict[ScoreOptions, tuple[Scorer, dict[str, Any]]] = {}  # of a worker, the last one
+
+
+def anywhere(options: ScoreOptions) -> ScoreOptions:
+    """The same options for processes that work in another folder."""
+    named = {name: getattr(options, name) for name in ("model", "pipeline", "recalibration")}
+    files = {name: os.path.abspath(path) for name, path in named.items() if path is not None and os.path.exists(path)}
+    return dataclasses.replace(options, **files)
+
+
+def score_task(options: ScoreOptions, identity: dict[str, Any], task: Task) -> Scored:
+    """Score documents in a worker, whose scorer must have the same identity as that of the run."""
+    with _lock:
+        if options not in _scorer_of:
+            _scorer_of.clear()
+            scorer = Scorer(options)
+            _scorer_of[options] = scorer, scorer.identity()
+        scorer, found = _scorer_of[options]
+        for name, expected in identity.items():
+            if found[name] != expected:
+                rule = f"a worker must have the same {name} as the process that began the run"
+                raise InputError(f"{rule}, got {found[name]!r}")
+        return scorer.score(task.items)
 
 
 def _text_of(document: AnnotatedDocument | ScoredDocument | Article) -> str:

@@ -23,7 +23,7 @@ from corefsample.files import (
     LineReader,
     SeenIds,
     input_paths,
-    lock_folder,
+    lock_file,
     new_file,
     new_partial,
     new_text_file,
@@ -260,12 +260,12 @@ def test_special_files_and_links_to_themselves_are_no_outputs(tmp_path: Path, wr
 
 def test_a_folder_is_locked_once(tmp_path: Path) -> None:
     message = rf"{tmp_path}: folder must not be in use by another run, got process {os.getpid()} on "
-    with lock_folder(tmp_path):
-        with pytest.raises(ParameterError, match=message), lock_folder(tmp_path):
+    with lock_file(str(tmp_path / LOCK_NAME), str(tmp_path)):
+        with pytest.raises(ParameterError, match=message), lock_file(str(tmp_path / LOCK_NAME), str(tmp_path)):
             pass
         assert os.listdir(tmp_path) == [LOCK_NAME]
     assert os.listdir(tmp_path) == []
-    with lock_folder(tmp_path):
+    with lock_file(str(tmp_path / LOCK_NAME), str(tmp_path)):
         pass
 
 
@@ -274,7 +274,7 @@ def test_a_lock_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatc
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "pwrite", full)
-    with pytest.raises(OSError, match="No space"), lock_folder(tmp_path):
+    with pytest.raises(OSError, match="No space"), lock_file(str(tmp_path / LOCK_NAME), str(tmp_path)):
         pass
     assert list(tmp_path.iterdir()) == []
 
@@ -282,10 +282,10 @@ def test_a_lock_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatc
 def test_the_lock_of_a_folder_that_is_removed_and_made_again_is_free(tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     folder.mkdir()
-    with lock_folder(folder):
+    with lock_file(str(folder / LOCK_NAME), str(folder)):
         shutil.rmtree(folder)
         folder.mkdir()
-        with lock_folder(folder):
+        with lock_file(str(folder / LOCK_NAME), str(folder)):
             assert os.listdir(folder) == [LOCK_NAME]
 
 

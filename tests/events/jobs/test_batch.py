@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from expected_errors import error
 from references import coreference as references
 from references import events as er
 from strategies import documents as strategies
@@ -24,7 +25,7 @@ import events.counting._counter
 import events.jobs._count_part
 import events.jobs._pictures
 import events.jobs._run_pictures
-from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
+from corefsample import InputError, OutputError, ParameterError, read_documents
 from corefsample._processors import processors
 from events import EventCounter
 from events.counting import COUNT_COLUMNS, evaluate_document
@@ -185,14 +186,6 @@ def test_probabilities_are_those_of_the_documents_by_themselves(corpus: Path, tm
 # --- the same results however they are come by --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
-def test_the_format_of_the_input_does_not_matter(corpus: Path, tmp_path: Path, ending: str) -> None:
-    run(corpus, tmp_path / "reference")
-    write_documents(map(er.scored, er.corpus()), tmp_path / f"again.{ending}")
-    run(tmp_path / f"again.{ending}", tmp_path / "run")
-    assert tables(tmp_path / "run") == tables(tmp_path / "reference")
-
-
 @pytest.mark.parametrize("size", [1, 3, 7])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_batches_and_threads_do_not_matter(
@@ -212,15 +205,6 @@ def test_the_order_of_documents_does_not_change_the_counts(corpus: Path, tmp_pat
     run(er.write_lines(tmp_path / "shuffled.jsonl", shuffled), tmp_path / "run", interval=interval)
     counts = {name: pd.read_csv(tmp_path / name / "counts.csv") for name in ("run", "reference")}
     pd.testing.assert_frame_equal(counts["run"], counts["reference"], rtol=0, atol=1e-12)
-
-
-def test_files_may_come_in_parts(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "reference")
-    er.write_lines(tmp_path / "part1.jsonl", er.corpus()[:4])
-    write_documents(map(er.scored, er.corpus()[4:]), tmp_path / "part2.parquet")
-    run([tmp_path / "part1.jsonl", tmp_path / "part2.parquet"], tmp_path / "run")
-    run([f"{tmp_path}/part?.*"], tmp_path / "glob")
-    assert tables(tmp_path / "run") == tables(tmp_path / "glob") == tables(tmp_path / "reference")
 
 
 def test_another_seed_draws_other_samples(corpus: Path, tmp_path: Path) -> None:
@@ -273,7 +257,7 @@ def test_options_reach_the_parts_they_are_for(corpus: Path, tmp_path: Path) -> N
 
 
 def test_a_rule_for_pairs_compares_no_countries(corpus: Path, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="compare"):
+    with error(ParameterError, "compare"):
         run(corpus, tmp_path / "run", rule="attack_target", compare=("USA", "IRQ"))
 
 
@@ -376,10 +360,10 @@ def test_an_outlying_date_stops_a_daily_run_early(
 ) -> None:
     monkeypatch.setattr(events.jobs._count_part, "_BATCH", batch)
     path = er.write_lines(tmp_path / "corpus.jsonl", dated("1999-01-05", "1999-02-06", "0999-02-06", "1999-02-07"))
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError) as caught:
         run(path, tmp_path / "run", period="day", on_error=on_error)
     rule = "date must leave at most 100,000 periods (day) from first to last document, got 0999-02-06"
-    assert str(error.value) == f"{path}: line 3: doc_id 'doc 3': {rule}"
+    assert str(caught.value) == f"{path}: line 3: doc_id 'doc 3': {rule}"
     assert os.listdir(tmp_path) == ["corpus.jsonl"]
     assert run(path, tmp_path / "years", period="year").n_documents == 4  # where it makes a thousand periods
 
@@ -387,25 +371,11 @@ def test_an_outlying_date_stops_a_daily_run_early(
 # --- folders -----------------------------------------------------------------------------------------------
 
 
-def test_a_folder_in_use_is_rejected_and_kept(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run")
-    before = tables(tmp_path / "run")
-    with pytest.raises(ParameterError, match=r"got .*run of a run with seed 0, not 1 \(overwrite replaces it\)"):
-        run(corpus, tmp_path / "run", seed=1)
-    assert tables(tmp_path / "run") == before
-
-
 def test_overwrite_replaces_an_earlier_run_and_all_its_files(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     run_events(corpus, tmp_path / "run", EventsOptions(n_samples=10), overwrite=True)
     assert {path.name for path in (tmp_path / "run").iterdir()} == FILES  # comparisons.csv is gone
     assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "run"}
-
-
-def test_an_empty_folder_is_taken(corpus: Path, tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    run(corpus, tmp_path / "run")
-    assert (tmp_path / "run" / "counts.csv").exists()
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
@@ -423,7 +393,7 @@ def test_a_folder_with_a_run_record_of_something_else_is_never_replaced(corpus: 
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "run.json").write_text('{"runner": "another program"}')
     (tmp_path / "mine" / "thesis.txt").write_text("mine")
-    with pytest.raises(ParameterError, match="out must be a new or empty folder or an earlier run's"):
+    with error(ParameterError, "out"):
         run_events(corpus, tmp_path / "mine", OPTIONS, overwrite=True)
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "mine"
 
@@ -432,9 +402,9 @@ def test_a_failing_run_leaves_nothing_and_keeps_the_earlier_one(tmp_path: Path, 
     run(corpus, tmp_path / "run")
     before = tables(tmp_path / "run")
     bad = er.write_lines(tmp_path / "bad.jsonl", [*er.corpus(), "[]"])
-    with pytest.raises(InputError, match="line 11"):
+    with error(InputError, place="line 11"):
         run_events(bad, tmp_path / "run", OPTIONS, overwrite=True)
-    with pytest.raises(InputError, match="line 11"):
+    with error(InputError, place="line 11"):
         run_events(bad, tmp_path / "new", OPTIONS)
     assert tables(tmp_path / "run") == before
     assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "bad.jsonl", "run"}
@@ -463,9 +433,9 @@ def test_a_full_disk_is_reported_and_leaves_complete_partitions_alone(
     path = er.write_lines(tmp_path / "corpus.jsonl", ["[]", *er.corpus()])
     with monkeypatch.context() as patch:
         patch.setattr(writer, _full)
-        with pytest.raises(OutputError) as error:
+        with pytest.raises(OutputError) as caught:
             run(path, tmp_path / "run", on_error="quarantine")
-    assert str(error.value) == f"{tmp_path / 'run'}: output must be writable, got: No space left on device"
+    assert str(caught.value) == f"{tmp_path / 'run'}: output must be writable, got: No space left on device"
     assert {*os.listdir(tmp_path)} <= {"corpus.jsonl", "run.partial"}
     run(path, tmp_path / "run", on_error="quarantine")
     run(path, tmp_path / "reference", on_error="quarantine")
@@ -508,38 +478,38 @@ def test_arrow_leaves_a_processor_while_documents_are_counted(corpus: Path, tmp_
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"n_samples": 0}, "n_samples must be"),
-        ({"level": 1.0}, r"level must lie in \(0, 1\), got 1.0"),
-        ({"level": 0.0}, r"level must lie in \(0, 1\), got 0.0"),
-        ({"interval": "hpd"}, "interval must be one of quantile, hdi, normal"),
-        ({"on_error": "ignore"}, "on_error must be one of stop, quarantine"),
-        ({"seed": -1}, "seed must"),
-        ({"seed": 2**64}, "seed must"),
-        ({"threads": 0}, "threads must be"),
-        ({"scheme": "ud3"}, "scheme must be one of ud2, ud1, clearnlp"),
+        {"n_samples": 0},
+        {"level": 1.0},
+        {"level": 0.0},
+        {"interval": "hpd"},
+        {"on_error": "ignore"},
+        {"seed": -1},
+        {"seed": 2**64},
+        {"threads": 0},
+        {"scheme": "ud3"},
     ],
 )
-def test_options_that_break_their_rules_are_rejected(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+def test_options_that_break_their_rules_are_rejected(options: dict[str, Any]) -> None:
+    with error(ParameterError, next(iter(options))):
         EventsOptions(**options)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"rule": "war"}, "rule must be one of"),
-        ({"preset": "strict"}, "preset must be one of"),
-        ({"period": "fortnight"}, "period must be one of"),
-        ({"compare": ("USA", "XYZ")}, "XYZ"),
-        ({"compare": ("USA", "USA")}, "compare must name two different actors, got 'USA' twice"),
+        {"rule": "war"},
+        {"preset": "strict"},
+        {"period": "fortnight"},
+        {"compare": ("USA", "XYZ")},
+        {"compare": ("USA", "USA")},
     ],
 )
 def test_options_that_name_nothing_are_rejected_before_a_document_is_read(
-    tmp_path: Path, options: dict[str, Any], message: str
+    tmp_path: Path, options: dict[str, Any]
 ) -> None:
     path = er.write_lines(tmp_path / "bad.jsonl", ["no document at all"])
-    with pytest.raises(ParameterError, match=message):
+    with error(ParameterError, next(iter(options))):
         run(path, tmp_path / "run", **options)
     assert os.listdir(tmp_path) == ["bad.jsonl"]

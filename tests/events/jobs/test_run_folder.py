@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,3 +123,96 @@ def test_bad_documents_are_set_aside_as_they_came(tmp_path: Path) -> None:
             "document": '{"doc_id": "d"}\u2028"',
         }
     ] * 2
+
+
+# --- killed runs ---------------------------------------------------------------------------------------------
+
+FILL = """
+import os, sys, signal
+from pathlib import Path
+from events.jobs import RunFolder
+class Folder(RunFolder):
+    FILES = frozenset(["a.csv", "b.csv", "run.json"])
+    RECORD = "run.json"
+    def _open(self): pass
+    def _close(self): pass
+n_moves = int(sys.argv[2])
+replace = os.replace
+def killed(source, place):
+    global n_moves
+    if n_moves == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    n_moves -= 1
+    replace(source, place)
+with Folder(sys.argv[1], overwrite=True) as folder:
+    for name in ("a.csv", "b.csv"):
+        folder.file(name).write_text("new")
+    folder.finish_record({"corefsample": "0"})
+    if n_moves >= 0:
+        os.replace = killed
+    else:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class SmallFolder(RunFolder):
+    """A run folder of two tables."""
+
+    FILES = frozenset(["a.csv", "b.csv", "run.json"])
+    RECORD = "run.json"
+
+    def _open(self) -> None: ...
+
+    def _close(self) -> None: ...
+
+
+def killed_while_filling(folder: Path, n_moves: int) -> None:
+    """A run that is killed after moving some files into its folder; -1: before it has moved any."""
+    command = [sys.executable, "-c", FILL, str(folder), str(n_moves)]
+    assert subprocess.run(command, cwd=PROJECT, check=False).returncode == -signal.SIGKILL
+
+
+def fill(folder: Path, content: str) -> None:
+    with SmallFolder(folder, overwrite=True) as made:
+        for name in ("a.csv", "b.csv"):
+            made.file(name).write_text(content)
+        made.finish_record({"corefsample": "0"})
+
+
+@pytest.mark.parametrize("n_moves", [0, 1, 2])
+def test_a_run_killed_while_it_replaced_another_can_be_replaced(tmp_path: Path, n_moves: int) -> None:
+    folder = tmp_path / "run"
+    fill(folder, "old")
+    killed_while_filling(folder, n_moves)
+    assert not (folder / "run.json").exists()
+    if n_moves:
+        with pytest.raises(ParameterError, match=r"must be a new or empty folder, got .*/run \(overwrite replaces it"):
+            SmallFolder(folder)
+    # A failing run in between does not make the folder foreign.
+    with pytest.raises(ZeroDivisionError), SmallFolder(folder, overwrite=True):
+        _ = 1 // 0
+    fill(folder, "newer")
+    assert {path.name: path.read_text() for path in folder.glob("*.csv")} == {"a.csv": "newer", "b.csv": "newer"}
+    assert sorted(path.name for path in folder.iterdir()) == ["a.csv", "b.csv", "run.json"]
+
+
+def test_tables_without_a_record_are_not_taken_for_a_run(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("mine")
+    with pytest.raises(ParameterError, match="with other files"):
+        SmallFolder(tmp_path, overwrite=True)
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_the_next_run_removes_what_a_killed_run_left_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, exists: bool
+) -> None:
+    folder = tmp_path / "run"
+    if exists:
+        fill(folder, "old")
+    killed_while_filling(folder, -1)
+    place = folder if exists else tmp_path
+    (leftover,) = place.glob(".partial-*")
+    fill(folder, "new")
+    assert caplog.messages == [f"removed {leftover}, which a killed run left"]
+    assert not [*tmp_path.rglob(".partial-*")]
+    assert json.loads((folder / "run.json").read_text()) == {"corefsample": "0"}

@@ -57,12 +57,12 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def scored(news: Path, pipeline: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("scored") / "scored.jsonl"
-    run_score(news, out, ScoreOptions(pipeline=str(pipeline), parses=8, jobs=1))
+    run_score(news, out, ScoreOptions(pipeline=str(pipeline), parses=8))
     return out
 
 
 def usual(news: Path, pipeline: Path, folder: Path) -> list[ScoredDocument]:
-    run_score(news, folder / "one.jsonl", ScoreOptions(pipeline=str(pipeline), jobs=1))
+    run_score(news, folder / "one.jsonl", ScoreOptions(pipeline=str(pipeline)))
     assert b'"version":2' not in (folder / "one.jsonl").read_bytes()
     return list(read_documents(folder / "one.jsonl"))
 
@@ -111,12 +111,12 @@ def test_processes_and_the_order_of_documents_do_not_matter(
 ) -> None:
     reversed_news = tmp_path / "reversed.jsonl"
     reversed_news.write_text("".join(f"{line}\n" for line in reversed(news.read_text().splitlines())))
-    run_score(reversed_news, tmp_path / "other.jsonl", ScoreOptions(pipeline=str(pipeline), parses=8, jobs=2))
+    run_score(reversed_news, tmp_path / "other.jsonl", ScoreOptions(pipeline=str(pipeline), parses=8), workers=2)
     assert sorted((tmp_path / "other.jsonl").read_bytes().splitlines()) == sorted(scored.read_bytes().splitlines())
 
 
 def test_a_temperature_near_0_leaves_the_usual_parse(news: Path, pipeline: Path, tmp_path: Path) -> None:
-    options = ScoreOptions(pipeline=str(pipeline), parses=3, parse_temperature=1e-3, jobs=1)
+    options = ScoreOptions(pipeline=str(pipeline), parses=3, parse_temperature=1e-3)
     run_score(news, tmp_path / "s.jsonl", options)
     usual(news, pipeline, tmp_path)
     # Greedy parses: one parse a document, so the file is of version 1 and the same.
@@ -127,7 +127,7 @@ def test_the_record_says_how_parses_were_sampled(
     news: Path, pipeline: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "s.parquet"
-    arguments = ("--pipeline", pipeline, "--parses", 2, "--parse-temperature", 2, "--jobs", 1, "--out", out)
+    arguments = ("--pipeline", pipeline, "--parses", 2, "--parse-temperature", 2, "--workers", 1, "--out", out)
     assert called(capsys, "score", news, *arguments)[0] == 0
     record = json.loads((tmp_path / "s.parquet.scoring.json").read_text())
     assert (record["arguments"]["parses"], record["arguments"]["parse_temperature"]) == (2, 2.0)

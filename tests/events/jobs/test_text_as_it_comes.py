@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command_line import called, refused
+from expected_errors import error
 from references import scoring as sr
+from run_cases import stop_after
 
-import events.jobs.scoring._job as job
 from corefsample import read_documents
 from corefsample.errors import ParameterError
 from events.jobs.scoring import ScoreOptions, run_score
@@ -53,7 +53,7 @@ def news(tmp_path: Path) -> Path:
 def test_the_screen_says_what_is_wrong_with_texts_and_what_to_do(
     capsys: pytest.CaptureFixture[str], news: Path, model_path: Path, tiny: str
 ) -> None:
-    arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--jobs", 1, "--quiet")
+    arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--quiet")
     status, out, err = called(capsys, *arguments, "--out", news.with_name("s.jsonl"))
     assert (status, err) == (0, "")
     out = " ".join(out.split())
@@ -74,50 +74,31 @@ def test_the_screen_says_what_is_wrong_with_texts_and_what_to_do(
 
 
 def test_texts_are_repaired_before_they_are_parsed(news: Path, model_path: Path, tiny: str) -> None:
-    options = ScoreOptions(model=str(model_path), pipeline=tiny, jobs=1, fix_text=True)
+    options = ScoreOptions(model=str(model_path), pipeline=tiny, fix_text=True)
     run_score(news, news.with_name("s.jsonl"), options)
     tokens = [document.tokens for document in read_documents(news.with_name("s.jsonl"))]
     assert tokens[2] is not None
     assert list(tokens[2].text) == ["The", "rebels", "did", "n’t", "leave", "."]
 
 
-def test_a_resumed_run_counts_the_texts_of_its_finished_parts(
-    news: Path, model_path: Path, tiny: str, monkeypatch: pytest.MonkeyPatch
+def test_a_long_run_warns_after_its_first_part_and_a_resumed_one_counts_all_texts(
+    news: Path, model_path: Path, tiny: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(job, "DOCUMENTS_A_TASK", 1)
-    monkeypatch.setattr(job, "TASKS_A_PART", 2)
-    lines = news.read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in news.read_text(encoding="utf-8").splitlines()]
+    rows = [{**rows[1 if n % 4 else 0], "doc_id": str(n)} for n in range(20)]
+    news.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     out = news.with_name("s.jsonl")
-    options = ScoreOptions(model=str(model_path), pipeline=tiny, jobs=1)
-
-    def stop(n_read: int, n_total: int, n_documents: int) -> None:
-        if n_documents >= 3:
-            raise KeyboardInterrupt
-
+    options = ScoreOptions(model=str(model_path), pipeline=tiny)
     with pytest.raises(KeyboardInterrupt):
-        run_score(news, out, options, on_progress=stop)
-    assert news.read_text(encoding="utf-8") == lines
-    with pytest.raises(ParameterError, match=r"must continue with options\.text_repair None, got 'ftfy"):
-        run_score(news, out, dataclasses.replace(options, fix_text=True), resume=True)
-    run = run_score(news, out, options, resume=True)
-    assert run.n_resumed == 2
-    assert run.texts == TextTally(n_texts=4, n_lower_case=1, n_mojibake=1, n_lost=1)
-
-
-def test_a_long_run_warns_after_its_first_part(
-    news: Path, model_path: Path, tiny: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(job, "DOCUMENTS_A_TASK", 1)
-    monkeypatch.setattr(job, "TASKS_A_PART", 2)
-    news.write_text(re.sub('"text": "[^"]*"', '"text": "' + "france attacked iraq . " * 3 + '"', news.read_text()))
-    out = news.with_name("s.jsonl")
-    arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--jobs", 1, "--out", out)
+        run_score(news, out, options, workers=1, on_progress=stop_after(1, out))
+    with error(ParameterError, "fix_text", hint="restart"):
+        run_score(news, out, dataclasses.replace(options, fix_text=True))
+    run = run_score(news, out, options)
+    assert (run.n_resumed, run.texts) == (16, TextTally(n_texts=20, n_lower_case=15))
+    arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--out", out, "--overwrite")
     status, _, err = called(capsys, *arguments)
-    assert status == 0
-    assert err == (
-        "corefsample: 2 of 2 of the first texts have no upper-case letter; taggers and parsers of English need upper "
-        "case\n"
-    )
+    rule = "of the first texts have no upper-case letter; taggers and parsers of English need upper case"
+    assert (status, err) == (0, f"corefsample: 12 of 16 {rule}\n")
 
 
 def test_texts_are_repaired_only_where_they_are_parsed(

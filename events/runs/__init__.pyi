@@ -1,0 +1,16 @@
+from ._engines import Engine as Engine
+from ._plan import RESTART as RESTART
+from ._plan import STANDARD_INPUT as STANDARD_INPUT
+from ._plan import Change as Change
+from ._plan import InputFile as InputFile
+from ._plan import Part as Part
+from ._plan import Plan as Plan
+from ._plan import changes as changes
+from ._run import begun as begun
+from ._run import missing_parts as missing_parts
+from ._run import must_stop as must_stop
+from ._run import working_in as working_in
+from ._store import Places as Places
+from ._store import Records as Records
+from ._store import Store as Store
+from ._store import writing as writing

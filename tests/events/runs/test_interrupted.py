@@ -1,0 +1,276 @@
+"""Runs that are stopped, damaged, or meet each other: real processes that are really killed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from expected_errors import error
+from places import PROJECT
+from run_cases import Case, complete, left, slowly, started, stop_after, wait_for
+from worker_processes import is_alive, workers_of
+
+from corefsample import OutputError, ParameterError
+
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc").exists(), reason="processes are found in /proc"),
+    pytest.mark.filterwarnings("ignore"),  # the cluster's
+]
+ENGINES: dict[str, tuple[Any, ...]] = {"here": (), "workers": ("--workers", 2)}
+
+
+def engine_options(engine: str, request: pytest.FixtureRequest) -> dict[str, Any]:
+    if engine == "scheduler":
+        return {"scheduler": request.getfixturevalue("cluster").scheduler_address}
+    return {"workers": 2} if engine == "workers" else {"workers": 1}
+
+
+def require_resumed(case: Case, out: Path, reference: dict[str, bytes]) -> None:
+    """The same call computes what is missing, and leaves nothing but the output."""
+    assert not out.exists()
+    assert case.n_left(case.run(out)) > 0
+    assert case.content(out) == reference
+    assert not left(out).exists()
+    assert not out.with_name(f".{out.name}.lock").exists()
+
+
+@pytest.mark.parametrize("engine", ["here", "workers", "scheduler"])
+@pytest.mark.parametrize("stopped", [False, True])
+def test_the_bytes_do_not_depend_on_the_engine(
+    case: Case, reference: dict[str, bytes], tmp_path: Path, request: pytest.FixtureRequest, engine: str, stopped: bool
+) -> None:
+    out = case.out(tmp_path)
+    keywords = engine_options(engine, request)
+    if stopped:
+        with pytest.raises(KeyboardInterrupt, match=r"parts complete, which are in .*\.partial; the same command"):
+            case.run(out, on_progress=stop_after(2, out), **keywords)
+    seen: list[tuple[int, int, int]] = []
+    summary = case.run(out, on_progress=lambda *numbers: seen.append(numbers), **keywords)
+    assert (case.n_left(summary) > 0) is stopped
+    assert case.content(out) == reference
+    assert seen == sorted(seen)
+    if not stopped:  # workers may have completed all parts before they were stopped
+        assert (seen[-1][0], seen[-1][2]) == (pytest.approx(seen[-1][1], abs=1), 60)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_job_ends_with_its_workers_and_the_same_command_resumes(
+    case: Case, reference: dict[str, bytes], tmp_path: Path, engine: str, sent: signal.Signals
+) -> None:
+    out = case.out(tmp_path)
+    with started(tmp_path, case.command(out, *ENGINES[engine]), slow=0.3) as job:
+        wait_for(lambda: complete(out), job)
+        workers = workers_of(job.pid)
+        for _ in range(5):  # an interrupt is lost if it meets the callback of a library, so a person presses again
+            # A terminal interrupts all processes of a job.
+            os.killpg(job.pid, sent) if sent == signal.SIGINT else job.send_signal(sent)
+            with suppress(subprocess.TimeoutExpired):
+                _, printed = job.communicate(timeout=6)
+                break
+    assert len(workers) == (2 if engine == "workers" else 0)
+    wait_for(lambda: not any(map(is_alive, workers)), seconds=20)
+    if sent == signal.SIGINT:
+        assert job.returncode in (130, -signal.SIGINT)  # see test_cli: shells show both as 130
+        (line,) = printed.strip().splitlines()
+        assert "parts complete, which are in " in line
+        assert line.endswith("the same command resumes")
+    require_resumed(case, out, reference)
+
+
+@pytest.mark.parametrize("kind", [ZeroDivisionError, SystemExit])
+def test_any_error_leaves_complete_parts_and_nothing_else(
+    case: Case, reference: dict[str, bytes], tmp_path: Path, kind: type[BaseException]
+) -> None:
+    out = case.out(made(tmp_path / "new"))
+    with pytest.raises(kind):
+        case.run(out, on_progress=stop_after(2, out, kind))
+    assert [path.name for path in out.parent.iterdir()] == [left(out).name]
+    assert not list(left(out).glob("computing-*"))
+    require_resumed(case, out, reference)
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def test_a_job_killed_at_random_moments_loses_nothing_and_counts_nothing_twice(
+    case: Case, reference: dict[str, bytes], tmp_path: Path
+) -> None:
+    rng = random.Random(os.environ.get("COREFSAMPLE_KILLS_SEED", "1"))
+    out = case.out(tmp_path)
+    for _ in range(int(os.environ.get("COREFSAMPLE_KILLS", "4"))):
+        with started(tmp_path, case.command(out), slow=0.1) as job:
+            wait_for(lambda: left(out).exists() or job.poll() is not None)
+            time.sleep(rng.uniform(0.0, 0.5))
+            job.kill()
+            job.communicate()
+    case.run(out, overwrite=True)
+    assert case.content(out) == reference
+    assert {path.name for path in tmp_path.iterdir()} <= {"slow", out.name, f"{out.name}.scoring.json"}
+
+
+def test_a_killed_worker_is_replaced(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
+    out = case.out(tmp_path)
+    with started(tmp_path, case.command(out, "--workers", 2), slow=0.3) as job:
+        wait_for(lambda: complete(out) and len(workers_of(job.pid)) == 2, job)
+        os.kill(workers_of(job.pid)[0], signal.SIGKILL)
+        _, printed = job.communicate(timeout=120)
+    assert (job.returncode, printed) == (0, "")
+    assert case.content(out) == reference
+
+
+@pytest.mark.parametrize("has_worker", [False, True])
+def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
+    case: Case, reference: dict[str, bytes], tmp_path: Path, has_worker: bool
+) -> None:
+    pytest.importorskip("distributed", reason="dask[distributed] is not installed")
+    out, ready = case.out(tmp_path), tmp_path / "scheduler.json"
+    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": PROJECT}
+    quiet["env"] = slowly(tmp_path, 0.5)
+    program = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", "--no-show"]
+    options = ["--host", "127.0.0.1", "--scheduler-file", str(ready)]
+    with subprocess.Popen([*program, *options], **quiet) as scheduler:
+        wait_for(ready.exists)
+        address = json.loads(ready.read_text())["address"]
+        worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
+        worker += ["--no-dashboard", "--death-timeout", "2", "--local-directory", str(tmp_path)]
+        with started(tmp_path, case.command(out, "--scheduler", address), slow=0.3) as job:
+            wait_for(left(out).exists, job)
+            with subprocess.Popen(worker if has_worker else ["true"], **quiet) as helper:
+                if has_worker:
+                    wait_for(lambda: complete(out), job)
+                else:
+                    time.sleep(1.0)
+                scheduler.kill()
+                _, printed = job.communicate(timeout=60)
+                helper.kill()
+    assert job.returncode == 1
+    (line,) = printed.splitlines()
+    assert line == f"corefsample: {address}: scheduler must stay reachable, got no answer (run again to resume)"
+    case.run(out)
+    assert case.content(out) == reference
+
+
+LIMITED = """
+import resource, sys
+import events.jobs.count_events, events.jobs.scoring, corefsample.coreference
+from events.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize("limit", [1000, 6000])
+def test_a_full_disk_loses_nothing(case: Case, reference: dict[str, bytes], tmp_path: Path, limit: int) -> None:
+    out = case.out(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        case.run(out, on_progress=stop_after(2, out))
+    n_complete = len(complete(out))
+    command = [sys.executable, "-c", LIMITED, str(limit), *case.command(out)]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "output must be writable, got: " in line
+    assert line.endswith("File too large")
+    assert len(complete(out)) >= n_complete
+    require_resumed(case, out, reference)
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != limit
+
+
+@pytest.mark.parametrize("failing", [1, 3])
+def test_a_part_that_cannot_be_kept_stops_the_run_and_loses_nothing(
+    case: Case, reference: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    out, rename = case.out(tmp_path), os.rename
+
+    def full(source: Any, target: Any) -> None:
+        if f"part-0000{failing}" in str(target):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+        rename(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.rename", full)
+        with error(OutputError, place=str(out)):
+            case.run(out)
+    assert len(complete(out)) == failing - 1
+    if failing == 1:
+        assert not list(tmp_path.iterdir())
+    else:
+        require_resumed(case, out, reference)
+
+
+# --- damage ------------------------------------------------------------------------------------------------
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def damaged(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("harm", [truncated, damaged, Path.unlink])
+def test_a_part_that_is_no_longer_as_recorded_is_computed_again(
+    case: Case, reference: dict[str, bytes], tmp_path: Path, harm: Callable[[Path], None]
+) -> None:
+    before, out = case.out(made(tmp_path / "before")), case.out(tmp_path / "after")
+    with pytest.raises(KeyboardInterrupt):
+        case.run(before, on_progress=stop_after(2, before))
+    (result,) = (path for path in left(before).glob("part-00002-*") if path.is_dir())
+    names = [f"{result.name}/{path.name}" for path in result.iterdir()]
+    for name in [*names, "part-00002.json"]:
+        shutil.rmtree(out.parent, ignore_errors=True)
+        shutil.copytree(before.parent, out.parent)
+        harm(left(out) / name)
+        assert case.n_left(case.run(out)) == (1 if case.name == "events" else 16)
+        assert case.content(out) == reference
+
+
+# --- two runs ----------------------------------------------------------------------------------------------
+
+
+def test_a_second_run_says_who_works_there_and_disturbs_nothing(
+    case: Case, reference: dict[str, bytes], tmp_path: Path
+) -> None:
+    out = case.out(tmp_path)
+    with started(tmp_path, case.command(out), slow=0.3) as job:
+        wait_for(lambda: complete(out), job)
+        before = {path: path.read_bytes() for path in complete(out)}
+        for keywords in ({}, {"overwrite": True}, {"restart": True}):
+            with error(ParameterError, place=str(out)) as caught:
+                case.run(out, **keywords)
+            assert f"must not be in use by another run, got process {job.pid} on " in caught.value.message
+            assert " since 20" in caught.value.message
+        assert before.items() <= {path: path.read_bytes() for path in complete(out)}.items()
+        job.kill()
+        job.communicate()
+    assert out.with_name(f".{out.name}.lock").exists()  # but its process is dead
+    require_resumed(case, out, reference)
+
+
+@pytest.mark.parametrize("keywords", [{}, {"overwrite": True}, {"restart": True}])
+def test_a_folder_that_is_not_of_a_run_is_never_removed(case: Case, tmp_path: Path, keywords: dict[str, Any]) -> None:
+    out = case.out(tmp_path)
+    left(out).mkdir()
+    (left(out) / "thesis.txt").touch()
+    with error(ParameterError, place=str(left(out))):
+        case.run(out, **keywords)
+    assert (left(out) / "thesis.txt").exists()

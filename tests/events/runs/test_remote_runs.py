@@ -1,0 +1,135 @@
+"""Runs with inputs and outputs at URLs: they work in a local folder, and upload what is complete."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from expected_errors import error
+from remote_files import memory, stored_in
+from run_cases import Case, stop_after
+
+from corefsample import InputError, OutputError, ParameterError
+
+pytest.importorskip("fsspec", reason="extra `remote`")
+
+
+@pytest.fixture
+def system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Memory, and an own folder for temporary files, which has to be empty at the end."""
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "work").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.chdir(tmp_path / "work")
+    yield memory()
+    assert not [*(tmp_path / "temporary").iterdir()]
+    memory()
+
+
+@pytest.fixture
+def url(case: Case, system: Any) -> str:
+    """The output; the input is there, too."""
+    system.put_file(case.corpus, f"/b/in/{case.corpus.name}")
+    return f"memory://b/out/{case.out(Path()).name}"
+
+
+def at_url(case: Case) -> str:
+    return f"memory://b/in/{case.corpus.name}"
+
+
+def uploaded(case: Case, system: Any) -> dict[str, bytes]:
+    name = case.out(Path()).name
+    found = stored_in(system, f"/b/out/{name}" if case.name == "events" else "/b/out")
+    return {name: content for name, content in found.items() if not name.endswith(("run.json", ".scoring.json"))}
+
+
+def test_a_run_has_the_bytes_of_a_local_one(case: Case, reference: dict[str, bytes], system: Any, url: str) -> None:
+    summary = case.run(url, inputs=at_url(case))
+    assert summary.out == url
+    assert uploaded(case, system) == reference
+    assert not os.listdir()
+    name = "/b/out/run/run.json" if case.name == "events" else f"/b/out/{Path(url).name}.scoring.json"
+    record = json.loads(system.cat_file(name))
+    assert record["arguments"]["out"] == record["summary"]["out"] == url
+    (row,) = record["inputs"]
+    assert (row["path"], row["sha256"], bool(row["etag"])) == (at_url(case), None, True)
+    assert "temporary" not in json.dumps(record)
+
+
+def test_an_interrupted_run_is_continued_from_the_current_folder(
+    case: Case, reference: dict[str, bytes], system: Any, url: str
+) -> None:
+    local = Path(url).name
+    with pytest.raises(KeyboardInterrupt, match=rf"which are in {local}\.partial; the same command resumes"):
+        case.run(url, inputs=at_url(case), on_progress=stop_after(2, Path(local)))
+    assert not uploaded(case, system)
+    assert os.listdir() == [f"{local}.partial"]
+    assert case.n_left(case.run(url, inputs=at_url(case))) > 0
+    assert uploaded(case, system) == reference
+    assert not os.listdir()
+
+
+def test_an_upload_that_fails_is_done_by_the_next_call(
+    case: Case, reference: dict[str, bytes], system: Any, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, n_uploads = type(system).put, 0
+
+    def fail(self: Any, files: list[str], *arguments: Any, **keywords: Any) -> None:
+        nonlocal n_uploads
+        n_uploads += 1
+        if n_uploads == (2 if case.name == "events" else 1):  # of a run, before its record
+            raise PermissionError(13, "expired token")
+        put(self, files, *arguments, **keywords)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(system), "put", fail)
+        with error(OutputError, place="memory://b/out/"):
+            case.run(url, inputs=at_url(case))
+    for kept in Path(tempfile.gettempdir()).glob("corefsample-*"):
+        kept.unlink()
+    assert case.n_left(case.run(url, inputs=at_url(case))) > 0
+    assert uploaded(case, system) == reference
+    assert not os.listdir()
+
+
+def test_a_finished_run_is_replaced_only_when_told(
+    case: Case, reference: dict[str, bytes], system: Any, url: str
+) -> None:
+    other = case.options(**({"seed": 3, "compare": None} if case.name == "events" else {"min_prob": 0.5}))
+    case.run(url, options=other)
+    before = uploaded(case, system)
+    with error(ParameterError, "out" if case.name == "events" else None, hint="overwrite"):
+        case.run(url)
+    assert uploaded(case, system) == before != reference
+    case.run(url, overwrite=True)
+    assert uploaded(case, system) == reference
+
+
+def test_a_changed_input_is_noticed(case: Case, system: Any, url: str) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        case.run(url, inputs=at_url(case), on_progress=stop_after(2, Path(Path(url).name)))
+    system.pipe_file(f"/b/in/{case.corpus.name}", case.corpus.read_bytes())  # the same content: no tag says so
+    with error(InputError, place=at_url(case), hint="restart"):
+        case.run(url, inputs=at_url(case))
+    case.run(url, inputs=at_url(case), restart=True)
+
+
+def test_a_folder_with_other_files_is_never_replaced(counting: Case, system: Any) -> None:
+    system.pipe_file("/b/run/thesis.txt", b"years of work")
+    with error(ParameterError, "out") as caught:
+        counting.run("memory://b/run", overwrite=True)
+    assert caught.value.message.endswith("got memory://b/run with other files")
+    assert stored_in(system, "/b/run") == {"thesis.txt": b"years of work"}
+
+
+def test_a_run_without_a_complete_part_leaves_nothing(counting: Case, system: Any) -> None:
+    system.pipe_file("/b/in.jsonl", b"no JSON\n")
+    with error(InputError, place="memory://b/in.jsonl: line 1"):
+        counting.run("memory://b/run", inputs="memory://b/in.jsonl")
+    assert not stored_in(system, "/b/run")
+    assert not os.listdir()

@@ -1,0 +1,181 @@
+"""The two commands that run in parts, in one form: how to call them, what they write, and what they leave."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from places import PROJECT
+from references import events as er
+from references import scoring as sr
+
+from corefsample.documents import from_documents
+from corefsample.formats.scored import ParquetWriter
+from events.jobs.count_events import EventsOptions, run_events
+from events.jobs.scoring import ScoreOptions, run_score
+
+TABLES = (
+    *("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "near_half.csv", "comparisons.csv"),
+    *("documents.parquet", "all_documents.parquet"),
+)
+OPTIONS = EventsOptions(n_samples=60, compare=("USA", "IRQ"), partition_size=9, threads=1)
+# Loaded by every process of a job: it waits before each record, and before it scores the documents of a part.
+SLOW = """
+import os, time
+import events.jobs.scoring._workers as workers
+import events.runs._store as store
+def slower(function):
+    def slow(*arguments, **keywords):
+        time.sleep(float(os.environ["SLOW"]))
+        return function(*arguments, **keywords)
+    return slow
+store.Store._complete = slower(store.Store._complete)
+workers.Scorer.score = slower(workers.Scorer.score)
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command and its corpus of sixty documents.
+
+    Attributes
+    ----------
+    name
+        "events" or "score".
+    corpus
+        Its input.
+    n_parts
+        Parts of a run.
+    model
+        Of `score`.
+    """
+
+    name: str
+    corpus: Path
+    n_parts: int
+    model: str = ""
+
+    def out(self, folder: Path) -> Path:
+        """The output in a folder."""
+        return folder / ("run" if self.name == "events" else "scored.jsonl")
+
+    def options(self, **changed: Any) -> Any:
+        """Options, some of them changed."""
+        return dataclasses.replace(OPTIONS if self.name == "events" else ScoreOptions(model=self.model), **changed)
+
+    def run(self, out: Any, *, inputs: Any = None, options: Any = None, **keywords: Any) -> Any:
+        """Run in this process, or with workers."""
+        given, chosen = inputs or self.corpus, options or self.options()
+        if self.name == "events":
+            return run_events(given, out, chosen, pictures=False, **keywords)
+        return run_score(given, out, chosen, **keywords)
+
+    def n_left(self, summary: Any) -> int:
+        """Parts, or documents, that an earlier run had left."""
+        return int(summary.n_partitions - summary.n_computed if self.name == "events" else summary.n_resumed)
+
+    def content(self, out: Path) -> dict[str, bytes]:
+        """Bytes of what a run writes."""
+        return {name: (out / name).read_bytes() for name in TABLES} if out.is_dir() else {out.name: out.read_bytes()}
+
+    def command(self, out: Any, *more: Any) -> list[str]:
+        """Arguments of the command line."""
+        arguments: list[Any] = [self.name, self.corpus, "--out", out, "--quiet", *more]
+        if self.name == "events":
+            arguments += ["--samples", 60, "--compare", "USA", "IRQ", "--partition-size", 9, "--threads", 1]
+            arguments += ["--no-pictures"]
+        else:
+            arguments += ["--model", self.model]
+        return list(map(str, arguments))
+
+
+def events_case(folder: Path) -> Case:
+    return Case("events", in_groups(folder / "news.parquet", documents()), 7)
+
+
+def score_case(folder: Path) -> Case:
+    corpus = sr.corpus_file(folder / "corpus.conllu", sr.short_documents(60))
+    return Case("score", corpus, 4, str(sr.small_model(folder)))
+
+
+def documents() -> list[dict[str, Any]]:
+    """Sixty documents on many days, so that the order of dates is not that of the file."""
+    made = []
+    for number in range(6):
+        for each in er.corpus():
+            date = f"{1999 + (7 * number) % 5}{each['date'][4:]}"
+            made.append({**each, "doc_id": f"{each['doc_id']} of round {number}", "date": date})
+    return made
+
+
+def in_groups(path: Path, given: list[dict[str, Any]], size: int = 3) -> Path:
+    """A Parquet file of row groups of a few documents."""
+    with ParquetWriter(str(path)) as writer:
+        for start in range(0, len(given), size):
+            writer.write(from_documents([er.scored(each) for each in given[start : start + size]]))
+            writer.end_group()
+    return path
+
+
+def left(out: Path) -> Path:
+    """The folder of an unfinished run."""
+    return out.with_name(f"{out.name}.partial")
+
+
+def complete(out: Path) -> list[Path]:
+    """Records of its complete parts."""
+    return sorted(left(out).glob("part-*.json"))
+
+
+def stop_after(n_parts: int, out: Path, error: type[BaseException] = KeyboardInterrupt) -> Callable[..., None]:
+    """A report of progress that raises when parts are complete."""
+
+    def on_progress(*_: int) -> None:
+        if len(complete(out)) >= n_parts:
+            raise error
+
+    return on_progress
+
+
+def wait_for(condition: Callable[[], Any], job: subprocess.Popen[str] | None = None, seconds: float = 90.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened"
+        assert job is None or job.poll() is None, job.communicate()[1]
+        time.sleep(0.02)
+
+
+def slowly(folder: Path, seconds: float) -> dict[str, str]:
+    """Environment of processes that take so many seconds a part."""
+    (folder / "slow").mkdir(exist_ok=True)
+    (folder / "slow" / "sitecustomize.py").write_text(SLOW)
+    path = os.pathsep.join([str(folder / "slow"), str(PROJECT)])
+    return {**os.environ, "SLOW": str(seconds), "PYTHONPATH": path}
+
+
+@contextmanager
+def started(folder: Path, arguments: list[str], *, slow: float) -> Iterator[subprocess.Popen[str]]:
+    """A job in a process group of its own, as a terminal starts it, that takes so many seconds a part."""
+    command = [sys.executable, "-m", "events.cli", *arguments]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": slowly(folder, slow)}
+    with subprocess.Popen(command, cwd=PROJECT, start_new_session=True, **pipes) as job:
+        try:
+            yield job
+        finally:
+            if job.poll() is None:
+                job.kill()
+
+
+def failing(number: int) -> int:
+    """A task of a worker, which dies of 13 and fails at 7."""
+    if number == 13:
+        os._exit(1)
+    return 1 // (number - 7)
