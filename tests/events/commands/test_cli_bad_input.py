@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 import pytest
-from command_line import called
+from command_line import LEAVES, called
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from places import PROJECT
@@ -28,7 +28,7 @@ import events.jobs.count_events
 from corefsample import CorefsampleError, InputError, ParameterError
 from corefsample.errors import ParameterHint
 from events.commands._failures import Failure
-from events.commands._program import _status, cli
+from events.commands._program import _status
 
 RICH = {**er.corpus()[4], "doc_id": "rich", "version": 1, "gold": ["e1", None, 7], "genre": "news"}
 RICH["tokens"] = RICH["tokens"] | {"xpos": ["X"] * len(RICH["tokens"]["text"])}
@@ -372,7 +372,7 @@ HINT = ParameterHint("overwrite", "replaces it")
     ],
 )
 def test_an_error_names_the_option_of_its_command(command: str, error: CorefsampleError, line: str) -> None:
-    failure = Failure(error, click.Context(cli.commands[command]))
+    failure = Failure(error, click.Context(LEAVES[command]))
     assert failure.message.startswith(line)
     assert failure.status == (3 if isinstance(error, InputError) else 2)
 
