@@ -59,9 +59,9 @@ class Program(click.Group):
     """
 
     def __init__(self, *args: Any, lines: Mapping[str, str], prefix: str = "", **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
         commands: Any = _Commands(lines, prefix)
-        super().__init__(*args, commands=commands, **keywords)
-        self.lines = lines
+        self.commands, self.lines = commands, lines
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands."""
