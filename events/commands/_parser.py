@@ -192,7 +192,7 @@ def _option(field: Declared) -> click.Option:
         [flag, field.name],
         type=_type(field),
         is_flag=field.type is bool,
-        show_default=given.get("default") != (),
+        show_default=given.get("default", ()) != (),
         nargs=field.n_values or 1,
         metavar=field.metavar or _METAVARS.get(field.type),
         help=field.help,

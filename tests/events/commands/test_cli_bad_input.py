@@ -315,14 +315,8 @@ def test_a_parameter_that_breaks_its_rule_is_rejected(
 
 VALUES = {
     "no samples": (("--samples", 0), "0 is not in the range x>=1."),
-    "fewer samples than none": (("--samples", -5), "-5 is not in the range x>=1."),
-    "level 0": (("--level", 0), "0.0 is not in the range 0.0<x<1.0."),
-    "level 1": (("--level", 1), "1.0 is not in the range 0.0<x<1.0."),
     "level in percent": (("--level", 95), "95.0 is not in the range 0.0<x<1.0."),
-    "a negative seed": (("--seed", -1), "-1 is not in the range x>=0."),
-    "no threads": (("--threads", 0), "0 is not in the range x>=1."),
     "an unknown interval": (("--interval", "hpd"), "'hpd' is not one of 'quantile', 'hdi', 'normal'."),
-    "an unknown scheme": (("--scheme", "ud3"), "'ud3' is not one of 'ud2', 'ud1', 'clearnlp'."),
 }
 
 
