@@ -81,9 +81,10 @@ def results_of(tree: Path, folder: Path) -> dict[str, str]:
     probe = [sys.executable, "-c", PROBE, *([str(scored)] if scored.exists() else [])]
     finished = subprocess.run(probe, cwd=tree, env=environment, check=True, capture_output=True, text=True)
     results: dict[str, str] = json.loads(finished.stdout)
+    program = "events.commands" if (tree / "events" / "commands").exists() else "events.cli"  # of older trees
     for name, arguments in commands(folder).items():
         print(f"  {name}", flush=True)
-        command = [sys.executable, "-m", "events.commands", *arguments]
+        command = [sys.executable, "-m", program, *arguments]
         subprocess.run(command, cwd=tree, env=environment, check=True, stdout=subprocess.DEVNULL)
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix not in VOLATILE:
