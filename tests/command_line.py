@@ -7,20 +7,12 @@ from typing import Any
 import click
 import pytest
 
-from events.commands._parser import Command, Program
 from events.commands._program import _status, cli
 
-
-def leaves(group: Program, words: str = "") -> dict[str, Command]:
-    """The commands of a group by name, those of an inner group after its name: "audit plan"."""
-    context, found = click.Context(group), {}
-    for name in group.list_commands(context):
-        command = group.get_command(click.Context(group, parent=context if words else None), name)
-        found |= leaves(command, f"{name} ") if isinstance(command, Program) else {f"{words}{name}": command}
-    return found
-
-
-LEAVES: dict[str, Command] = leaves(cli)
+LEAVES: dict[str, click.Command] = {}  # those of a group after its name: "audit plan"
+for _name, _command in cli.commands.items():
+    _inner = _command.commands if isinstance(_command, click.Group) else {}
+    LEAVES |= {f"{_name} {each}": command for each, command in _inner.items()} or {_name: _command}
 
 
 def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING
 from importlib import import_module
@@ -28,36 +28,54 @@ _METAVARS = {int: "N", float: "NUMBER"}
 _LARGEST_SHOWN = 10**6  # bounds above it, such as of 64 bits, are none that a user needs to know
 
 
+class _Commands(Mapping[str, click.Command]):
+    """Commands by name, each of a module of its own that is loaded where it is needed."""
+
+    def __init__(self, lines: Mapping[str, str], prefix: str) -> None:
+        self._lines, self._prefix = lines, prefix
+
+    def __getitem__(self, name: str) -> click.Command:
+        line = self._lines[name]
+        command: click.Command = import_module(f"events.commands.{self._prefix}{name.replace('-', '_')}").command
+        command.name, command.short_help = name, line
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
 class Program(click.Group):
-    """A group of commands, each in a module of its own that is loaded when it is called.
+    """A group of commands, which its help lists without loading them.
 
     Parameters
     ----------
     lines
         A line about each command by its name, in the order in which they are listed.
+    prefix
+        Of the names of their modules.
     """
 
-    def __init__(self, *args: Any, lines: Mapping[str, str], **keywords: Any) -> None:
+    def __init__(self, *args: Any, lines: Mapping[str, str], prefix: str = "", **keywords: Any) -> None:
         super().__init__(*args, **keywords)
-        self.lines = lines
+        commands: Any = _Commands(lines, prefix)
+        self.commands, self.lines = commands, lines
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands."""
         return list(self.lines)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command with a name, or None."""
-        if cmd_name in self.lines and cmd_name not in self.commands:
-            words = [] if ctx.parent is None else [str(self.name)]
-            module = import_module(f"events.commands.{'_'.join([*words, cmd_name]).replace('-', '_')}")
-            module.command.name, module.command.short_help = cmd_name, self.lines[cmd_name]
-            self.add_command(module.command)
-        return self.commands.get(cmd_name)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, without loading any."""
+        """Write the list of commands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.lines.items()))
+
+
+def help_of(docstring: str | None) -> str:
+    """Help from the docstring of a module; its examples are not wrapped."""
+    return inspect.cleandoc(str(docstring)).replace("Examples\n--------", "\b\nExamples:")
 
 
 class Command(click.Command):
@@ -96,8 +114,7 @@ class Command(click.Command):
         reads_lines: bool = True,
         finish: Callable[[Any], None] = lambda result: None,
     ) -> None:
-        text = inspect.cleandoc(str(sys.modules[run.__module__].__doc__))
-        super().__init__(None, help=text.replace("Examples\n--------", "\b\nExamples:"))
+        super().__init__(None, help=help_of(sys.modules[run.__module__].__doc__))
         self.options, self.run, self.show, self.finish = options, run, show, finish
         self.arguments, self.task, self.reads_lines = [name.rstrip("+*") for name in arguments], task, reads_lines
         self.params += [
@@ -175,7 +192,7 @@ def _option(field: Declared) -> click.Option:
         [flag, field.name],
         type=_type(field),
         is_flag=field.type is bool,
-        show_default=given.get("default") != (),
+        show_default=given.get("default", ()) != (),
         nargs=field.n_values or 1,
         metavar=field.metavar or _METAVARS.get(field.type),
         help=field.help,

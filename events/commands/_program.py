@@ -33,10 +33,6 @@ _COMMANDS = {
     "convert": "Copy documents to another file or format.",
     "warm-up": "Compile kernels ahead of the first run.",
 }
-_AUDIT_COMMANDS = {
-    "plan": "Draw the documents to label, and write the sheet.",
-    "estimate": "Counts with intervals, from a labelled sheet.",
-}
 
 
 @click.group(cls=Program, lines=_COMMANDS, context_settings=_CONTEXT)
@@ -63,21 +59,6 @@ def cli() -> None:
     Check a file of scored mentions, or a rule of your own:
       corefsample doctor scored.parquet
       corefsample explain scored.parquet --rule my_rule.yaml
-    """
-
-
-@cli.group(cls=Program, lines=_AUDIT_COMMANDS, short_help=_COMMANDS["audit"])
-def audit() -> None:
-    """Label a random sample of documents, and get counts whose intervals hold whatever the model's errors are.
-
-    The interval of `corefsample events` covers coreference, and for some scores their recalibration. It takes rule,
-    lexicon, parse and choice of articles as right. Labels of some hundred documents cover these too; the model then
-    only makes the interval narrower.
-
-    \b
-    Examples:
-      corefsample audit plan run --labels 200 --out audit
-      corefsample audit estimate run audit/sheet.csv
     """
 
 

@@ -231,19 +231,11 @@ def write_study(study: queries.QueryStudy, file: Callable[[str], Path], *, pictu
     import pandas as pd
 
     intervals, curves = study.intervals(), study.reliability()
-    coverage = study.coverage(intervals)
-    groups, overdispersion = study.misfit()
+    coverage, (groups, overdispersion) = study.coverage(intervals), study.misfit()
     reliability = pd.concat([curve.to_frame().assign(variant=name) for name, curve in curves.items()])
     reliability.insert(0, "variant", reliability.pop("variant"))
-    tables = {
-        "scores": study.scores(),
-        "recalibrations": study.recalibrations(),
-        "coverage": coverage,
-        "intervals": intervals,
-        "groups": groups,
-        "overdispersion": overdispersion,
-        "reliability": reliability,
-    }
+    tables = {"scores": study.scores(), "recalibrations": study.recalibrations(), "coverage": coverage}
+    tables |= {"intervals": intervals, "groups": groups, "overdispersion": overdispersion, "reliability": reliability}
     for name, table in tables.items():
         table.to_csv(file(f"query_{name}.csv"), index=False)
     study.pairs().to_parquet(file("query_pairs.parquet"), index=False)

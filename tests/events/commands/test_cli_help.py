@@ -118,6 +118,12 @@ def test_an_option_of_several_commands_is_written_alike_in_all() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_of_commands_shows_no_default_where_there_is_none(command: str) -> None:
+    for option in options(command).values():
+        assert not option.show_default or "UNSET" not in str(option.default), option.opts
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_default_is_shown(capsys: pytest.CaptureFixture[str], command: str) -> None:
     text = " ".join(helped(capsys, command).split())
     for option in options(command).values():
