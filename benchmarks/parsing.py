@@ -14,10 +14,10 @@ from measure import Row, in_turn, timed, within
 
 from corefsample.spacy_bridge import parse_samples
 from corefsample.trees import ArcDistribution
-from events.jobs import ReadDocument
-from events.jobs.scoring import ScoreOptions
-from events.jobs.scoring._workers import Scorer
 from events.news import Article
+from events.runs._document_inputs import ReadDocument
+from events.runs.scoring._options import ScoringOptions
+from events.runs.scoring._workers import Scorer
 
 MODELS = Path(__file__).parents[2] / "shared" / "models"
 PIPELINES = ("en_gum_ud", "en_core_web_sm")
@@ -71,7 +71,7 @@ def _scored_parses(runs: int) -> Iterator[Row]:
         if not (MODELS / name).exists():
             continue
         options = {"pipeline": str(MODELS / name)}
-        one, ten = Scorer(ScoreOptions(**options)), Scorer(ScoreOptions(**options, parses=10))
+        one, ten = Scorer(ScoringOptions(**options)), Scorer(ScoringOptions(**options, parses=10))
         sides = _processor_times(lambda ten=ten: ten.score(items), lambda one=one: one.score(items), 3 * runs)  # type: ignore[misc]
         yield within(f"score --parses 10, {PARAGRAPHS} paragraphs, processor time", f"one parse ({name})", sides, 4)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from corefsample import write_documents
 from events.commands import EventsOptions, run_events
-from events.jobs.demo import run_demo
+from events.commands._simulated_run import run_demo
 from events.lexicon import load_lexicon
 from events.pages import write_report
 from events.pages._charts import chart_library

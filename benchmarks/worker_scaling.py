@@ -17,7 +17,7 @@ from typing import Any
 
 import distributed
 
-from events.jobs.count_events import EventsOptions, initialise_run, run_partition
+from events.runs.counting._job import CountOptions, initialise_run, run_partition
 
 
 def confined(processor: int) -> None:
@@ -32,7 +32,7 @@ def confined(processor: int) -> None:
 def partitions(client: Any, files: list[str], addresses: list[str]) -> float:
     """Seconds of all partitions of a new run on some of the workers, one partition at a time on each."""
     with tempfile.TemporaryDirectory() as folder:
-        numbers = initialise_run(files, f"{folder}/run", EventsOptions())
+        numbers = initialise_run(files, f"{folder}/run", CountOptions())
         started = time.perf_counter()
         futures = [
             client.submit(run_partition, f"{folder}/run", number, threads=1, workers=addresses, pure=False)

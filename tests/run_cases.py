@@ -19,18 +19,19 @@ from references import scoring as sr
 
 from corefsample.documents import from_documents
 from corefsample.formats.scored import ParquetWriter
-from events.jobs.count_events import EventsOptions, run_events
-from events.jobs.scoring import ScoreOptions, run_score
+from events.runs.counting._job import CountOptions, count_events
+from events.runs.scoring._options import ScoringOptions
+from events.runs.scoring._run import score_corpus
 
 TABLES = (
     *("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "near_half.csv", "comparisons.csv"),
     *("documents.parquet", "all_documents.parquet"),
 )
-OPTIONS = EventsOptions(n_samples=60, compare=("USA", "IRQ"), partition_size=9, threads=1)
+OPTIONS = CountOptions(n_samples=60, compare=("USA", "IRQ"), partition_size=9, threads=1)
 # Loaded by every process of a job: it waits before each record, and before it scores the documents of a part.
 SLOW = """
 import os, time
-import events.jobs.scoring._workers as workers
+import events.runs.scoring._workers as workers
 import events.runs._store as store
 def slower(function):
     def slow(*arguments, **keywords):
@@ -69,14 +70,14 @@ class Case:
 
     def options(self, **changed: Any) -> Any:
         """Options, some of them changed."""
-        return dataclasses.replace(OPTIONS if self.name == "events" else ScoreOptions(model=self.model), **changed)
+        return dataclasses.replace(OPTIONS if self.name == "events" else ScoringOptions(model=self.model), **changed)
 
     def run(self, out: Any, *, inputs: Any = None, options: Any = None, **keywords: Any) -> Any:
         """Run in this process, or with workers."""
         given, chosen = inputs or self.corpus, options or self.options()
         if self.name == "events":
-            return run_events(given, out, chosen, pictures=False, **keywords)
-        return run_score(given, out, chosen, **keywords)
+            return count_events(given, out, chosen, pictures=False, **keywords)
+        return score_corpus(given, out, chosen, **keywords)
 
     def n_left(self, summary: Any) -> int:
         """Parts, or documents, that an earlier run had left."""

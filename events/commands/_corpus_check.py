@@ -13,7 +13,7 @@ from corefsample.documents import DocumentBatch, Rejected
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from corefsample.syntax import fitting_schemes
-from events.jobs import Progress
+from events.runs._progress import Progress
 
 __all__ = ["CorpusReport", "check_corpus"]
 

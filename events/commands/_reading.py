@@ -9,8 +9,8 @@ from corefsample.documents import DocumentBatch, Fault, Rejected, ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files import PathLike
 from corefsample.formats import DocumentStream
-from events.jobs import Progress
 from events.queries import match_queries
+from events.runs._progress import Progress
 
 
 def streamed(

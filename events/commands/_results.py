@@ -8,7 +8,9 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
 from corefsample.documents import Rejected
-from events.jobs import OutputFolder, checksums, picture_files, run_record
+from events.runs._output_folder import OutputFolder
+from events.runs._pictures import picture_files
+from events.runs._record import checksums, run_record
 
 _QUERY_TABLES = (
     *("scores", "reliability", "coverage", "intervals", "recalibrations", "groups", "overdispersion", "link_kinds"),

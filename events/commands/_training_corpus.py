@@ -14,7 +14,8 @@ from corefsample.formats import QuarantineFile
 from corefsample.mention_ranking import MentionDocument, gold_entities
 from corefsample.syntax import neutral_parse
 from events.commands._training_selection import Selection
-from events.jobs import DocumentInputs, Progress, ReadDocument, reject
+from events.runs._document_inputs import DocumentInputs, ReadDocument, reject
+from events.runs._progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

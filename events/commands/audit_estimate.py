@@ -24,7 +24,7 @@ import click
 
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events import audit, jobs
+from events import audit
 from events._options import declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
@@ -131,6 +131,7 @@ def run_audit_estimate(
     """
     from corefsample.files import unwritable, write_json
     from events.commands._audit_files import plan_question, read_plan
+    from events.runs._record import checksums, run_record
 
     options = options or AuditEstimateOptions()
     if not sheets:
@@ -147,7 +148,7 @@ def run_audit_estimate(
         raise error.at(", ".join(names)) from None
     place = folder if options.out is None else Path(options.out)
     arguments = {**chosen, "source": os.fspath(source), "plan": os.fspath(folder)}
-    record = jobs.run_record(arguments, jobs.checksums(names), started)
+    record = run_record(arguments, checksums(names), started)
     try:
         place.mkdir(parents=True, exist_ok=True)
         files = _written(plan, labels, estimate, place, pictures=options.pictures)
@@ -164,6 +165,7 @@ def _written(
 ) -> tuple[str, ...]:
     """Write the tables and the picture; return their names."""
     from corefsample.files import new_file
+    from events.runs._pictures import picture_files, save_pictures
 
     found = estimate.disagreement_frame()
     tables = {
@@ -180,8 +182,8 @@ def _written(
     if pictures:
         from events.plots import audit_bands
 
-        jobs.save_pictures({"audited": lambda: audit_bands(tables["audited.csv"])}, lambda name: place / name)
-        names += [name for name in jobs.picture_files("audited") if (place / name).is_file()]
+        save_pictures({"audited": lambda: audit_bands(tables["audited.csv"])}, lambda name: place / name)
+        names += [name for name in picture_files("audited") if (place / name).is_file()]
     return tuple(names)
 
 

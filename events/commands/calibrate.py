@@ -25,7 +25,6 @@ from corefsample import links, plots
 from corefsample.calibration import binning, intervals
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events import jobs
 from events._options import declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from corefsample.files import PathLike
     from corefsample.formats import DocumentStream
     from events.commands._results import Results
+    from events.runs._output_folder import OutputFolder
+    from events.runs._progress import Progress
 
 _MEASURING = ("bin_size", "norm", "level", "n_resamples", "seed")
 
@@ -88,13 +89,15 @@ class CalibrateResult:
 
     def to_json(self) -> dict[str, Any]:
         """The rows of the table, and how many documents and mentions were left out."""
+        from events.runs._record import json_rows, plain_fields
+
         tables = self.calibration.tables
         return {
-            **jobs.plain_fields(self),
+            **plain_fields(self),
             "n_documents": tables.n_documents,
             "n_without_gold": tables.n_without_gold,
             "n_unannotated": tables.n_unannotated,
-            "groups": jobs.json_rows(self.calibration.to_frame()),
+            "groups": json_rows(self.calibration.to_frame()),
         }
 
 
@@ -127,14 +130,16 @@ class CalibratePairedResult:
 
     def to_json(self) -> dict[str, Any]:
         """The rows of the table, and what they were computed from."""
+        from events.runs._record import json_rows, plain_fields
+
         compared = self.comparison
         return {
-            **jobs.plain_fields(self),
+            **plain_fields(self),
             "n_documents": compared.n_blocks,
             "inputs": list(self.inputs),
             "n_bins": list(compared.n_bins),
             **{name: getattr(compared, name) for name in ("n_pairs", "norm", "level", "n_draws")},
-            "differences": jobs.json_rows(compared.to_frame()),
+            "differences": json_rows(compared.to_frame()),
         }
 
 
@@ -142,7 +147,7 @@ def run_calibrate(
     inputs: PathLike | Iterable[PathLike],
     options: CalibrateOptions | None = None,
     *,
-    on_progress: jobs.Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> CalibrateResult | CalibratePairedResult:
     """Measure the calibration of link marginals in scored files with gold, or compare those of two scorers.
 
@@ -178,7 +183,7 @@ def _measured(
     inputs: PathLike | Iterable[PathLike],
     options: CalibrateOptions,
     found: Results,
-    on_progress: jobs.Progress | None,
+    on_progress: Progress | None,
 ) -> CalibrateResult:
     from corefsample.formats import DocumentStream
     from events.commands._reading import streamed
@@ -203,7 +208,7 @@ def _compared(
     inputs: PathLike | Iterable[PathLike],
     options: CalibrateOptions,
     found: Results,
-    on_progress: jobs.Progress | None,
+    on_progress: Progress | None,
 ) -> CalibratePairedResult:
     from corefsample.files import path_list
     from corefsample.formats import DocumentStream
@@ -230,7 +235,9 @@ def _place(stream: DocumentStream) -> str:
     return ", ".join(stream.paths)
 
 
-def _write(folder: jobs.OutputFolder, calibration: links.LinkCalibration) -> None:
+def _write(folder: OutputFolder, calibration: links.LinkCalibration) -> None:
+    from events.runs._pictures import save_pictures
+
     frame = calibration.to_frame()
     frame.to_csv(folder.file("calibration.csv"), index=False)
     frame.to_parquet(folder.file("calibration.parquet"), index=False)
@@ -242,7 +249,7 @@ def _write(folder: jobs.OutputFolder, calibration: links.LinkCalibration) -> Non
     if kinds:
         title = "Coreference links by kind of mentions"
         pictures["reliability_by_kind"] = partial(plots.reliability_figure, kinds, title=title)
-    jobs.save_pictures(pictures, folder.file)
+    save_pictures(pictures, folder.file)
 
 
 def print_calibrate(result: CalibrateResult | CalibratePairedResult) -> None:

@@ -26,7 +26,6 @@ import click
 from corefsample import parses, plots
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from events import _shared_options as shared
-from events import jobs
 from events._options import declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
     from corefsample.files import PathLike
     from events.commands._parse_sampling import TreebankDocument
     from events.rules import Rule
+    from events.runs._output_folder import OutputFolder
+    from events.runs._progress import Progress
 
 _DRAWN = ("labelled arcs", "roles", "paths of 3 arcs", "paths of 7 arcs")
 
@@ -134,13 +135,15 @@ class CalibrateParsesResult:
 
     def to_json(self) -> dict[str, Any]:
         """Temperatures and the rows of the table."""
-        fit = None if self.fit is None else {**jobs.plain_fields(self.fit), "is_at_end": self.fit.is_at_end}
+        from events.runs._record import json_rows, plain_fields
+
+        fit = None if self.fit is None else {**plain_fields(self.fit), "is_at_end": self.fit.is_at_end}
         return {
-            **jobs.plain_fields(self),
+            **plain_fields(self),
             "fit": fit,
             "temperatures": list(self.temperatures),
             "schemes": list(self.schemes),
-            "properties": jobs.json_rows(self.calibration.to_frame()),
+            "properties": json_rows(self.calibration.to_frame()),
         }
 
 
@@ -148,7 +151,7 @@ def run_calibrate_parses(
     treebank: PathLike | Iterable[PathLike],
     options: CalibrateParsesOptions,
     *,
-    on_progress: jobs.Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> CalibrateParsesResult:
     """Measure the calibration of a pipeline's sampled parses against a treebank, at a temperature fitted or given.
 
@@ -174,8 +177,8 @@ def run_calibrate_parses(
     from corefsample.formats.annotated import read_corefud
     from events.commands._parse_sampling import TreebankDocument
     from events.commands._results import ParsesFolder, results
-    from events.jobs.scoring import load_pipeline
     from events.rules import load_rules
+    from events.runs.scoring._parsing import load_pipeline
 
     rule, pipeline = load_rules(options.rule, options.preset), load_pipeline(options.pipeline)
     with results(ParsesFolder, options) as found:
@@ -209,7 +212,7 @@ class _Measurement:
         rule: Rule,
         documents: Sequence[TreebankDocument],
         fit_documents: Sequence[TreebankDocument] | None,
-        on_progress: jobs.Progress | None,
+        on_progress: Progress | None,
     ) -> None:
         from events.commands import _parse_sampling
 
@@ -265,13 +268,15 @@ class _Measurement:
             self._on_progress(self._n_parsed, self._n_all, self._n_parsed)
 
 
-def _write(folder: jobs.OutputFolder, run: CalibrateParsesResult) -> None:
+def _write(folder: OutputFolder, run: CalibrateParsesResult) -> None:
+    from events.runs._pictures import save_pictures
+
     calibration = run.calibration
     calibration.to_frame().to_csv(folder.file("parse_calibration.csv"), index=False)
     calibration.curves_frame().to_csv(folder.file("parse_reliability.csv"), index=False)
     curves = {each.name: each.curve for each in calibration.properties if each.name in _DRAWN}
     title = f"Sampled parses of {run.n_documents:,} documents"
-    jobs.save_pictures({"parse_reliability": partial(plots.reliability_figure, curves, title=title)}, folder.file)
+    save_pictures({"parse_reliability": partial(plots.reliability_figure, curves, title=title)}, folder.file)
 
 
 def print_calibrate_parses(run: CalibrateParsesResult) -> None:

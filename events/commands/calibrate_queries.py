@@ -23,8 +23,8 @@ import click
 from corefsample import plots, recalibration
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events import jobs, queries
 from events import plots as event_plots
+from events import queries
 from events._options import declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
@@ -33,6 +33,7 @@ from events.commands._screen import print_files, print_text
 if TYPE_CHECKING:
     from corefsample.documents import ScoredDocument
     from corefsample.files import PathLike
+    from events.runs._progress import Progress
 
 _OPTIONAL_GROUPS = ("genre",)
 _OBJECTIVES: dict[str, tuple[str, ...]] = {
@@ -103,15 +104,17 @@ class CalibrateQueriesResult:
 
     def to_json(self) -> dict[str, Any]:
         """Counts, scores and recalibrations, and the coverage of all intervals."""
+        from events.runs._record import json_rows, plain_fields
+
         study = self.study
         return {
-            **jobs.plain_fields(self),
+            **plain_fields(self),
             "n_queries": len(study.table.queries),
             "n_pairs": study.table.n_pairs,
             "n_left_out": study.n_left_out,
-            "scores": jobs.json_rows(study.scores()),
-            "recalibrations": jobs.json_rows(study.recalibrations()),
-            "coverage": jobs.json_rows(study.coverage()),
+            "scores": json_rows(study.scores()),
+            "recalibrations": json_rows(study.recalibrations()),
+            "coverage": json_rows(study.coverage()),
             "failures": dict(study.failures),
         }
 
@@ -120,7 +123,7 @@ def run_calibrate_queries(
     inputs: PathLike | Iterable[PathLike],
     options: CalibrateQueriesOptions | None = None,
     *,
-    on_progress: jobs.Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> CalibrateQueriesResult:
     """Check the intervals of entity queries on a corpus with gold, before and after cross-validated recalibration.
 
@@ -230,6 +233,8 @@ def write_study(study: queries.QueryStudy, file: Callable[[str], Path], *, pictu
     """
     import pandas as pd
 
+    from events.runs._pictures import save_pictures
+
     intervals, curves = study.intervals(), study.reliability()
     coverage, (groups, overdispersion) = study.coverage(intervals), study.misfit()
     reliability = pd.concat([curve.to_frame().assign(variant=name) for name, curve in curves.items()])
@@ -244,7 +249,7 @@ def write_study(study: queries.QueryStudy, file: Callable[[str], Path], *, pictu
         figures = {"query_reliability": partial(plots.reliability_figure, curves, title=title)}
         if len(coverage):
             figures["query_coverage"] = partial(event_plots.query_coverage, coverage, level=max(study.levels))
-        jobs.save_pictures(figures, file)
+        save_pictures(figures, file)
 
 
 def print_calibrate_queries(report: CalibrateQueriesResult) -> None:

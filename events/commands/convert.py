@@ -29,13 +29,13 @@ import click
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events import jobs
 from events._options import declared
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts
 
 if TYPE_CHECKING:
     from corefsample.files import PathLike
+    from events.runs._progress import Progress
 
 STANDARD_OUTPUT = "-"
 
@@ -96,7 +96,7 @@ def run_convert(
     output: PathLike,
     options: ConvertOptions | None = None,
     *,
-    on_progress: jobs.Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> ConvertResult:
     """Check documents and copy them to another file or format.
 
@@ -124,12 +124,14 @@ def run_convert(
     """
     from corefsample.files import path_list, require_free
     from corefsample.formats import convert, quarantine_file
+    from events.runs._annotated_output import write_annotated
+    from events.runs._document_inputs import output_kind
 
     options = options or ConvertOptions()
     path, names = os.fspath(output), path_list(inputs)
     if path == STANDARD_OUTPUT:
         return _to_standard_output(names, options, on_progress)
-    if is_scored := jobs.output_kind(path) == "scored":
+    if is_scored := output_kind(path) == "scored":
         _require_scores(names, path, options)
     with quarantine_file(path, **options.chosen("on_error", "overwrite")) as on_rejected:
         if is_scored:
@@ -143,12 +145,12 @@ def run_convert(
             return ConvertResult(path, n_documents, 0 if on_rejected is None else on_rejected.count)
         require_free(path, overwrite=options.overwrite)
         chosen = options.chosen("clustering", "seed", "singletons", "entity_fields", "on_unwritable")
-        found = jobs.write_annotated(names, path, **chosen, on_rejected=on_rejected, on_progress=on_progress)
+        found = write_annotated(names, path, **chosen, on_rejected=on_rejected, on_progress=on_progress)
         n_quarantined = 0 if on_rejected is None else on_rejected.count
         return ConvertResult(path, found.n_documents, n_quarantined, found.skipped, found.left_out)
 
 
-def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: jobs.Progress | None) -> ConvertResult:
+def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: Progress | None) -> ConvertResult:
     """Convert to a temporary file, so that a bad document leaves no partial output, and copy that."""
     if options.on_error == "quarantine":
         rule = "must be stop where the output is standard output, which has no file beside it"
@@ -164,8 +166,10 @@ def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: 
 
 
 def _require_scores(names: list[str], path: str, options: ConvertOptions) -> None:
+    from events.runs._document_inputs import annotated_kind
+
     for name in names:
-        if jobs.annotated_kind(name) is not None:
+        if annotated_kind(name) is not None:
             rule = f"annotated documents have no scores to write to {path}"
             raise ParameterError(rule, place=name, hint="`corefsample score` adds scores")
     if options.clustering is not None:

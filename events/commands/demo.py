@@ -18,8 +18,8 @@ from events.commands._screen import print_text
 from events.commands.events import print_counts_of_run
 
 if TYPE_CHECKING:
-    from events.jobs import Progress
-    from events.jobs.demo import DemoResult
+    from events.commands._simulated_run import DemoResult
+    from events.runs._progress import Progress
 
 
 @declared
@@ -55,7 +55,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     ParameterError
         If the folder contains an earlier demo, or something else, or a number is outside its range.
     """
-    from events.jobs.demo import run_demo as run
+    from events.commands._simulated_run import run_demo as run
 
     options = options or DemoOptions()
     return run(options.out, **options.chosen("n_documents", "seed", "overwrite"), on_progress=on_progress)

@@ -25,7 +25,6 @@ import click
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from events import _shared_options as shared
-from events import jobs
 from events._options import Options, declared, option
 from events.commands._failures import BAD_INPUT, Failure
 from events.commands._parser import Command
@@ -33,8 +32,10 @@ from events.commands._screen import print_error, print_pairs
 
 if TYPE_CHECKING:
     from events.commands._corpus_check import CorpusReport
+    from events.commands._environment import Environment
     from events.commands._file_check import FileReport
-    from events.jobs.environment import Environment
+    from events.commands._rule_hits import RuleHits
+    from events.runs._progress import Progress
 
 
 @declared
@@ -74,7 +75,7 @@ class DoctorResult:
         The installation, if that was asked for.
     """
 
-    reports: tuple[CorpusReport | FileReport | jobs.RuleHits, ...] = ()
+    reports: tuple[CorpusReport | FileReport | RuleHits, ...] = ()
     environment: Environment | None = None
 
     @property
@@ -90,7 +91,7 @@ class DoctorResult:
 
 
 def run_doctor(
-    files: Sequence[str] = (), options: DoctorOptions | None = None, *, on_progress: jobs.Progress | None = None
+    files: Sequence[str] = (), options: DoctorOptions | None = None, *, on_progress: Progress | None = None
 ) -> DoctorResult:
     """Check files and report what they contain, or describe the installation.
 
@@ -111,11 +112,13 @@ def run_doctor(
         If a file is missing or unreadable as a whole, or the rule or lexicon of the options breaks its rules. Bad
         documents and failing examples are reported instead.
     """
+    from events.commands._rule_hits import rule_hits
+
     options = options or DoctorOptions()
     if options.environment == bool(files):
         raise ParameterError("or the environment must be asked for, and not both", parameter="files")
     if options.environment:
-        from events.jobs.environment import describe_environment
+        from events.commands._environment import describe_environment
 
         return DoctorResult(environment=describe_environment())
     from events.commands._corpus_check import check_corpus
@@ -131,7 +134,7 @@ def run_doctor(
         found.append(check_corpus(corpus, on_progress))
     if options.rule is not None:
         against = options.chosen("preset", "lexicon", "scheme")
-        found.append(jobs.rule_hits(corpus, options.rule, **against, on_progress=on_progress))
+        found.append(rule_hits(corpus, options.rule, **against, on_progress=on_progress))
     return DoctorResult(tuple(found))
 
 

@@ -27,19 +27,19 @@ from events import _shared_options as shared
 from events._options import declared, fields_of, option
 from events.commands._parser import Command
 from events.commands._screen import COLUMNS, counted, print_files, print_text
-from events.jobs.partitions import CountOptions, EventsResult
+from events.runs.counting._options import CountOptions, EventsResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from corefsample.files import PathLike
-    from events.jobs import Progress
+    from events.runs._progress import Progress
 
-__all__ = ["EventsOptions", "EventsResult", "print_counts_of_run", "print_events", "run_events"]
+__all__ = ["CountOptions", "EventsResult", "print_counts_of_run", "print_events", "run_events"]
 
 
 @declared
-class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunOptions):
+class CountOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunOptions):
     """What to count, how, and where to write it.
 
     Attributes
@@ -52,7 +52,7 @@ class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunO
 
 
 def run_events(
-    inputs: PathLike | Iterable[PathLike], options: EventsOptions, *, on_progress: Progress | None = None
+    inputs: PathLike | Iterable[PathLike], options: CountOptions, *, on_progress: Progress | None = None
 ) -> EventsResult:
     """Count events in pre-scored mention files and write the run's folder.
 
@@ -75,11 +75,11 @@ def run_events(
         If an option, a document, a rule or lexicon file, or the folder breaks its rule, or another run works in the
         folder; then no folder is left, but the complete partitions are.
     """
-    from events.jobs.count_events import run_events as run
+    from events.runs.counting._job import count_events
 
     names = ("overwrite", "restart", "pictures", "workers", "scheduler")
     counting = CountOptions(**options.chosen(*fields_of(CountOptions)))
-    return run(inputs, options.out, counting, **options.chosen(*names), on_progress=on_progress)
+    return count_events(inputs, options.out, counting, **options.chosen(*names), on_progress=on_progress)
 
 
 def print_events(summary: EventsResult) -> None:
@@ -149,7 +149,7 @@ def _short(value: float) -> str:
 
 
 command = Command(
-    EventsOptions,
+    CountOptions,
     run_events,
     print_events,
     "inputs+",

@@ -27,8 +27,8 @@ from events.commands._screen import counted, print_pairs, print_text
 
 if TYPE_CHECKING:
     from corefsample.files import PathLike
-    from events.jobs import Progress
-    from events.jobs.explain import Explained, Explanation
+    from events.commands._explaining import Explained, Explanation
+    from events.runs._progress import Progress
 
 _ROUNDING = 1e-9  # of the sum of the shares of parses
 # What the outcome of a trigger means, after its name.
@@ -94,7 +94,7 @@ def run_explain(
     InputError
         If a rule, a lexicon or a document breaks its rule.
     """
-    from events.jobs import explain
+    from events.commands import _explaining as explain
 
     chosen = explain.ExplainOptions(**(options or ExplainOptions()).recorded())
     return explain.run_explain(inputs, chosen, on_progress=on_progress)
@@ -119,7 +119,7 @@ def print_explain(run: Explanation) -> None:
 
 def _shares(each: Explained) -> str:
     """Events of the document of a trigger."""
-    from events.jobs.explain import N_SAMPLES
+    from events.commands._explaining import N_SAMPLES
 
     if each.events is None:
         return "none: the labels fit several schemes, which give different events"

@@ -23,7 +23,6 @@ import click
 from corefsample import recalibration
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events import jobs
 from events._options import declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from corefsample.files import PathLike
     from corefsample.formats import DocumentStream
     from events.commands._reading import GoldDocuments
+    from events.runs._progress import Progress
 
 __all__ = ["RECORD_SUFFIX", "RecalibrateOptions", "RecalibrateResult", "print_recalibrate", "run_recalibrate"]
 
@@ -115,9 +115,11 @@ class RecalibrateResult:
 
     def to_json(self) -> dict[str, Any]:
         """The fit, its scores on held-out documents, and how many documents were left out."""
+        from events.runs._record import plain_fields
+
         held_out, draws = self.cross_fit, self.draws
         return {
-            **jobs.plain_fields(self),
+            **plain_fields(self),
             "objective": self.fit.objective,
             "form": self.fit.form,
             "prior_sd": self.fit.prior_sd,
@@ -140,7 +142,7 @@ def run_recalibrate(
     apply: PathLike | Iterable[PathLike],
     options: RecalibrateOptions,
     *,
-    on_progress: jobs.Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> RecalibrateResult:
     """Fit a recalibration to documents with gold, and write other documents with recalibrated scores.
 
@@ -170,12 +172,13 @@ def run_recalibrate(
     from corefsample.formats import DocumentStream, quarantine_file, write_documents
     from corefsample.formats.scored import SUFFIXES
     from events.commands._reading import gold_documents
+    from events.runs._record import checksums, free_outputs, run_record
 
     started = time.time()
     if "-" in path_list(gold) and "-" in path_list(apply):
         raise ParameterError("must not be standard input where gold is, got - twice", parameter="apply")
     require_suffix(options.out, SUFFIXES, ParameterError)
-    record = jobs.free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
+    record = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
     with quarantine_file(options.out, **options.chosen("on_error", "overwrite")) as on_rejected:
         apply_paths = DocumentStream(apply).paths  # so that a missing file raises before the fit
         found = gold_documents(
@@ -190,8 +193,8 @@ def run_recalibrate(
         cross_fit = fitter.cross_fit(options.n_folds, seed=options.seed)
         draws = fitter.bootstrap(options.n_resamples, seed=options.seed)
         applied = draws.shrunk(fit.recalibration) if options.shrink else fit.recalibration
-        inputs = [{"part": "gold", **row} for row in jobs.checksums(found.paths)]
-        inputs += [{"part": "apply", **row} for row in jobs.checksums(apply_paths)]
+        inputs = [{"part": "gold", **row} for row in checksums(found.paths)]
+        inputs += [{"part": "apply", **row} for row in checksums(apply_paths)]
         uncertain = recalibration.UncertainRecalibration(
             applied, draws, effect, fitter.gold.base, options.domains or recalibration.DOMAIN_FIELD
         )
@@ -215,7 +218,7 @@ def run_recalibrate(
         )
         folds = [each.to_json() for each in cross_fit.recalibrations]
         more = {"summary": result.to_json(), "folds": folds, **uncertain.to_json()}
-        write_json(record, jobs.run_record(options.recorded(), inputs, started, **more))
+        write_json(record, run_record(options.recorded(), inputs, started, **more))
     return result
 
 
@@ -271,7 +274,7 @@ class _Recalibrated:
     uncertain: recalibration.UncertainRecalibration
     fitted: frozenset[str]  # doc_ids
     record: str
-    on_progress: jobs.Progress | None
+    on_progress: Progress | None
     n_also_fitted: int = 0
 
     def __iter__(self) -> Iterator[ScoredDocument]:

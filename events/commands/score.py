@@ -27,13 +27,13 @@ from events import _shared_options as shared
 from events._options import declared, fields_of, option
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_text
-from events.jobs.scoring import ScoringOptions
+from events.runs.scoring._options import ScoringOptions
 
 if TYPE_CHECKING:
     from corefsample.files import PathLike
-    from events.jobs import Progress
-    from events.jobs.scoring import ScoringRun
     from events.news import TextTally
+    from events.runs._progress import Progress
+    from events.runs.scoring._run import ScoringRun
 
 
 @declared
@@ -89,11 +89,11 @@ def run_score(
     OutputError
         If a file cannot be written.
     """
-    from events.jobs.scoring import run_score as run
+    from events.runs.scoring._run import score_corpus
 
     scoring = ScoringOptions(**options.chosen(*fields_of(ScoringOptions)))
     names = ("overwrite", "restart", "workers", "scheduler")
-    return run(inputs, options.out, scoring, **options.chosen(*names), on_progress=on_progress)
+    return score_corpus(inputs, options.out, scoring, **options.chosen(*names), on_progress=on_progress)
 
 
 def print_score(run: ScoringRun) -> None:

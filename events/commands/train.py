@@ -26,7 +26,6 @@ import corefsample
 from corefsample import mention_ranking
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events import jobs
 from events._options import declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_counts, print_text
@@ -34,6 +33,7 @@ from events.commands._screen import counted, mention_counts, print_counts, print
 if TYPE_CHECKING:
     from corefsample.files import PathLike
     from corefsample.mention_ranking.features import TemplateSet
+    from events.runs._progress import Progress
 
 RECORD_SUFFIX = ".training.json"
 
@@ -175,7 +175,7 @@ def run_train(
     corpora: PathLike | Iterable[PathLike],
     options: TrainOptions,
     *,
-    on_progress: jobs.Progress | None = None,
+    on_progress: Progress | None = None,
     on_epoch: Callable[[mention_ranking.EpochReport], None] | None = None,
 ) -> TrainResult:
     """Train an antecedent model on annotated corpora.
@@ -211,12 +211,13 @@ def run_train(
     from events.commands._training_corpus import NO_CORPUS, annotated_inputs, read_corpus
     from events.commands._training_fit import fit_model, split_documents
     from events.commands._training_selection import Selection
+    from events.runs._record import checksums, free_outputs, run_record
 
     started = time.time()
     path = options.out
     if not path:
         raise ParameterError("must name a file, got ''", parameter="out")
-    record = jobs.free_outputs(path, RECORD_SUFFIX, overwrite=options.overwrite)
+    record = free_outputs(path, RECORD_SUFFIX, overwrite=options.overwrite)
     templates = DEFAULT_TEMPLATES if options.templates is None else load_templates(options.templates)
     selection = Selection(options.where)
     with quarantine_file(path, **options.chosen("on_error", "overwrite")) as on_rejected:
@@ -228,8 +229,8 @@ def run_train(
         if held_out_inputs is not None:
             others = read_corpus(held_out_inputs, selection, options.scheme, on_rejected, on_progress)
         documents, held_out_documents = split_documents(corpus, others, options)
-        sources = jobs.checksums(corpus.paths)
-        held_out_sources = jobs.checksums(others.paths)
+        sources = checksums(corpus.paths)
+        held_out_sources = checksums(others.paths)
         fitted = fit_model(
             documents,
             held_out_documents,
@@ -255,7 +256,7 @@ def run_train(
             skipped=dict(corpus.skipped + others.skipped),
             seconds=round(time.time() - started, 3),
         )
-        content = jobs.run_record(
+        content = run_record(
             options.recorded(),
             [{"part": "train", **row} for row in sources] + [{"part": "held out", **row} for row in held_out_sources],
             started,

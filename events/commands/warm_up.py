@@ -19,7 +19,7 @@ from events.commands._parser import Command
 from events.commands._screen import counted
 
 if TYPE_CHECKING:
-    from events.jobs.warm_up import WarmUp
+    from events.commands._small_runs import WarmUp
 
 
 @declared
@@ -35,7 +35,7 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUp:
     CorefsampleError
         If no folder for them can be written, or numba is told not to compile.
     """
-    from events.jobs.warm_up import run_warm_up as run
+    from events.commands._small_runs import run_warm_up as run
 
     return run()
 

@@ -82,7 +82,7 @@ def write_report(
     Parameters
     ----------
     folder
-        Folder written by `events.jobs.count_events.run_events`.
+        Folder written by `events.runs.counting._job.count_events`.
     out
         The file; by default report.html in the folder.
     title

@@ -55,7 +55,7 @@ def read_run(folder: PathLike) -> FinishedRun:
     Parameters
     ----------
     folder
-        Folder written by `events.jobs.count_events.run_events`.
+        Folder written by `events.runs.counting._job.count_events`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Work in parts: a plan, a store of finished parts, an engine, and runs that resume."""
+"""Work in parts: a plan, a store of finished parts, engines that compute them, and runs that resume; its two jobs."""
 
 import lazy_loader
 

@@ -19,16 +19,16 @@ from events.audit import METHODS, _kernels, estimate_total, read_run_documents, 
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.commands._audit_files import read_plan
 from events.commands._program import cli
-from events.jobs.count_events import EventsOptions, run_events
 from events.pages._report_content import read_report
+from events.runs.counting._job import CountOptions, count_events
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("audit")
     rounds = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(3) for each in er.corpus()]
-    run_events(
-        er.write_lines(folder / "corpus.jsonl", rounds), folder / "run", EventsOptions(n_samples=100), pictures=False
+    count_events(
+        er.write_lines(folder / "corpus.jsonl", rounds), folder / "run", CountOptions(n_samples=100), pictures=False
     )
     return folder / "run"
 
@@ -100,8 +100,8 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two rules."""
     folder = tmp_path_factory.mktemp("several")
     rounds = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(3) for each in er.corpus()]
-    options = EventsOptions(n_samples=50, rule=("attack", "conflict"))
-    run_events(er.write_lines(folder / "corpus.jsonl", rounds), folder / "run", options, pictures=False)
+    options = CountOptions(n_samples=50, rule=("attack", "conflict"))
+    count_events(er.write_lines(folder / "corpus.jsonl", rounds), folder / "run", options, pictures=False)
     return folder / "run"
 
 

@@ -16,7 +16,7 @@ from events_audit_made import frame
 
 from corefsample import write_documents
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
-from events.jobs.count_events import EventsOptions, run_events
+from events.runs.counting._job import CountOptions, count_events
 from events.simulation import simulate_documents
 
 
@@ -35,7 +35,7 @@ def contents(page: Path) -> list[Any]:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("audit-pages")
     write_documents((each.document for each in simulate_documents(60, seed=2)), folder / "news.parquet")
-    run_events(str(folder / "news.parquet"), folder / "run", EventsOptions(n_samples=50, threads=1), pictures=False)
+    count_events(str(folder / "news.parquet"), folder / "run", CountOptions(n_samples=50, threads=1), pictures=False)
     return folder / "run"
 
 

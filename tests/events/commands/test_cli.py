@@ -18,9 +18,9 @@ from places import PROJECT
 from references import events as er
 
 import events.counting._counter
-import events.jobs._pictures
-import events.jobs._run_pictures
-import events.jobs.count_events
+import events.runs._pictures
+import events.runs.counting._job
+import events.runs.counting._run_pictures
 from corefsample import __version__, read_documents
 
 
@@ -31,8 +31,8 @@ def corpus(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
-    monkeypatch.setattr(events.jobs._pictures, "save_figure", lambda figure, path: Path(path).touch())
+    monkeypatch.setattr(events.runs.counting._run_pictures, "event_bands", lambda *args, **keywords: None)
+    monkeypatch.setattr(events.runs._pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:

@@ -22,9 +22,9 @@ from references import events as er
 from strategies import documents as strategies
 from strategies.documents import BREAKAGES, Breakage
 
-import events.jobs._pictures
-import events.jobs._run_pictures
-import events.jobs.count_events
+import events.runs._pictures
+import events.runs.counting._job
+import events.runs.counting._run_pictures
 from corefsample import CorefsampleError, InputError, ParameterError
 from corefsample.errors import ParameterHint
 from events.commands._failures import Failure
@@ -48,8 +48,8 @@ LEXICON = "version: 1\nentries:\n  - {code: AAA, name: Aland, aliases: [Aland]}\
 
 @pytest.fixture(autouse=True)
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
-    monkeypatch.setattr(events.jobs._pictures, "save_figure", lambda figure, path: Path(path).touch())
+    monkeypatch.setattr(events.runs.counting._run_pictures, "event_bands", lambda *args, **keywords: None)
+    monkeypatch.setattr(events.runs._pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
 @pytest.fixture
@@ -405,7 +405,7 @@ LIMITED = """
 import resource, sys
 from events.commands import _program as cli
 arguments = sys.argv[2:]
-import events.jobs.count_events, matplotlib, corefsample.coreference._sampling  # noqa: loaded before the limit
+import events.runs.counting._job, matplotlib, corefsample.coreference._sampling  # noqa: loaded before the limit
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
 cli.main(arguments)
 """
@@ -449,12 +449,12 @@ def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(l
     assume(not (first and line.startswith(b"\x1f\x8b")))  # a file that begins so is gzip, and an error as a whole
     good = [json.dumps(document).encode() for document in er.corpus()[1:3]]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(events.jobs._run_pictures, "event_bands", lambda *args, **keywords: None)
-        patch.setattr(events.jobs._pictures, "save_figure", lambda figure, path: Path(path).touch())
+        patch.setattr(events.runs.counting._run_pictures, "event_bands", lambda *args, **keywords: None)
+        patch.setattr(events.runs._pictures, "save_figure", lambda figure, path: Path(path).touch())
         folder = Path(name)
         (folder / "corpus.jsonl").write_bytes(b"\n".join([line, *good] if first else [*good, line]))
-        options = events.jobs.count_events.EventsOptions(n_samples=20, on_error="quarantine")
-        summary = events.jobs.count_events.run_events(folder / "corpus.jsonl", folder / "run", options)
+        options = events.runs.counting._job.CountOptions(n_samples=20, on_error="quarantine")
+        summary = events.runs.counting._job.count_events(folder / "corpus.jsonl", folder / "run", options)
         lines = (folder / "run" / "evidence.csv").read_text().splitlines()
         remaining = [row.split(",")[0] for row in lines if row.startswith(('"doc 2"', '"doc 3"'))]
         assert remaining == ['"doc 2"', '"doc 3"']

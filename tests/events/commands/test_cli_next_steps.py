@@ -20,9 +20,9 @@ from references import events as er
 from corefsample import InputError, ParameterError
 from corefsample.errors import ParameterHint
 from corefsample.formats import write_documents
-from events.jobs import DocumentInputs
-from events.jobs.scoring._parsing import load_pipeline
 from events.news import ArticleStream
+from events.runs._document_inputs import DocumentInputs
+from events.runs.scoring._parsing import load_pipeline
 
 PAGE = PROJECT / "docs" / "count-events.md"
 ROW = {"doc_id": "a", "date": "1999-05-01", "text": "Iraqi forces attacked."}

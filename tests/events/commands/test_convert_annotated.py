@@ -28,7 +28,7 @@ from corefsample.documents import AnnotatedDocument
 from corefsample.mention_ranking import train
 from corefsample.summaries import point_estimate
 from events.commands import ConvertOptions, run_convert
-from events.jobs import output_kind
+from events.runs._document_inputs import output_kind
 
 
 @pytest.fixture(scope="module")

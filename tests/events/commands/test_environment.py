@@ -16,7 +16,7 @@ import pytest
 from command_line import called
 from places import PROJECT
 
-from events.jobs.environment import describe_environment
+from events.commands._environment import describe_environment
 
 PAGE = PROJECT / "docs" / "installation.md"
 SOURCES = PROJECT / "pyproject.toml"

@@ -45,7 +45,7 @@ def test_a_picture_that_fails_half_way_is_left_out_with_a_warning(
             raise ValueError("beyond\nthe axis")
         path.touch()
 
-    monkeypatch.setattr("events.jobs._pictures.save_figure", broken)
+    monkeypatch.setattr("events.runs._pictures.save_figure", broken)
     path = er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
     out = tmp_path / "run"
     status, _, _ = called(capsys, "events", path, "--out", out, "--samples", 10)

@@ -17,7 +17,7 @@ from corefsample._extras import install_hint
 from events import EventCounter, load_rules, simulate_documents
 from events.arviz_export import to_arviz
 from events.counting import CountSamples, EventCounts, count_posterior, count_samples, read_count_posterior
-from events.jobs.count_events import EventsOptions, run_events
+from events.runs.counting._job import CountOptions, count_events
 
 N_SAMPLES = 40
 
@@ -197,8 +197,8 @@ def run(documents: list[ScoredDocument], tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("run")
     write_documents(iter(documents), folder / "news.jsonl")
     compare = ("YUG", "X-NATO")
-    options = EventsOptions(preset="extended", n_samples=N_SAMPLES, seed=1, level=0.8, compare=compare)
-    run_events(folder / "news.jsonl", folder / "run", options, pictures=False)
+    options = CountOptions(preset="extended", n_samples=N_SAMPLES, seed=1, level=0.8, compare=compare)
+    count_events(folder / "news.jsonl", folder / "run", options, pictures=False)
     return folder / "run"
 
 

@@ -11,33 +11,33 @@ import tolerance
 from references import coreference as references
 
 from corefsample import ScoredDocument, read_documents
-from events.jobs.count_events import EventsOptions, RunSummary, run_events
 from events.lexicon import load_lexicon
 from events.matching import MentionMatches, match_document
 from events.rules import load_rules
+from events.runs.counting._job import CountOptions, EventsResult, count_events
 
 N_SAMPLES = 2000
 SLOW_SAMPLES = 1500
 
 
 @pytest.fixture(scope="module")
-def conflict(gum_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunSummary, Path]:
+def conflict(gum_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[EventsResult, Path]:
     """A run of the rule of conflict verbs."""
     out = tmp_path_factory.mktemp("gum") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("events.jobs._run_pictures.event_bands", lambda *args, **keywords: None)
-        patch.setattr("events.jobs._pictures.save_figure", lambda figure, path: Path(path).touch())
-        return run_events(gum_path, out, EventsOptions(rule="conflict", n_samples=N_SAMPLES)), out
+        patch.setattr("events.runs.counting._run_pictures.event_bands", lambda *args, **keywords: None)
+        patch.setattr("events.runs._pictures.save_figure", lambda figure, path: Path(path).touch())
+        return count_events(gum_path, out, CountOptions(rule="conflict", n_samples=N_SAMPLES)), out
 
 
-def test_sixteen_documents_could_contain_a_conflict(conflict: tuple[RunSummary, Path]) -> None:
+def test_sixteen_documents_could_contain_a_conflict(conflict: tuple[EventsResult, Path]) -> None:
     summary, _ = conflict
     assert (summary.n_documents, summary.n_sampled) == (237, 16)
     assert 1 <= summary.n_with_events <= 16
     assert summary.periods == ("1895Q3", "2024Q3")
 
 
-def test_every_document_is_exposure_of_its_quarter(conflict: tuple[RunSummary, Path]) -> None:
+def test_every_document_is_exposure_of_its_quarter(conflict: tuple[EventsResult, Path]) -> None:
     table = pd.read_csv(conflict[1] / "counts.csv")
     exposure = table.groupby("period")["n_docs"].first()
     assert exposure.sum() == 237
@@ -45,14 +45,14 @@ def test_every_document_is_exposure_of_its_quarter(conflict: tuple[RunSummary, P
     assert len(table) == len(exposure) * table["country"].nunique()
 
 
-def test_a_likely_event_is_found(conflict: tuple[RunSummary, Path]) -> None:
+def test_a_likely_event_is_found(conflict: tuple[EventsResult, Path]) -> None:
     table = pd.read_csv(conflict[1] / "counts.csv").set_index(["country", "period"])
     row = table.loc[("DEU", "2009Q2")]
     assert 0.8 < row["mean"] < 1.0
     assert row["one_best"] == 1
 
 
-def test_evidence_contains_a_verb_of_the_rule(conflict: tuple[RunSummary, Path]) -> None:
+def test_evidence_contains_a_verb_of_the_rule(conflict: tuple[EventsResult, Path]) -> None:
     evidence = pd.read_csv(conflict[1] / "evidence.csv")
     stems = r"attack|fight|fought|hit|kill|destroy|arrest"
     assert evidence["sentences"].str.contains(stems, case=False).all()
@@ -89,7 +89,7 @@ def slow_counts(document: ScoredDocument, matches: MentionMatches, seed: int) ->
 
 
 def test_probabilities_agree_with_slow_samples_of_the_definition(
-    conflict: tuple[RunSummary, Path], gum_path: Path
+    conflict: tuple[EventsResult, Path], gum_path: Path
 ) -> None:
     document = next(d for d in read_documents(gum_path) if d.doc_id == "GUM_interview_chomsky")
     assert document.tokens is not None

@@ -14,8 +14,8 @@ from page_documents import HOSTILE_TITLE, LEXICON, crossing, hostile
 from report_pages import DRAWN
 
 from corefsample import write_documents
-from events.jobs.count_events import EventsOptions, run_events
 from events.pages import write_report
+from events.runs.counting._job import CountOptions, count_events
 from events.simulation import simulate_documents
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     ]
     write_documents([*simulated, hostile(), crossing()], news)
-    options = EventsOptions(n_samples=200, lexicon=str(folder / "lexicon.yaml"), threads=1)
-    run_events(str(news), folder / "run", options, pictures=False)
+    options = CountOptions(n_samples=200, lexicon=str(folder / "lexicon.yaml"), threads=1)
+    count_events(str(news), folder / "run", options, pictures=False)
     return folder / "run"
 
 

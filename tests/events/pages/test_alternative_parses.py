@@ -9,9 +9,9 @@ import pytest
 from references import events as er
 from references import parses as pr
 
-from events.jobs.count_events import EventsOptions, run_events
 from events.pages import write_report
 from events.pages._document_texts import checked_places
+from events.runs.counting._job import CountOptions, count_events
 
 PLACES = {"instances": [[2, [-1], 0.7]], "descriptions": [], "alternatives": [[2, "nsubj troops", 0.7, 1.0]]}
 
@@ -32,7 +32,7 @@ def test_the_page_says_that_the_intervals_cover_sampled_parses(tmp_path: Path) -
     several = [pr.with_other_parses(each, (5, 3)) for each in corpus]
     for name, documents in (("one", corpus), ("several", several)):
         inputs = er.write_lines(tmp_path / f"{name}.jsonl", documents)
-        run_events(inputs, tmp_path / name, EventsOptions(n_samples=40, threads=1), pictures=False)
+        count_events(inputs, tmp_path / name, CountOptions(n_samples=40, threads=1), pictures=False)
     pages = []
     for name in ("one", "several"):
         out = tmp_path / f"{name}.html"

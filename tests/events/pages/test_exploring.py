@@ -22,8 +22,8 @@ from corefsample import read_documents, write_documents
 from corefsample.recalibration import english_recalibration
 from events import simulate_documents
 from events.counting import read_count_samples
-from events.jobs.count_events import EventsOptions, run_events
 from events.pages import write_report
+from events.runs.counting._job import CountOptions, count_events
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
@@ -221,7 +221,7 @@ def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: WebDri
     change = english_recalibration().recalibration
     documents = (change.apply_document(each.document) for each in simulate_documents(60, seed=3, event_share=1.0))
     write_documents(documents, tmp_path / "news.jsonl")
-    run_events(tmp_path / "news.jsonl", tmp_path / "run", EventsOptions(n_samples=100, period="year"), pictures=False)
+    count_events(tmp_path / "news.jsonl", tmp_path / "run", CountOptions(n_samples=100, period="year"), pictures=False)
     write_report(tmp_path / "run", tmp_path / "page.html")
     session.get((tmp_path / "page.html").as_uri())
     until(session, DRAWN)
@@ -322,7 +322,7 @@ def test_a_period_leads_to_its_documents_without_evidence(browser: WebDriver, ru
 def test_a_run_without_any_event_can_be_browsed(session: WebDriver, tmp_path: Path) -> None:
     quiet = [row for row in er.corpus() if not any(lemma == "attack" for lemma in row["tokens"]["lemma"])]
     corpus = er.write_lines(tmp_path / "corpus.jsonl", quiet)
-    run_events(corpus, tmp_path / "run", EventsOptions(n_samples=20, threads=1), pictures=False)
+    count_events(corpus, tmp_path / "run", CountOptions(n_samples=20, threads=1), pictures=False)
     session.get("about:blank")
     session.get_log("browser")
     session.get(Path(write_report(tmp_path / "run").out).as_uri())

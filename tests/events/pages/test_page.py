@@ -20,10 +20,10 @@ from references import events as er
 
 from corefsample import OutputError, ParameterError
 from events.commands._program import _status
-from events.jobs.count_events import EventsOptions, run_events
 from events.pages import write_report
 from events.pages._report import rendered_page
 from events.pages._report_content import read_report
+from events.runs.counting._job import CountOptions, count_events
 
 pytest.importorskip("altair", reason="extra `report`")
 
@@ -209,17 +209,17 @@ def test_a_missing_library_is_named_with_its_installation(run: Path, monkeypatch
 
 def test_repeating_a_run_removes_the_stale_page(tmp_path: Path) -> None:
     corpus = er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
-    options = EventsOptions(n_samples=20, threads=1)
-    run_events(corpus, tmp_path / "run", options, pictures=False)
+    options = CountOptions(n_samples=20, threads=1)
+    count_events(corpus, tmp_path / "run", options, pictures=False)
     write_report(tmp_path / "run")
-    run_events(corpus, tmp_path / "run", options, pictures=False, overwrite=True)
+    count_events(corpus, tmp_path / "run", options, pictures=False, overwrite=True)
     assert not (tmp_path / "run" / "report.html").exists()
 
 
 def test_a_run_without_any_event_has_a_page_that_says_so(tmp_path: Path) -> None:
     quiet = [row for row in er.corpus() if not any(lemma == "attack" for lemma in row["tokens"]["lemma"])]
     corpus = er.write_lines(tmp_path / "corpus.jsonl", quiet)
-    run_events(corpus, tmp_path / "run", EventsOptions(n_samples=20, threads=1), pictures=False)
+    count_events(corpus, tmp_path / "run", CountOptions(n_samples=20, threads=1), pictures=False)
     summary = write_report(tmp_path / "run")
     assert (summary.n_actors, summary.n_with_events) == (0, 0)
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

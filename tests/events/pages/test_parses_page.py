@@ -13,8 +13,8 @@ from chromium import accessibility_faults, choose_scheme, missing, resize, until
 from references import events as er
 from report_pages import DRAWN, all_of, choose_actor, one, open_document, text
 
-from events.jobs.count_events import EventsOptions, run_events
 from events.pages import write_report
+from events.runs.counting._job import CountOptions, count_events
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
@@ -55,7 +55,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("parses")
     one_parse = er.json_document("one parse", "1999-02-05", [PARSES[0][1]])
     news = er.write_lines(folder / "news.jsonl", [mixture(), one_parse])
-    run_events(news, folder / "run", EventsOptions(n_samples=1000, threads=1), pictures=False)
+    count_events(news, folder / "run", CountOptions(n_samples=1000, threads=1), pictures=False)
     return folder / "run"
 
 

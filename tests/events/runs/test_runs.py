@@ -18,8 +18,8 @@ from references import scoring as sr
 from run_cases import Case, complete, documents, failing, in_groups, left, stop_after
 
 from corefsample import InputError, OutputError, ParameterError, write_documents
-from events.jobs.count_events import finalise_run, initialise_run, run_partition
-from events.runs import Engine
+from events.runs._engines import Engine
+from events.runs.counting._job import finalise_run, initialise_run, run_partition
 
 
 def stopped(case: Case, out: Path, n_parts: int = 2, **keywords: Any) -> Path:

@@ -1,0 +1,219 @@
+"""What a rule and a lexicon find in a corpus: hits of triggers, conditions and names, and actors beside the rule."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from corefsample.documents import DocumentBatch, Rejected
+from corefsample.errors import CorefsampleError, InputError
+from corefsample.formats import DocumentStream
+from events.commands._explaining import traced
+from events.lexicon import Lexicon, lexicon_content, load_lexicon
+from events.matching import OUTCOMES, DocumentTrace, TriggerTrace, check_classes
+from events.rules import Rule, load_rules
+from events.runs._progress import Progress
+
+__all__ = ["RuleHits", "rule_hits"]
+
+_LISTED = 12  # on the screen; all are in the JSON summary
+_MOST_STEPS = 3  # of paths from a trigger to an actor: longer ones are by chance
+_SHOWN = 20  # problems
+
+
+@dataclass(slots=True)
+class RuleHits:
+    """What a rule and a lexicon find in a corpus.
+
+    Attributes
+    ----------
+    title
+        The files.
+    rule, preset, lexicon
+        What was looked for.
+    n_documents, n_with_actor, n_with_trigger, n_with_event
+        Documents; those that name an actor of the lexicon; those with a trigger; those with a trigger whose roles are
+        filled without the help of coreference.
+    triggers
+        By trigger of the rule, the number of its hits by outcome (see `events.matching.TriggerTrace`).
+    conditions
+        By condition of the preset, the triggers of which it holds.
+    aliases
+        By code of an actor, hits by name as it is in the text, without regard to case.
+    unused
+        Names of the lexicon that no document has.
+    n_ambiguous
+        Names in the text that are ambiguous on the document's date.
+    unmatched
+        By path from a trigger to an actor in its sentence that fills no role there: how many, and the first document.
+    n_problems, problems
+        Number of bad documents, and the errors of the first ones.
+    """
+
+    title: str
+    rule: str
+    preset: str
+    lexicon: str
+    n_documents: int = 0
+    n_with_actor: int = 0
+    n_with_trigger: int = 0
+    n_with_event: int = 0
+    triggers: dict[str, Counter[str]] = field(default_factory=dict)
+    conditions: Counter[str] = field(default_factory=Counter)
+    aliases: dict[str, Counter[str]] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
+    n_ambiguous: int = 0
+    unmatched: dict[str, tuple[int, str]] = field(default_factory=dict)
+    n_problems: int = 0
+    problems: list[CorefsampleError] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        return {**fields, "problems": [str(problem) for problem in self.problems]}
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Pairs of name and value, to print."""
+        found = {trigger: hits for trigger, hits in self.triggers.items() if hits}
+        missing = [trigger for trigger, hits in self.triggers.items() if not hits]
+        names = Counter({f"{code} {name}": n for code, hits in self.aliases.items() for name, n in hits.items()})
+        outcomes: Counter[str] = sum(found.values(), Counter())
+        unmatched = [f"{path} {n:,} ({doc_id})" for path, (n, doc_id) in self.unmatched.items()]
+        return [
+            ("rule", f"{self.rule}, preset {self.preset}; lexicon {self.lexicon}"),
+            ("documents", f"{self.n_documents:,}; {self.n_with_actor:,} name an actor of the lexicon"),
+            ("", f"{self.n_with_trigger:,} have a trigger, {self.n_with_event:,} an event without coreference"),
+            ("triggers", _most(Counter({trigger: hits.total() for trigger, hits in found.items()}))),
+            ("not found", _first(missing)),
+            ("outcomes", _most(outcomes)),
+            ("conditions", _most(self.conditions)),
+            ("actors", _most(names)),
+            ("ambiguous", f"{self.n_ambiguous:,} names"),
+            ("unused", f"{len(self.unused):,} names of the lexicon"),
+            ("unmatched", _first(unmatched) if unmatched else "no actor beside a trigger"),
+            *(("note", note) for note in self.notes()),
+        ]
+
+    def notes(self) -> list[str]:
+        """What is probably wrong, in sentences."""
+        notes = []
+        if self.n_documents and not self.n_with_actor:
+            notes.append(f"no document names an actor of the lexicon {self.lexicon}: another lexicon may be meant")
+        if self.n_documents and not self.n_with_trigger:
+            notes.append("no document has a trigger of the rule: check the lemmas and parts of speech in the file")
+        return notes
+
+
+def rule_hits(
+    files: Sequence[str],
+    rule: str,
+    *,
+    preset: str = "paper",
+    lexicon: str | None = None,
+    scheme: str | None = None,
+    on_progress: Progress | None = None,
+) -> RuleHits:
+    """Count what a rule and a lexicon find in scored documents.
+
+    Parameters
+    ----------
+    files
+        Files of scored mentions, globs, or "-".
+    rule, preset, lexicon, scheme
+        As for `events.runs.counting._job.CountOptions`, of one rule.
+    on_progress
+        Called after each batch with bytes read, bytes in all, and documents.
+
+    Raises
+    ------
+    ParameterError, InputError
+        If the rule or the lexicon breaks its rules, or a file cannot be read. Bad documents are reported instead.
+    """
+    chosen, words = load_rules(rule, preset), load_lexicon(lexicon)
+    check_classes(chosen, words)
+    hits = RuleHits(", ".join(files), chosen.name, chosen.preset, words.source)
+    hits.triggers = {trigger: Counter() for trigger in _triggers(chosen)}
+    hits.conditions.update(dict.fromkeys(chosen.unless, 0))
+
+    def on_rejected(rejected: Rejected) -> None:
+        hits.n_problems += 1
+        if len(hits.problems) < _SHOWN:
+            hits.problems.append(rejected.error())
+
+    stream = DocumentStream(files, needs=("tokens",), on_rejected=on_rejected)
+    spellings: set[str] = set()  # texts and lemmas of the names found, without white space
+    for batch, traces in traced(stream, chosen, words, scheme):
+        for row, trace in enumerate(traces):
+            _add_names(hits, spellings, batch, row, trace)
+            _add_triggers(hits, batch.doc_ids[row], trace)
+        if on_progress is not None:
+            on_progress(stream.bytes_read, stream.total_bytes, hits.n_documents)
+    if not hits.n_documents and not hits.n_problems:
+        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
+    hits.unused = _unused(words, spellings)
+    hits.unmatched = dict(sorted(hits.unmatched.items(), key=lambda item: (-item[1][0], item[0])))
+    return hits
+
+
+def _triggers(rule: Rule) -> list[str]:
+    """Lemmas and phrases of all frames, each once."""
+    lemmas = {lemma for frame in rule.frames for lemma in frame.lemmas}
+    return sorted(lemmas | {" ".join(phrase.words) for frame in rule.frames for phrase in frame.phrases})
+
+
+def _add_names(hits: RuleHits, spellings: set[str], batch: DocumentBatch, row: int, trace: DocumentTrace) -> None:
+    hits.n_documents += 1
+    hits.n_with_actor += bool(trace.names.codes)
+    hits.n_ambiguous += trace.names.n_ambiguous
+    if not trace.names.codes:
+        return
+    tokens = batch.tokens(row)
+    assert tokens is not None  # the stream needs them
+    for token, code in trace.names.codes.items():
+        start, end = trace.names.spans[token]
+        words = " ".join(tokens.text[start:end])
+        hits.aliases.setdefault(code, Counter())[words.casefold()] += 1
+        spellings |= {"".join(column[start:end]).casefold() for column in (tokens.text, tokens.lemma)}
+
+
+def _add_triggers(hits: RuleHits, doc_id: str, trace: DocumentTrace) -> None:
+    hits.n_with_trigger += bool(trace.triggers)
+    hits.n_with_event += any(trigger.outcome == OUTCOMES[0] for trigger in trace.triggers)
+    for trigger in trace.triggers:
+        hits.triggers[trigger.trigger][trigger.outcome] += 1
+        hits.conditions.update(trigger.conditions)
+        for route in _routes_beside(trigger):
+            count, first = hits.unmatched.get(route, (0, doc_id))
+            hits.unmatched[route] = count + 1, first
+
+
+def _routes_beside(trigger: TriggerTrace) -> list[str]:
+    """Paths to the actors in the sentence that fill no role of the trigger."""
+    codes = {code for role in trigger.roles for code in role.codes}
+    return [
+        actor.route
+        for actor in trigger.actors
+        if actor.code not in codes and actor.route and actor.route.count("<") + actor.route.count(">") <= _MOST_STEPS
+    ]
+
+
+def _unused(lexicon: Lexicon, spellings: set[str]) -> list[str]:
+    """Names of the lexicon that were not found, with their codes."""
+    content = lexicon_content(lexicon.source)
+    names = [(entry.code, alias) for entry in content.entries.values() for alias in entry.names]
+    names += [(title.code, title.alias) for title in content.titles]
+    return [f"{code} {alias.written}" for code, alias in names if alias.key not in spellings]
+
+
+def _most(counts: Counter[str]) -> str:
+    """The most frequent ones with their numbers, and how many more there are."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return _first([f"{name} {n:,}" for name, n in ordered])
+
+
+def _first(names: Sequence[str]) -> str:
+    more = f", and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more

@@ -1,0 +1,162 @@
+"""The job behind `corefsample demo`: simulate news with known truth, count events, draw the bands, make the page."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corefsample import _checks
+from corefsample.documents import ScoredDocument
+from corefsample.errors import ParameterError, ParameterHint
+from corefsample.files import PathLike, is_url, write_json
+from corefsample.formats import write_documents
+from events.counting import TrueEvents, count_pmf
+from events.lexicon import load_lexicon
+from events.pages import can_report, write_report
+from events.plots import event_bands
+from events.rules import load_rules
+from events.runs._pictures import save_pictures
+from events.runs._progress import Progress
+from events.runs.counting._job import CountOptions, EventsResult, count_events
+from events.runs.counting._run_folder import RunFolder
+from events.simulation import simulate_documents
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["DemoResult", "run_demo"]
+
+_NEWS = "news.parquet"
+_RUN = "run"
+_RECORD = "run.json"
+# More events than in real news, so that a small corpus has visible bands.
+_EVENT_SHARE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """Result of the demo.
+
+    Attributes
+    ----------
+    news
+        The simulated news.
+    summary
+        Summary of the events job.
+    n_uncertain, n_covered
+        Counts of a country in a quarter that the posterior is uncertain about (sd > 0), and how many of these have
+        the simulation's true count in their credible interval.
+    expected
+        How many of these are expected to: the sum of the probabilities of the intervals.
+    level
+        Of the intervals.
+    """
+
+    news: str
+    summary: EventsResult
+    n_uncertain: int
+    n_covered: int
+    expected: float
+    level: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The news, how many intervals hold the truth, and the summary."""
+        coverage = {name: getattr(self, name) for name in ("n_uncertain", "n_covered", "expected")}
+        return {"news": self.news, **coverage, **self.summary.to_json()}
+
+
+def run_demo(
+    out: PathLike,
+    *,
+    n_documents: int = 2000,
+    seed: int = 0,
+    overwrite: bool = False,
+    on_progress: Progress | None = None,
+) -> DemoResult:
+    """Simulate news into a folder, run the events job on it, and make its HTML page if the libraries are installed.
+
+    Parameters
+    ----------
+    out
+        Folder for news.parquet and the run's folder, run.
+    n_documents
+        Articles to simulate, at least 1.
+    seed
+        Seed of the simulation and the samples.
+    overwrite
+        Whether an earlier demo may be replaced.
+    on_progress
+        Called from time to time with documents done, documents in all, and documents done.
+
+    Raises
+    ------
+    ParameterError
+        If the folder contains an earlier demo, or something else, or a number is outside its range.
+    """
+    import pandas as pd
+
+    _checks.whole("n_documents", n_documents, 1)
+    _checks.seed(seed)
+    if not os.fspath(out):
+        raise ParameterError("must name a folder, got ''", parameter="out")
+    if is_url(out):
+        raise ParameterError(f"must be a local folder, got {os.fspath(out)}", parameter="out")
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"must be a folder, got the file {folder}", parameter="out")
+    if (folder / _NEWS).exists() and not overwrite:
+        hint = ParameterHint("overwrite", "replaces it")
+        raise ParameterError(f"must contain no earlier demo, got {folder}", parameter="out", hint=hint)
+    RunFolder(folder / _RUN, overwrite=overwrite)  # raises for a folder in use, before anything is written
+    folder.mkdir(parents=True, exist_ok=True)
+    news = str(folder / _NEWS)
+
+    options = CountOptions(seed=seed)
+    truth = TrueEvents(
+        load_rules(options.rules[0], options.preset), load_lexicon(options.lexicon), period=options.period
+    )
+
+    def documents() -> Iterator[ScoredDocument]:
+        simulated = simulate_documents(n_documents, seed=seed, event_share=_EVENT_SHARE)
+        for done, each in enumerate(simulated, start=1):
+            truth.add(each.document)
+            yield each.document
+            if on_progress is not None and done % 50 == 0:
+                on_progress(done, n_documents, done)
+
+    write_documents(documents(), news, overwrite=overwrite)
+    run = folder / _RUN
+    summary = count_events(news, run, options, overwrite=overwrite, on_progress=on_progress, pictures=False)
+    record = json.loads((run / _RECORD).read_text(encoding="utf-8"))
+    write_json(run / _RECORD, {**record, "simulated": True})
+    counts = pd.read_parquet(run / "counts.parquet")
+    save_pictures({"bands": lambda: _titled_bands(counts, record["names"])}, lambda name: run / name)
+    if can_report():
+        write_report(run, overwrite=overwrite)
+    return DemoResult(
+        news, summary, *_coverage(truth, counts, pd.read_parquet(run / "evidence.parquet")), options.level
+    )
+
+
+def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | SubFigure:
+    """The bands with a title that says what they are."""
+    figure = event_bands(counts, names=names)
+    figure.suptitle("Simulated news: countries and dates are not facts", x=0.01, ha="left", fontsize=11)
+    return figure
+
+
+def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -> tuple[int, int, float]:
+    """Number of counts that the posterior is uncertain about, of those with the truth inside, and those expected."""
+    uncertain = truth.beside(counts[counts["sd"] > 0.0])
+    keys = ["country", "period"]
+    probabilities = dict(iter(evidence.groupby(keys)["probability"]))
+    expected = 0.0
+    for country, period, lower, upper in uncertain[[*keys, "lower", "upper"]].itertuples(index=False):
+        pmf = count_pmf(probabilities[country, period].to_numpy())
+        expected += float(pmf[int(lower) : int(upper) + 1].sum())
+    return len(uncertain), int(uncertain["covered"].sum()), expected

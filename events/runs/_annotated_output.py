@@ -1,0 +1,142 @@
+"""Documents of any kind written to annotated formats, with entities of a chosen clustering."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from corefsample.coreference import map_clustering, sample_clusterings
+from corefsample.documents import AnnotatedDocument, ScoredDocument
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files import PathLike
+from corefsample.formats import QuarantineFile
+from corefsample.formats.annotated import OnFault, kept_mentions, write_conll2012, write_corefud
+from corefsample.summaries import LOSSES, point_estimate
+from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, output_kind, reject
+from events.runs._progress import Progress
+
+__all__ = ["WrittenEntities", "write_annotated"]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenEntities:
+    """Number of documents, mentions of the inputs that they lack, and their mentions that the file lacks, by reason."""
+
+    n_documents: int
+    skipped: Counter[str]
+    left_out: Counter[str]
+
+
+def write_annotated(
+    inputs: PathLike | Iterable[PathLike],
+    path: str,
+    *,
+    clustering: str | None = None,
+    seed: int = 0,
+    singletons: bool = True,
+    entity_fields: str | None = None,
+    on_unwritable: OnFault = "refuse",
+    on_rejected: QuarantineFile | None = None,
+    on_progress: Progress | None = None,
+) -> WrittenEntities:
+    """Write documents to a file in CorefUD or CoNLL-2012, by its ending; an existing file is replaced.
+
+    Parameters
+    ----------
+    inputs
+        Files, globs, or "-": scored mentions, CoNLL-U (CorefUD), CoNLL-2012.
+    path
+        The file.
+    clustering
+        Entities of scored documents: "gold" or None, the annotated ones; "map", those of each mention's likeliest
+        antecedent; "sample", one sampled clustering; or a loss of `corefsample.summaries.point_estimate`.
+    seed
+        Seed of the sampled clustering or of the samples behind an estimate.
+    singletons, entity_fields, on_unwritable
+        As of `corefsample.formats.annotated.write_corefud`.
+    on_rejected, on_progress
+        Called with bad documents, and as documents are written.
+
+    Raises
+    ------
+    InputError, ParameterError
+        If a document is bad, there is none, or the inputs lack the scores that a clustering needs.
+    """
+    documents = _Documents(
+        DocumentInputs(inputs, entity_fields), clustering, seed, on_unwritable, on_rejected, on_progress
+    )
+    is_conll = output_kind(path) == "conll2012"
+    write = write_conll2012 if is_conll else partial(write_corefud, entity_fields=entity_fields)
+    try:
+        written = write(documents, path, singletons=singletons, on_unwritable=on_unwritable, overwrite=True)
+    except ParameterError as error:  # the options are valid, so the fault is in a document
+        raise error.as_input_error(", ".join(documents.inputs.paths)) from None
+    return WrittenEntities(written.n_documents, documents.skipped, written.left_out)
+
+
+@dataclass
+class _Documents:
+    """The documents of the inputs with the entities that are to be written; iterate once."""
+
+    inputs: DocumentInputs
+    clustering: str | None
+    seed: int
+    on_unwritable: OnFault
+    on_rejected: QuarantineFile | None
+    on_progress: Progress | None
+    skipped: Counter[str] = field(init=False, default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        text, annotated = self.inputs.first_of("news"), self.inputs.first_of(*ANNOTATED)
+        if text is not None:
+            rule = "text must be parsed and scored first"
+            raise InputError(f"{rule}, got text", place=text, hint="`corefsample score` does both")
+        if annotated is not None and self.clustering not in (None, "gold"):
+            rule = f"must be gold for annotated documents, which have no scores ({annotated})"
+            raise ParameterError(f"{rule}, got {self.clustering!r}", parameter="clustering")
+
+    def __iter__(self) -> Iterator[AnnotatedDocument]:
+        n_documents = 0
+        for item in self.inputs.accepted(self.on_rejected):
+            try:
+                document = self._annotated(item)
+            except ParameterError as error:
+                reject(item.rejected(error), self.on_rejected)
+                continue
+            n_documents += 1
+            yield document
+            if self.on_progress is not None:
+                self.on_progress(self.inputs.bytes_read, self.inputs.total_bytes, n_documents)
+        self.skipped.update(self.inputs.skipped)
+        if not n_documents:
+            raise InputError("a corpus must have at least one document, got none", place=", ".join(self.inputs.paths))
+
+    def _annotated(self, item: ReadDocument) -> AnnotatedDocument:
+        document: Any = item.document
+        if isinstance(document, ScoredDocument):
+            document = self._clustered(document)
+            self.skipped.update(document.skipped)
+        # The writer checks this again, but here the document can still be set aside.
+        kept_mentions(document, singletons=True, on_unwritable=self.on_unwritable, left_out=Counter())
+        return document  # type: ignore[no-any-return]
+
+    def _clustered(self, document: ScoredDocument) -> AnnotatedDocument:
+        if self.clustering in (None, "gold"):
+            if document.gold is None:
+                hint = ParameterHint("clustering", "can be map or sample")
+                raise ParameterError("gold is required to write gold entities", hint=hint)
+            return AnnotatedDocument.from_scored(document)
+        if self.clustering == "map":
+            labels = map_clustering(document.antecedents)
+        elif self.clustering in LOSSES:
+            labels = point_estimate(
+                document.antecedents, loss=self.clustering, seed=self.seed, doc_id=document.doc_id
+            ).labels
+        else:
+            samples = sample_clusterings(document.antecedents, n_samples=1, seed=self.seed, doc_id=document.doc_id)
+            labels = samples.labels[0]
+        # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
+        return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)

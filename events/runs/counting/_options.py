@@ -1,0 +1,151 @@
+"""What a run counts and how, and what it found."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from events import _shared_options as shared
+from events._options import declared, option
+
+if TYPE_CHECKING:
+    from corefsample.posterior import CorpusRecalibration
+
+__all__ = ["CountOptions", "EventsResult"]
+
+
+@declared
+class CountOptions(
+    shared.Lexicon, shared.Scheme, shared.Seed, shared.OnError, shared.UncertainlyRecalibrated, shared.Threads
+):
+    """What to count, and how.
+
+    Attributes
+    ----------
+    rule
+        attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of your own; may be
+        repeated.
+    preset
+        Preset of the rules: paper, extended, asserted, or your own.
+    period
+        year, quarter, month, week, day, or a pandas alias.
+    n_samples
+        Clusterings per document.
+    level
+        Level of the credible intervals.
+    interval
+        quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.
+    seed
+        Same seed, same samples.
+    compare
+        Compare the counts of two actors, by period.
+    partition_size
+        Documents of a partition of a Parquet file, about; the results do not depend on it.
+    """
+
+    rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
+    preset: str = option(default="paper", metavar="NAME")
+    period: str = option(default="quarter", metavar="PERIOD")
+    n_samples: int = shared.samples(1000)
+    level: float = option(default=0.95, above=0.0, below=1.0)
+    interval: Literal["quantile", "hdi", "normal"] = "quantile"
+    compare: tuple[str, str] | None = option(default=None, metavar="A B")
+    partition_size: int = option(default=5000, at_least=1)
+
+    def _check(self) -> None:
+        from corefsample.errors import ParameterError
+
+        super()._check()
+        if len(self.rules) == 1:
+            object.__setattr__(self, "rule", self.rules[0])
+        if not self.rules:
+            raise ParameterError("must name at least one rule, got none", parameter="rule")
+        repeated = [rule for i, rule in enumerate(self.rules) if rule in self.rules[:i]]
+        if repeated:
+            raise ParameterError(f"must name different rules, got {repeated[0]!r} twice", parameter="rule")
+        if self.compare is not None and self.compare[0] == self.compare[1]:
+            raise ParameterError(f"must name two different actors, got {self.compare[0]!r} twice", parameter="compare")
+
+    @property
+    def record(self) -> str | None:
+        """Name or path of the record of a recalibration on which the counts depend, or may depend; None: on none."""
+        from corefsample.recalibration import ENGLISH, named_recalibration
+
+        if self.recalibration is None:  # scores may have had that of the English model
+            return None if self.uncertainty == "none" else ENGLISH
+        return named_recalibration(self.recalibration)
+
+    def recalibrated(self) -> CorpusRecalibration:
+        """What the documents of a corpus are recalibrated with.
+
+        Raises
+        ------
+        InputError
+            If the file is no such record.
+        ParameterError
+            If the record lacks the uncertainty that is asked for.
+        """
+        from corefsample.posterior import CorpusRecalibration
+        from corefsample.recalibration import NO_RECALIBRATION, named_recalibration, read_recalibration
+
+        name = named_recalibration(self.recalibration)
+        given = None if name is None else read_recalibration(name)
+        as_scored = self.recalibration == NO_RECALIBRATION
+        return CorpusRecalibration(given, self.uncertainty, self.seed, as_scored=as_scored)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules, one or several."""
+        return (self.rule,) if isinstance(self.rule, str) else tuple(self.rule)
+
+
+@dataclass(frozen=True, slots=True)
+class EventsResult:
+    """Result of a run.
+
+    Attributes
+    ----------
+    out
+        The folder.
+    n_documents
+        Documents counted.
+    n_sampled
+        Documents in which an event is possible; only these are sampled.
+    n_with_events
+        Documents with P(event) > 0 for some event and actor.
+    n_quarantined
+        Invalid documents set aside.
+    n_ambiguous
+        Names in the sampled documents that the lexicon declares ambiguous, and that match nothing.
+    actors, periods
+        Actors with any evidence, after the name of their event if there are several rules, and the first and the last
+        period.
+    seconds
+        Wall time.
+    n_partitions, n_computed
+        Partitions of the run, and those of them that this call computed; earlier ones had computed the others.
+    n_mixtures
+        Documents with several parses.
+    uncertainty
+        "fit" or "domain" if the intervals cover this uncertainty of a recalibration, "none" if they do not; None if no
+        recalibration was considered.
+    """
+
+    out: str
+    n_documents: int
+    n_sampled: int
+    n_with_events: int
+    n_quarantined: int
+    n_ambiguous: int
+    actors: tuple[str, ...]
+    periods: tuple[str, str]
+    seconds: float
+    n_partitions: int = 1
+    n_computed: int = 1
+    n_mixtures: int = 0
+    uncertainty: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return dataclasses.asdict(self)

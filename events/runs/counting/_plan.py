@@ -1,0 +1,171 @@
+"""The plan of a run that counts: partitions of its inputs, its rules, lexicon and recalibration."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib import metadata, resources
+from typing import Any, ClassVar
+
+from corefsample.errors import ParameterError
+from corefsample.files import input_paths, is_file, open_binary, sha256
+from corefsample.formats.scored import SUFFIXES, row_group_sizes
+from corefsample.recalibration import read_recalibration, recalibration_file
+from events.counting import Calendar, Definitions, EventKey, event_key, event_name
+from events.lexicon import Lexicon
+from events.rules import Rule
+from events.runs._plan import RESTART, STANDARD_INPUT, InputFile, Part, Plan
+from events.runs.counting._options import CountOptions
+
+__all__ = [
+    "RESTART",
+    "STANDARD_INPUT",
+    "InputFile",
+    "Partition",
+    "RunPlan",
+    "compared_keys",
+    "planned",
+    "with_partitions",
+]
+
+Partition = Part
+_BY_SCORES = "that of the scores"
+_FREE = ("threads", "partition_size", "on_error")
+_LIBRARIES = ("numpy", "numba", "pandas", "pyarrow")
+
+
+@dataclass(frozen=True)
+class RunPlan(Plan):
+    """The partitions of a run that counts, and everything on which its results depend."""
+
+    UNSET: ClassVar[Mapping[str, str]] = {"recalibration": _BY_SCORES, "uncertainty": _BY_SCORES}
+
+    @cached_property
+    def options(self) -> CountOptions:
+        """What to count."""
+        content = {**self.settings, **self.free}
+        given: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
+        return CountOptions(**given)
+
+    @property
+    def partitions(self) -> tuple[Part, ...]:
+        """The parts."""
+        return self.parts or ()
+
+    def partition(self, number: int) -> Part | None:
+        """The partition with a number, or None."""
+        return next((each for each in self.partitions if each.number == number), None)
+
+    def definitions(self) -> Definitions:
+        """The rules and the lexicon, loaded and checked once in each process."""
+        return _definitions(self.options, json.dumps(self.contents))
+
+
+def planned(inputs: Any, options: CountOptions) -> RunPlan:
+    """Make the plan of a new run: one partition a file of JSON Lines, and row groups of Parquet files.
+
+    Raises
+    ------
+    ParameterError, InputError
+        If an option, an input, a rule or a lexicon breaks its rule.
+    """
+    Calendar(options.period)
+    rules = json.dumps([_checksum(rule) for rule in options.rules])
+    contents = {
+        "rule": [options.rule, hashlib.sha256(rules.encode()).hexdigest()],
+        "recalibration": [options.record, _record_sha256(options.record)],
+        "lexicon": [options.lexicon, _checksum(options.lexicon)],
+    }
+    versions = {name: metadata.version(name) for name in _LIBRARIES}
+    settings = json.loads(json.dumps(dataclasses.asdict(options)))
+    free = {name: settings.pop(name) for name in _FREE}
+    plan = RunPlan(settings, free, json.loads(json.dumps(contents)), (), versions=versions)
+    definitions = plan.definitions()
+    for rule in definitions.rules:
+        compared_keys(options, rule, definitions.lexicon)
+    files = tuple(InputFile.of(path) for path in input_paths(inputs, suffixes=SUFFIXES))
+    return with_partitions(dataclasses.replace(plan, inputs=files), files)
+
+
+def with_partitions(plan: RunPlan, files: Sequence[InputFile], most: int = 0) -> RunPlan:
+    """Add the partitions of new files to a plan, with numbers above `most`."""
+    partitions = list(plan.partitions)
+    number = most
+    for file in files:
+        for first, last, share in _ranges(file, plan.options.partition_size):
+            number += 1
+            partitions.append(Part(number, file.absolute, first, last, share))
+    return dataclasses.replace(plan, parts=tuple(partitions))
+
+
+def _ranges(file: InputFile, size: int) -> list[tuple[int | None, int | None, float]]:
+    """Row groups of each partition of a file, and its share of the rows: parts of about `size` documents."""
+    if not file.path.endswith(".parquet"):
+        return [(None, None, 1.0)]
+    rows = row_group_sizes(file.path)
+    total = sum(rows)
+    n_parts = max(1, round(total / size))
+    ranges: list[tuple[int | None, int | None, float]] = []
+    first, done, before = 0, 0, 0
+    for group, n_rows in enumerate(rows, start=1):
+        done += n_rows
+        if group == len(rows) or done * n_parts >= total * (len(ranges) + 1):
+            ranges.append((first, group, (done - before) / max(total, 1)))
+            first, before = group, done
+    return ranges or [(None, None, 1.0)]
+
+
+def _record_sha256(recalibration: str | None) -> str | None:
+    if recalibration is None:
+        return None
+    read_recalibration(recalibration)  # an error of its own before any work
+    return sha256(recalibration_file(recalibration))
+
+
+def _checksum(source: str | None) -> str:
+    """SHA-256 of a rule or lexicon file, and of the package's, which it can use."""
+    content = b""
+    if source is not None and is_file(source):
+        with open_binary(source) as stream:
+            content = bytes(stream.read())
+    shipped = resources.files("events") / "data"
+    for path in sorted([*shipped.iterdir(), *(shipped / "rules").iterdir()], key=lambda path: path.name):
+        if path.name.endswith(".yaml"):
+            content += path.read_bytes()
+    return hashlib.sha256(content).hexdigest()
+
+
+# --- rules -------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def _definitions(options: CountOptions, contents: str) -> Definitions:
+    """Rules and lexicon of options, loaded again if the contents of their files have changed."""
+    return Definitions.named(options.rules, options.preset, options.lexicon)
+
+
+def compared_keys(options: CountOptions, rule: Rule, lexicon: Lexicon) -> list[EventKey]:
+    """Keys of the events to compare: each as many codes as the rule has roles, all in the lexicon."""
+    return [_compared_key(name, rule, lexicon) for name in options.compare or ()]
+
+
+def _compared_key(name: str, rule: Rule, lexicon: Lexicon) -> EventKey:
+    key = event_key(name)
+    if not rule.event:
+        raise ParameterError(f"must have a rule with roles, got the rule {rule.name} without", parameter="compare")
+    if len(key) != len(rule.event):
+        shape = event_name(("AAA", "BBB")[: len(rule.event)])
+        raise ParameterError(f"must name events of the rule {rule.name} ({shape}), got {name!r}", parameter="compare")
+    for code, role in zip(key, rule.event, strict=True):
+        if not code and role in rule.optional:
+            continue
+        try:
+            lexicon.require(code)
+        except ParameterError as error:
+            message = f"must name {lexicon.noun} of the lexicon, got {code!r}"
+            raise ParameterError(message, parameter="compare", hint=error.hint) from None
+    return key

@@ -1,0 +1,83 @@
+"""Options of scoring."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from events import _shared_options as shared
+from events._options import declared, option
+
+ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "date_format")
+
+
+@declared
+class ScoringOptions(shared.Scheme, shared.EntityFields, shared.OnError, shared.Recalibrated):
+    """How to score.
+
+    Attributes
+    ----------
+    pipeline
+        spaCy package or folder that parses news, or corpora without a parse.
+    date_format
+        How tables write dates, such as %m/%d/%Y. [default: ISO dates]
+    date_column
+        Column with the date of each article.
+    text_column
+        Column with its text.
+    id_column
+        Column with its name, unique in the corpus.
+    title_column
+        Column with its headline, if there is one.
+    headline
+        Parse the headline as the first paragraph.
+    paragraphs
+        What separates the paragraphs of a text.
+    fix_text
+        Repair characters of a wrong encoding with ftfy (extra `text`).
+    parses
+        Draw this many parses of each text, and score all. [default: the usual parse]
+    parse_temperature
+        Temperature of the drawn parses. [default: that fitted for the pipeline]
+    model
+        A trained model. [default: the English one in the package]
+    mentions
+        Those of the file, or those found in the parse. [default: annotated; for news: parse]
+    min_prob
+        Candidates below this probability are left out.
+    clusters
+        Also write one clustering of each document, in CorefUD, beside --out. map: likeliest antecedents;
+        sample: one sampled clustering; others: the smallest expected loss of that name. [default: scores only]
+    """
+
+    pipeline: str | None = option(default=None, metavar="SPACY")
+    date_format: str | None = option(default=None, metavar="FORMAT")
+    date_column: str = option(default="date", metavar="NAME")
+    text_column: str = option(default="text", metavar="NAME")
+    id_column: str | None = option(default="doc_id", metavar="NAME")
+    title_column: str = option(default="title", metavar="NAME")
+    headline: bool = True
+    paragraphs: Literal["blank-line", "line"] = "blank-line"
+    fix_text: bool = False
+    parses: int | None = option(default=None, at_least=1, at_most=10_000)
+    parse_temperature: float | None = option(default=None, above=0.0)
+    model: str | None = option(default=None, metavar="FILE")
+    mentions: Literal["annotated", "parse"] | None = None
+    min_prob: float = option(default=1e-4, at_least=0.0, below=1.0)
+    clusters: shared.Clustering | None = None
+
+    def _check(self) -> None:
+        from corefsample.errors import ParameterError
+
+        if self.fix_text:
+            from events.news import require_repair
+
+            require_repair()
+        for name in ("fix_text", "parses"):
+            if getattr(self, name) and self.pipeline is None:
+                raise ParameterError("is for text that a pipeline parses, got no pipeline", parameter=name)
+        if self.parse_temperature is not None and self.parses is None:
+            raise ParameterError("is for sampled parses, got no number of parses", parameter="parse_temperature")
+
+    def article_options(self) -> dict[str, Any]:
+        """Keywords of `events.news.ArticleStream`."""
+        return self.chosen(*ARTICLE_OPTIONS)

@@ -1,0 +1,229 @@
+"""The job behind `corefsample score`: annotated documents or news in, a file of scored mentions out."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from corefsample._processors import processors
+from corefsample.errors import ParameterError
+from corefsample.files import PathLike, remove_file, require_free, require_suffix, write_json
+from corefsample.formats import convert, quarantine_file
+from corefsample.formats.scored import SUFFIXES
+from corefsample.mention_ranking import ScoringTally
+from corefsample.recalibration import chosen_recalibration
+from corefsample.syntax import is_unparsed
+from events.news import Article, TextTally
+from events.runs._annotated_output import write_annotated
+from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
+from events.runs._engines import Engine
+from events.runs._record import free_outputs, run_record
+from events.runs._run import begun, working_in
+from events.runs.scoring._options import ScoringOptions
+from events.runs.scoring._parts import joined_parts, score_missing
+from events.runs.scoring._plan import planned
+from events.runs.scoring._workers import Scorer
+
+RECORD_SUFFIX = ".scoring.json"
+
+Progress = Callable[[int, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoringRun:
+    """Outputs and counts of a scoring run.
+
+    Attributes
+    ----------
+    out, record
+        The file of scored documents, and the record of the run beside it.
+    tally
+        Documents written, their mentions, candidates kept and left out.
+    texts
+        Counts of their texts by what is wrong with them: no upper case, a wrong encoding.
+    n_resumed
+        Number of the written documents that an earlier run had scored.
+    n_quarantined, reasons
+        Number of bad documents, and the messages of the first three.
+    skipped
+        Mentions of annotated corpora that are in no document, counted by reason.
+    recalibration
+        Name or path of the recalibration that the scores had, or None.
+    clusters, left_out
+        The file of the clustering that `ScoringOptions.clusters` chose, or None; and the mentions that it lacks, as
+        brackets cannot represent them, counted by reason.
+    workers
+        Number of processes; None: those of an existing scheduler.
+    seconds
+        Wall time.
+    """
+
+    out: str
+    record: str
+    tally: ScoringTally
+    texts: TextTally
+    n_resumed: int
+    n_quarantined: int
+    reasons: tuple[str, ...]
+    skipped: dict[str, int]
+    recalibration: str | None
+    clusters: str | None
+    left_out: dict[str, int]
+    workers: int | None
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields by name, with those of the tally among them."""
+        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.name != "tally"}
+        fields["texts"] = dataclasses.asdict(self.texts)
+        counts = dataclasses.asdict(self.tally)
+        return {**fields, **counts, "mean_dropped_mass": self.tally.mean_dropped_mass, "reasons": list(self.reasons)}
+
+
+def score_corpus(
+    inputs: PathLike | Iterable[PathLike],
+    out: PathLike,
+    options: ScoringOptions | None = None,
+    *,
+    overwrite: bool = False,
+    restart: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    on_progress: Progress | None = None,
+) -> ScoringRun:
+    """Score documents with an antecedent model.
+
+    The bytes of the output depend on the documents, the model, the pipeline and the options alone: not on the number
+    of processes, nor on whether the run was resumed. While it runs, finished parts are kept in the folder
+    `out`.partial (of a URL, in the current folder). An interrupted run leaves them there, and the same call resumes it.
+
+    Parameters
+    ----------
+    inputs
+        Files, folders of news, globs, or "-": annotated corpora (CoNLL-U, CoNLL-2012), scored mentions, or dated news
+        (with `ScoringOptions.pipeline`, as documents without a parse). Annotated entities, dates and metadata are kept.
+    out
+        New file: .jsonl, .jsonl.gz or .parquet. The record is written beside it, to the name with .scoring.json added,
+        and bad documents, if any, to the name with .quarantine.jsonl added. The clustering of `ScoringOptions.clusters`
+        such as binder, is written to the name with its ending replaced by .binder.conllu.
+    options
+        How to score.
+    overwrite
+        Whether files of a finished run may be replaced.
+    restart
+        Whether to discard the parts of an interrupted run. Otherwise inputs, model, pipeline and options must be the
+        same as in that run, except on_error and clusters.
+    workers
+        Number of processes; None: one for each processor for text, this process alone otherwise.
+    scheduler
+        Address of an existing Dask scheduler, "tcp://...", instead. Its workers have the same model, pipeline and
+        version; they need not see the inputs and the output.
+    on_progress
+        Called after some documents, with bytes read, bytes in all, and number of documents.
+
+    Raises
+    ------
+    ParameterError
+        If an option is outside its range, the pipeline does not parse, an output exists and `overwrite` is false, or
+        an interrupted run began with something else; before the first document.
+    InputError
+        If the model is of another version, a document is bad, or there is no document.
+    OutputError
+        If a file cannot be written.
+    """
+    started = time.time()
+    options = options or ScoringOptions()
+    engine = _engine(options, workers, scheduler)
+    path = os.fspath(out)
+    require_suffix(path, SUFFIXES, ParameterError)
+    record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
+    clusters = None if options.clusters is None else _clusters_path(path, options.clusters)
+    if clusters is not None:
+        require_free(clusters, overwrite=overwrite)
+    documents = DocumentInputs(
+        inputs,
+        entity_fields=options.entity_fields,
+        article_options=options.article_options(),
+        prefer_news=options.pipeline is not None,
+    )
+    _require_pipeline_for_text(documents, options)
+    scorer = Scorer(options)
+    plan = planned(documents.paths, scorer)
+    with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
+        with working_in(path) as places:
+            store, plan = begun(places, plan, restart=restart)
+            n_resumed = score_missing(documents, scorer, places, store, plan, engine=engine, on_progress=on_progress)
+            result = joined_parts(store, plan, on_rejected)
+            remove_file(record)  # of an earlier run, whose output is about to be replaced
+            convert(result.paths, path, overwrite=overwrite)
+            places.discard()
+        left_out: dict[str, int] = {}
+        if clusters is not None:
+            left_out = dict(write_annotated(path, clusters, clustering=options.clusters, on_unwritable="skip").left_out)
+        run = ScoringRun(
+            out=path,
+            record=record,
+            tally=result.tally,
+            texts=result.texts,
+            n_resumed=n_resumed,
+            n_quarantined=result.n_rejected,
+            reasons=tuple(result.reasons),
+            skipped=dict(documents.skipped),
+            recalibration=chosen_recalibration(options.recalibration, options.model),
+            clusters=clusters,
+            left_out=left_out,
+            workers=None if scheduler is not None else engine.workers or 1,
+            seconds=round(time.time() - started, 3),
+        )
+        change = scorer.recalibration
+        content = run_record(
+            {**dataclasses.asdict(options), "out": path},
+            [file.to_record(file.sha256) for file in plan.inputs],
+            started,
+            model={**plan.contents["model"][1], "provenance": dict(scorer.model.provenance)},
+            recalibration=None if change is None else {"fingerprint": change.fingerprint(), **change.to_json()},
+            pipeline=plan.contents["pipeline"][1],
+            summary=run.to_json(),
+        )
+        write_json(record, content)
+    return run
+
+
+def _clusters_path(path: str, clusters: str) -> str:
+    suffix = next(suffix for suffix in sorted(SUFFIXES, key=len, reverse=True) if path.endswith(suffix))
+    return f"{path.removesuffix(suffix)}.{clusters}.conllu"
+
+
+def _engine(options: ScoringOptions, workers: int | None, scheduler: str | None) -> Engine:
+    if workers is None and scheduler is None and options.pipeline is not None:
+        workers = processors()
+    return Engine(workers, scheduler)
+
+
+def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOptions) -> None:
+    text, words = documents.first_of("news"), documents.first_of("scored", *ANNOTATED)
+    if text is not None and options.pipeline is None:
+        raise ParameterError(f"must be given to parse text, got none for {text}", parameter="pipeline")
+    if text is not None and options.mentions == "annotated":
+        raise ParameterError(f"must be 'parse' for text ({text}), got 'annotated'", parameter="mentions")
+    if words is None or options.pipeline is None:
+        return
+    if words != "-" and _is_parsed(words, options):
+        rule = f"must be left out for documents with a parse ({words})"
+        raise ParameterError(f"{rule}, got {options.pipeline!r}", parameter="pipeline")
+    for name in ("parses", "fix_text"):
+        if getattr(options, name):
+            raise ParameterError(f"is for text, got documents that are words already ({words})", parameter=name)
+
+
+def _is_parsed(path: str, options: ScoringOptions) -> bool:
+    """Whether the first good document of a file has a parse."""
+    for item in DocumentInputs([path], entity_fields=options.entity_fields):
+        if isinstance(item, ReadDocument) and not isinstance(item.document, Article):
+            tokens = item.document.tokens
+            return tokens is not None and not is_unparsed(tokens)
+    return False

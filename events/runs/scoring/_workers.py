@@ -1,0 +1,282 @@
+"""The work of scoring a few documents, in any process."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import corefsample
+from corefsample.documents import (
+    RECALIBRATION_FIELD,
+    AnnotatedDocument,
+    Parse,
+    Rejected,
+    ScoredDocument,
+    Tokens,
+    span_head,
+)
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.mention_ranking import (
+    AntecedentModel,
+    ScoringTally,
+    english_model,
+    load_model,
+    score_documents,
+    score_parses,
+)
+from corefsample.spacy_bridge import parse_temperature
+from corefsample.syntax import is_unparsed
+from events.news import Article, TextTally, repair_version, repaired
+from events.runs._document_inputs import ReadDocument
+from events.runs.scoring._options import ScoringOptions
+from events.runs.scoring._parsing import article_metadata, load_pipeline, parsed_article, parsed_words, pipeline_record
+from events.runs.scoring._recalibration import load_recalibration
+from events.runs.scoring._sampled_parses import parse_sampler, sampled_articles
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Some documents that make a part of the run.
+
+    Attributes
+    ----------
+    number
+        Of the part, from 1.
+    items
+        Documents read, and bad ones.
+    bytes_read
+        Bytes of the inputs read so far.
+    """
+
+    number: int
+    items: Sequence[ReadDocument | Rejected]
+    bytes_read: int = 0
+
+    def __str__(self) -> str:
+        return f"part {self.number}, {len(self.items)} documents from {place_of(self.items[0])},"
+
+
+@dataclass(slots=True)
+class Scored:
+    """Scored documents and rejected ones, each in order, and the counts of the scored ones and of their texts."""
+
+    documents: list[ScoredDocument] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    tally: ScoringTally = field(default_factory=ScoringTally)
+    texts: TextTally = field(default_factory=TextTally)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedArticle:
+    """An article with one or several parses, to be scored.
+
+    Attributes
+    ----------
+    article
+        The article.
+    parses
+        Number of samples and tokens of each parse; the first is the pipeline's own.
+    metadata
+        That of its document.
+    """
+
+    article: Article
+    parses: Sequence[tuple[int, Tokens]]
+    metadata: Mapping[str, Any]
+
+
+class Scorer:
+    """Scores documents of every kind; each result depends on the options and its document alone.
+
+    Raises
+    ------
+    InputError, ParameterError
+        If the model, the pipeline or the recalibration cannot be used.
+    """
+
+    def __init__(self, options: ScoringOptions) -> None:
+        self.options = options
+        self.model: AntecedentModel = english_model() if options.model is None else load_model(options.model)
+        self.pipeline: Any = None if options.pipeline is None else load_pipeline(options.pipeline, options.scheme)
+        self.sampler: Any = None
+        if options.parses is not None and self.pipeline is not None:
+            self.sampler = parse_sampler(self.pipeline, options.parse_temperature)
+        self.recalibration = load_recalibration(options.recalibration, options.model)
+
+    def described(self) -> dict[str, Any]:
+        """Everything but the options on which scores depend: version, model, pipeline, and recalibration."""
+        options = self.options
+        if options.model is None:
+            name = "the English model of the package"
+            content = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").read_bytes()
+        else:
+            name, content = options.model, Path(options.model).read_bytes()
+        return {
+            "corefsample": corefsample.__version__,
+            "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
+            "pipeline": None if options.pipeline is None else pipeline_record(self.pipeline, options.pipeline),
+            **self._sampling(),
+            "recalibration": None if self.recalibration is None else self.recalibration.to_json(),
+            "text_repair": repair_version() if options.fix_text else None,
+        }
+
+    def identity(self) -> dict[str, Any]:
+        """What must be the same in all processes: everything on which scores depend, but not the names of files."""
+        described = self.described()
+        pipeline = {name: value for name, value in (described["pipeline"] or {}).items() if name != "name"}
+        return {**described, "model": described["model"]["sha256"], "pipeline": pipeline}
+
+    def _sampling(self) -> dict[str, Any]:
+        """How parses are sampled; nothing where they are not."""
+        if self.options.parses is None:
+            return {}
+        temperature = self.options.parse_temperature or parse_temperature(self.pipeline)
+        return {"parses": {"n_samples": self.options.parses, "temperature": temperature}}
+
+    def score(self, items: Sequence[ReadDocument | Rejected]) -> Scored:
+        """Score documents one by one; those that cannot be scored are rejected.
+
+        Any other error of a document has a note that names it.
+        """
+        result = Scored()
+        for item in items:
+            if isinstance(item, Rejected):
+                result.rejected.append(item)
+                continue
+            tally = ScoringTally()
+            try:
+                source = item.document
+                if isinstance(source, Article) and self.options.fix_text:
+                    source = repaired(source)
+                document = self._scored(source, tally)
+            except ParameterError as error:
+                result.rejected.append(item.rejected(error))
+            except Exception as error:
+                error.add_note(f"while scoring {place_of(item)}")
+                raise
+            else:
+                result.documents.append(document)
+                add_tally(result.tally, tally)
+                result.texts.add_text(_text_of(source), is_repaired=source is not item.document)
+        return result
+
+    def _scored(self, document: AnnotatedDocument | ScoredDocument | Article, tally: ScoringTally) -> ScoredDocument:
+        if isinstance(document, Article):
+            return self._scored_article(self._parsed(document), tally)
+        (scored,) = score_documents(
+            self.model,
+            [self._with_parse(document)],
+            mentions="parse" if self.options.mentions == "parse" else "annotated",
+            min_prob=self.options.min_prob,
+            scheme=self.options.scheme,
+            tally=tally,
+        )
+        return self._recalibrated(scored)
+
+    def _recalibrated(self, document: ScoredDocument) -> ScoredDocument:
+        return document if self.recalibration is None else self.recalibration.apply_document(document)
+
+    def _with_parse(self, document: AnnotatedDocument | ScoredDocument) -> AnnotatedDocument | ScoredDocument:
+        """The document, whose words are parsed if there is a pipeline; the heads of mentions are then of that parse."""
+        tokens, place = document.tokens, f"doc_id {document.doc_id!r}"
+        if tokens is None:
+            return document  # which is an error of scoring
+        if self.pipeline is None:
+            if len(tokens) and is_unparsed(tokens):
+                hint = ParameterHint("pipeline", "names a spaCy pipeline that parses its words")
+                raise ParameterError("a document must have a parse, got no dependency labels", place=place, hint=hint)
+            return document
+        if not is_unparsed(tokens):
+            hint = ParameterHint("pipeline", "is for documents without one")
+            raise ParameterError("a document to be parsed must have no parse, got one", place=place, hint=hint)
+        parsed = parsed_words(tokens, self.pipeline)
+        heads, mentions = parsed.head.tolist(), document.mentions.copy()
+        mentions[:, 2] = [span_head(heads, start, end) for start, end in mentions[:, :2].tolist()]
+        return dataclasses.replace(document, tokens=parsed, mentions=mentions)
+
+    def _parsed(self, article: Article) -> ParsedArticle:
+        options = self.options
+        texts: dict[str, Any] = {"headline": options.headline, "paragraphs": options.paragraphs}
+        if options.parses is None:
+            parses = [(1, parsed_article(article, self.pipeline, **texts))]
+        else:
+            parses = sampled_articles(article, self.sampler, options.parses, **texts)
+        metadata = article_metadata(article)
+        metadata = {name: value for name, value in metadata.items() if name != RECALIBRATION_FIELD}
+        return ParsedArticle(article, parses, metadata)
+
+    def _scored_article(self, parsed: ParsedArticle, tally: ScoringTally) -> ScoredDocument:
+        """Score the mentions of every parse of an article; the tally counts those of the pipeline's own."""
+        article, options = parsed.article, self.options
+        tokens = [each for _, each in parsed.parses]
+        try:
+            scored = score_parses(self.model, tokens, min_prob=options.min_prob, scheme=options.scheme)
+        except ParameterError as error:
+            raise error.at(f"doc_id {article.doc_id!r}") from None
+        tally.add(scored[0][1], None)
+        documents = [
+            self._recalibrated(
+                ScoredDocument(article.doc_id, mentions, pruned.distribution, article.date, each, None, parsed.metadata)
+            )
+            for each, (mentions, pruned) in zip(tokens, scored, strict=True)
+        ]
+        if options.parses is None:
+            return documents[0]
+        parses = [
+            Parse(count, each, document.mentions, document.antecedents)
+            for (count, each), document in zip(parsed.parses, documents, strict=True)
+        ]
+        return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=documents[-1].metadata)
+
+
+# --- in any process ----------------------------------------------------------------------------------------
+
+_lock = threading.Lock()  # a worker may have several threads, a pipeline of spaCy serves one
+_scorer_of: dict[ScoringOptions, tuple[Scorer, dict[str, Any]]] = {}  # of a worker, the last one
+
+
+def anywhere(options: ScoringOptions) -> ScoringOptions:
+    """The same options for processes that work in another folder."""
+    named = {name: getattr(options, name) for name in ("model", "pipeline", "recalibration")}
+    files = {name: os.path.abspath(path) for name, path in named.items() if path is not None and os.path.exists(path)}
+    return dataclasses.replace(options, **files)
+
+
+def score_task(options: ScoringOptions, identity: dict[str, Any], task: Task) -> Scored:
+    """Score documents in a worker, whose scorer must have the same identity as that of the run."""
+    with _lock:
+        if options not in _scorer_of:
+            _scorer_of.clear()
+            scorer = Scorer(options)
+            _scorer_of[options] = scorer, scorer.identity()
+        scorer, found = _scorer_of[options]
+        for name, expected in identity.items():
+            if found[name] != expected:
+                rule = f"a worker must have the same {name} as the process that began the run"
+                raise InputError(f"{rule}, got {found[name]!r}")
+        return scorer.score(task.items)
+
+
+def _text_of(document: AnnotatedDocument | ScoredDocument | Article) -> str:
+    if isinstance(document, Article):
+        return f"{document.title}\n{document.text}"
+    return "" if document.tokens is None else " ".join(document.tokens.text)
+
+
+def place_of(item: ReadDocument | Rejected) -> str:
+    """File, place in it, and doc_id of a document."""
+    doc_id = item.document.doc_id if isinstance(item, ReadDocument) else item.doc_id
+    return f"{item.source}: {item.place}: doc_id {doc_id!r}"
+
+
+def add_tally(total: ScoringTally, more: ScoringTally) -> None:
+    """Add counts to others."""
+    for name in ScoringTally.__dataclass_fields__:
+        setattr(total, name, getattr(total, name) + getattr(more, name))

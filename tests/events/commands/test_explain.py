@@ -1,0 +1,326 @@
+"""corefsample explain shows triggers with their reasons; doctor counts what a rule finds and checks rules by scheme."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command_line import called, refused
+from references import events as er
+
+from corefsample.errors import InputError, ParameterError
+from events.commands import DoctorOptions, run_doctor
+from events.commands._explaining import ExplainOptions, run_explain
+from events.commands._rule_hits import RuleHits
+from events.lexicon import load_lexicon
+from events.rules import load_rules
+from events.runs.counting._actor_notes import Inspected, actor_notes, inspected
+from events.runs.counting._job import CountOptions, count_events
+
+SENTENCES = {
+    "counted": ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],
+    "excluded": ["Iraqis/PROPN>3:nsubj may/AUX>3:aux attack/VERB>0:root"],
+    "missed": [
+        "It/PRON>2:nsubj rained=rain/VERB>0:root",
+        "ten/NUM>3:nsubj:pass were=be/AUX>3:aux:pass attacked=attack/VERB>0:root in/ADP>5:case Iraq/PROPN>3:obl",
+    ],
+    "none": ["It/PRON>2:nsubj rained=rain/VERB>0:root"],
+}
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Path:
+    documents = [er.json_document(name, "1999-01-05", sentences) for name, sentences in SENTENCES.items()]
+    return er.write_lines(tmp_path / "scored.jsonl", documents)
+
+
+def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(
+    capsys: pytest.CaptureFixture[str], scored: Path
+) -> None:
+    status, out, err = called(capsys, "explain", scored, "--preset", "asserted")
+    assert (status, err) == (0, "")
+    blocks = [" ".join(block.split()) for block in out.split("\n\n")]
+    assert blocks[0] == (
+        "Rule attack, preset asserted, lexicon countries: 3 triggers in 4 documents: counted 1, excluded 1, no path 1."
+    )
+    assert blocks[1] == (
+        "counted, 1999-01-05 sentence Iraqis [attacked] it trigger attack (frame verb) outcome counted (an event) "
+        "agent Iraqis = IRQ, by >nsubj actor Iraqis = IRQ, at >nsubj "
+        "P(event) IRQ 1.000 (MC error 0.003), of the document in 1,000 samples"
+    )
+    assert "outcome excluded (no event: a condition excludes it) conditions modal" in blocks[2]
+    # "in Iraq" has the label of the path, but the preposition is not "by".
+    assert (
+        "agent nothing; nearest path [passive]>obl[case=by]: from 'attacked', the label of >obl[case=by] is there, its "
+        "condition fails actor Iraq = IRQ, at >obl[case=in] P(event) 0, of the document in 1,000 samples"
+    ) in blocks[3]
+    assert len(blocks) == 4
+
+
+def test_the_summary_for_programs_has_every_reason(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+    status, out, err = called(capsys, "explain", scored, "--doc-id", "missed", "--json")
+    assert (status, err) == (0, "")
+    content = json.loads(out)
+    assert (content["n_documents"], content["n_triggers"], content["outcomes"]) == (4, 1, {"no path": 1})
+    (shown,) = content["shown"]
+    assert (shown["doc_id"], shown["sentence"], shown["word"]) == ("missed", "ten were attacked in Iraq", "attacked")
+    (role,) = shown["roles"]
+    assert (role["nearest"], role["failed_step"]) == ("[passive]>obl[case=by]", ">obl[case=by]")
+    assert shown["actors"] == [
+        {"actor": "IRQ", "words": "Iraq", "path_from_trigger": ">obl[case=in]", "describes_a_mention": True}
+    ]
+
+
+def test_the_events_of_a_document_have_the_probabilities_of_a_run(tmp_path: Path) -> None:
+    # Mention 1, "they", is in an entity with the Iraqis (mention 0) with probability 1 / (1 + exp(-score)).
+    sentences = ["Iraqis/PROPN>2:nsubj came=come/VERB>0:root", "they/PRON>2:nsubj attacked=attack/VERB>0:root"]
+    document = er.json_document("pair", "1999-01-05", sentences)
+    document |= {"antecedents": [[], [0]], "scores": [[], [0.5]]}
+    other = er.json_document("other", "1999-01-05", SENTENCES["none"])
+    path = er.write_lines(tmp_path / "scored.jsonl", [other, document])
+    (shown,) = run_explain(path, ExplainOptions(seed=3)).shown
+    count_events(path, tmp_path / "run", CountOptions(seed=3), pictures=False)
+    evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet")
+    assert [(each.actors, each.probability, each.mc_se) for each in shown.events or ()] == list(
+        evidence[["country", "probability", "mc_se"]].itertuples(index=False, name=None)
+    )
+    assert 0.5 < evidence["probability"].iloc[0] < 0.75  # 0.622, with a Monte Carlo error of 0.015
+    assert shown.to_json()["document_events"][0]["actors"] == "IRQ"
+
+
+def test_a_sample_of_triggers_does_not_depend_on_the_order_of_documents(tmp_path: Path) -> None:
+    sentence = SENTENCES["counted"]
+    documents = [er.json_document(f"d{n}", "1999-01-05", sentence) for n in range(40)]
+    there = er.write_lines(tmp_path / "there.jsonl", documents)
+    back = er.write_lines(tmp_path / "back.jsonl", documents[::-1])
+    shown = {
+        seed: [
+            [each.doc_id for each in run_explain(path, ExplainOptions(sample=5, seed=seed)).shown]
+            for path in (there, back)
+        ]
+        for seed in range(3)
+    }
+    for one, other in shown.values():
+        assert len(one) == 5
+        assert one == other[::-1]
+    assert len({tuple(one) for one, _ in shown.values()}) > 1
+    assert len(run_explain(there).shown) == 20
+    assert run_explain(there).n_triggers == 40
+
+
+def test_an_unknown_document_or_trigger_is_an_error(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+    status, line = refused(capsys, "explain", scored, "--doc-id", "x")
+    assert (status, line) == (2, "corefsample: --doc-id must be the doc_id of a document, got 'x'")
+    status, line = refused(capsys, "explain", scored, "--trigger", "kill")
+    assert (status, line) == (
+        2,
+        "corefsample: --trigger must be a trigger of the rule attack, preset paper (attack), got 'kill'",
+    )
+    strange = er.json_document("bad", "1999-01-05", ["Iraqis/PROPN>2:unknown attacked=attack/VERB>0:root"])
+    bad = er.write_lines(scored.with_name("bad.jsonl"), [strange])
+    with pytest.raises(InputError, match=r"bad\.jsonl: line 1: doc_id 'bad': tokens\.dep must fit"):
+        run_explain(bad)
+
+
+def test_doctor_counts_what_a_rule_and_a_lexicon_find(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+    status, out, err = called(capsys, "doctor", scored, "--rule", "attack", "--preset", "asserted", "--json")
+    assert (status, err) == (0, "")
+    _, hits = json.loads(out)
+    counts = ("n_documents", "n_with_actor", "n_with_trigger", "n_with_event", "n_problems")
+    assert [hits[name] for name in counts] == [4, 3, 3, 1, 0]
+    assert hits["triggers"] == {"attack": {"counted": 1, "excluded": 1, "no path": 1}}
+    assert {name: n for name, n in hits["conditions"].items() if n} == {"modal": 1}
+    assert hits["aliases"] == {"IRQ": {"iraqis": 2, "iraq": 1}}
+    assert "IRQ Iraqi" in hits["unused"]
+    assert not {"IRQ Iraq", "IRQ Iraqis"} & set(hits["unused"])
+    assert hits["unmatched"] == {">obl[case=in]": [1, "missed"]}
+    status, out, _ = called(capsys, "doctor", scored, "--rule", "meet")
+    assert status == 0
+    assert "no document has a trigger of the rule" in " ".join(out.split())
+
+
+def test_doctor_reports_bad_documents_of_a_rule_and_needs_files(tmp_path: Path) -> None:
+    strange = er.json_document("bad", "1999-01-05", ["Iraqis/PROPN>2:unknown attacked=attack/VERB>0:root"])
+    path = er.write_lines(tmp_path / "s.jsonl", [strange, *er.corpus()])
+    *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).reports
+    assert isinstance(hits, RuleHits)
+    assert (hits.n_documents, hits.n_problems) == (10, 1)
+    with pytest.raises(ParameterError, match="needs files of scored mentions"):
+        run_doctor(["attack"], DoctorOptions(rule="attack"))
+    with pytest.raises(ParameterError, match="needs files that can be read twice"):
+        run_doctor(["-"], DoctorOptions(rule="attack"))
+
+
+RULE = """
+version: 1
+name: strike
+trigger: {lemma: [strike]}
+paths: {near: {ud2: [">obl[case=near]"]}}
+classes: {agent: [rebel]}
+presets:
+  paper: {described: [head], roles: {agent: [subject]}}
+  wide: {described: [head], roles: {agent: [subject, near]}}
+  narrow: {described: [head], roles: {agent: [near]}}
+"""
+
+
+def test_doctor_finds_paths_that_a_scheme_lacks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rule = tmp_path / "strike.yaml"
+    rule.write_text(RULE)
+    status, out, err = called(capsys, "doctor", rule)
+    assert (status, err) == (0, "")
+    out = " ".join(out.split())
+    assert "preset paper examples hold (0); serves ud2, ud1, clearnlp " in out
+    assert "serves ud2, ud1 (without near (agent)), clearnlp (without near (agent))" in out
+    assert "preset narrow examples hold (0); serves ud2" in out
+    status, out, err = called(capsys, "doctor", rule, "--scheme", "clearnlp")
+    assert status == 3
+    assert err.splitlines() == [
+        f"corefsample: {rule}: presets.{preset}: every path must be given in clearnlp, got none for near (agent)"
+        for preset in ("wide", "narrow")
+    ]
+    assert called(capsys, "doctor", rule, "--scheme", "ud2")[0] == 0
+
+
+def test_doctor_checks_the_classes_and_examples_of_a_rule_with_a_lexicon(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rule, lexicon = tmp_path / "strike.yaml", tmp_path / "own.yaml"
+    parse = "      1 Rebels rebel NOUN 2 nsubj\n      2 struck strike VERB 0 root\n"
+    rule.write_text(f"{RULE}examples:\n  - expect: {{paper: [REB]}}\n    parse: |\n{parse}")
+    lexicon.write_text("version: 1\nentries:\n  - {code: REB, name: Rebels, kind: rebel, nouns: [rebel]}\n")
+    status, out, err = called(capsys, "doctor", rule, "--lexicon", lexicon)
+    assert (status, err) == (0, "")
+    assert "preset paper examples hold (1: ud2 1)" in " ".join(out.split())
+    status, _, err = called(capsys, "doctor", rule, "--lexicon", "countries")
+    assert status == 3
+    assert f"{rule}: classes.agent must be classes of the lexicon countries" in err
+    assert f"{rule}: examples[0]: preset paper must find REB, got nothing" in err
+
+
+def found(*actors: str) -> Inspected:
+    return Inspected(n_documents=9, n_with_trigger=7, n_named=8, actors=frozenset(actors))
+
+
+def test_a_run_says_that_its_lexicon_is_probably_another(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+    arrest, attack = load_rules("arrest", "extended"), load_rules("attack")
+    countries, police = load_lexicon(), load_lexicon("police")
+    (note,) = actor_notes([arrest, attack], countries, found("FRA"))
+    assert note == (
+        "only countries can fill the roles of arrest, whose examples have other actors (ARMY, POLICE): the lexicon "
+        "police has them"
+    )
+    assert actor_notes([arrest, attack], police, found("POLICE")) == []
+    (note,) = actor_notes([arrest], police, found())
+    assert note.startswith("no actor of the lexicon police fills a role of arrest in any document")
+    assert actor_notes([attack], countries, found("FRA")) == []
+    assert "of 9 inspected, 8 have a word of an actor's name and 7 a trigger" in note
+    folder = scored.with_name("run")
+    options = ("--rule", "conflict", "--samples", 5, "--no-pictures", "--quiet", "--preset", "paper")
+    quiet = er.write_lines(scored.with_name("quiet.jsonl"), [er.json_document("a", "1999-01-05", SENTENCES["none"])])
+    status, _, err = called(capsys, "events", quiet, "--out", folder, *options)
+    assert status == 0
+    assert err.startswith(
+        "corefsample: no actor of the lexicon countries fills a role of conflict in any document; of 1 "
+        "inspected, 0 have a word of an actor's name and 0 a trigger"
+    )
+
+
+def test_a_run_counts_what_it_inspected(scored: Path) -> None:
+    folder = scored.with_name("inspected")
+    count_events(scored, folder, CountOptions(rule="conflict", n_samples=5), pictures=False)
+    table = pd.read_parquet(folder / "all_documents.parquet")
+    found = inspected(folder)
+    assert (found.n_documents, found.n_named, found.n_with_trigger) == (len(table), *table[["actor", "trigger"]].sum())
+    assert found.actors == {"IRQ"}
+
+
+# --- documents with several parses -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mixture(tmp_path: Path) -> Path:
+    """A document of which "attacked" has the Iraqis as subject, as object, and as modifier of a noun."""
+    parses = (
+        (5, "Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"),
+        (3, "Iraqis/PROPN>2:obj attacked=attack/VERB>0:root it/PRON>2:obj"),
+        (1, "Iraqis/PROPN>2:compound attacked=attack/NOUN>0:root it/PRON>2:dep"),
+        (1, "Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"),
+    )
+    made = [(weight, er.json_document("several", "1999-01-05", [text])) for weight, text in parses]
+    words = made[0][1]["tokens"].pop("text")
+    for _, each in made[1:]:
+        assert each["tokens"].pop("text") == words
+    own = [
+        {"weight": weight, **{name: each[name] for name in ("tokens", "mentions", "antecedents", "scores")}}
+        for weight, each in made
+    ]
+    several = {"version": 2, "doc_id": "several", "date": "1999-01-05", "tokens": {"text": words}, "parses": own}
+    one = er.json_document("one", "1999-01-05", SENTENCES["counted"])
+    return er.write_lines(tmp_path / "scored.jsonl", [several, one])
+
+
+def test_a_trigger_of_several_parses_is_shown_as_each_of_them_reads_it(
+    capsys: pytest.CaptureFixture[str], mixture: Path
+) -> None:
+    status, out, err = called(capsys, "explain", mixture, "--doc-id", "several")
+    assert (status, err) == (0, "")
+    blocks = [" ".join(block.split()) for block in out.split("\n\n")]
+    assert blocks[0].endswith("1 trigger in 2 documents: counted 1.")
+    assert blocks[1].startswith(
+        "several, 1999-01-05 sentence Iraqis [attacked] it parses 0.600 of them: trigger attack (frame verb) "
+        "outcome counted (an event) agent Iraqis = IRQ, by >nsubj actor Iraqis = IRQ, at >nsubj "
+        "parses 0.300 of them: trigger attack (frame verb) outcome no path"
+    )
+    assert "parses 0.100 of them: no trigger P(event) IRQ 0.6" in blocks[1]
+
+
+def test_shares_and_events_of_several_parses_are_those_of_a_run(tmp_path: Path, mixture: Path) -> None:
+    shown = run_explain(mixture, ExplainOptions(seed=7)).shown
+    several = next(each for each in shown if each.doc_id == "several")
+    assert several.share == pytest.approx(0.6, abs=1e-12)
+    assert [(each.trace.outcome, round(each.share, 12)) for each in several.alternatives] == [("no path", 0.3)]
+    count_events(mixture, tmp_path / "run", CountOptions(seed=7), pictures=False)
+    evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet").set_index("doc_id").loc["several"]
+    (event,) = several.events or ()
+    assert (event.probability, event.mc_se) == (evidence["probability"], evidence["mc_se"])
+    assert 0.58 < event.probability < 0.62  # parses 0 and 3 have 6 of 10 samples; the draws are spread evenly
+    content = several.to_json()
+    assert [each["outcome"] for each in content["alternatives"]] == ["no path"]
+    one = next(each for each in shown if each.doc_id == "one")
+    assert (one.share, one.alternatives) == (1.0, ())
+
+
+def test_the_likeliest_reading_is_the_outcome_and_any_reading_has_the_lemma(tmp_path: Path) -> None:
+    document = er.json_document("d", "1999-01-05", ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root"])
+    tokens = dict(document["tokens"])
+    text = tokens.pop("text")
+    own = {name: document[name] for name in ("mentions", "antecedents", "scores")}
+    parses = [
+        {"weight": 1, "tokens": tokens, **own},
+        {"weight": 2, "tokens": tokens | {"dep": ["obj", "root"]}, **own},
+    ]
+    line = {"version": 2, "doc_id": "d", "date": "1999-01-05", "tokens": {"text": text}, "parses": parses}
+    path = er.write_lines(tmp_path / "scored.jsonl", [line])
+    run = run_explain(path, ExplainOptions(trigger="attack"))
+    assert (run.n_triggers, run.outcomes) == (1, {"no path": 1})
+    assert [each.trace.outcome for each in run.shown[0].alternatives] == ["counted"]
+
+
+def test_a_parse_of_unknown_labels_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path, mixture: Path) -> None:
+    line = json.loads(mixture.read_text().splitlines()[0])
+    line["parses"][2]["tokens"]["dep"] = ["foo", "bar", "baz"]
+    path = er.write_lines(tmp_path / "bad.jsonl", [line])
+    status, line = refused(capsys, "explain", path)
+    assert status == 3
+    assert "doc_id 'several': parses[2]: " in line
+
+
+def test_doctor_says_how_many_documents_have_several_parses_and_how_many(
+    capsys: pytest.CaptureFixture[str], mixture: Path
+) -> None:
+    status, out, _ = called(capsys, "doctor", mixture)
+    assert status == 0
+    assert "1 document with several parses, on average 4.0" in " ".join(out.split())

@@ -1,0 +1,88 @@
+"""The table of all documents of a run."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from references import events as er
+
+from corefsample import read_documents
+from corefsample.formats import DocumentStream
+from events import EventCounter
+from events.audit import counted_documents, read_run_documents
+from events.runs.counting._job import CountOptions, count_events
+
+OPTIONS = CountOptions(n_samples=300)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("all")
+    corpus = er.write_lines(folder / "corpus.jsonl", er.corpus())
+    count_events(corpus, folder / "run", OPTIONS, pictures=False)
+    return folder
+
+
+def test_every_document_has_a_row_in_the_order_of_date_and_id(run: Path) -> None:
+    rows = pq.read_table(run / "run" / "all_documents.parquet").to_pylist()
+    expected = sorted((each["date"], each["doc_id"]) for each in er.corpus())
+    assert [(str(row["date"]), row["doc_id"]) for row in rows] == expected
+    assert {row["period"] for row in rows} == {"1999Q1", "1999Q4", "2000Q1", "2000Q2"}
+
+
+def test_its_probabilities_are_those_of_the_evidence(run: Path) -> None:
+    rows = pq.read_table(run / "run" / "all_documents.parquet").to_pylist()
+    listed = {
+        (row["doc_id"], name): p
+        for row in rows
+        for name, p in zip(row["actors"], row["probabilities"], strict=True)
+        if name
+    }
+    evidence = pd.read_parquet(run / "run" / "evidence.parquet")
+    expected = zip(evidence["doc_id"], evidence["country"], evidence["probability"], strict=True)
+    assert listed == {(doc_id, country): p for doc_id, country, p in expected}
+
+
+def test_the_probability_of_some_event_counts_samples_with_any_of_them(run: Path) -> None:
+    """Two countries that exclude each other add up, those that go together do not."""
+    counter = EventCounter(n_samples=300)
+    expected = {}
+    for document in read_documents(run / "corpus.jsonl"):
+        events = counter.add(document)
+        some = 0 if events is None else sum(events.hits[:, s].any() for s in range(300))
+        expected[document.doc_id] = (some / 300, events is not None)
+    rows = pq.read_table(run / "run" / "all_documents.parquet").to_pylist()
+    assert {row["doc_id"]: (row["probability"], row["sampled"]) for row in rows} == expected
+
+
+def test_triggers_and_actors_are_found_word_by_word(run: Path) -> None:
+    found = {row["doc_id"]: row for row in pq.read_table(run / "run" / "all_documents.parquet").to_pylist()}
+    for each in er.corpus():
+        tokens = each["tokens"]
+        pairs = zip(tokens["lemma"], tokens["upos"], strict=True)
+        assert found[each["doc_id"]]["trigger"] == any(pair == ("attack", "VERB") for pair in pairs)
+        if found[each["doc_id"]]["sampled"]:
+            assert found[each["doc_id"]]["actor"]
+    assert not all(row["actor"] for row in found.values())
+
+
+def test_the_bytes_do_not_depend_on_the_order_of_the_documents(run: Path, tmp_path: Path) -> None:
+    lines = list(reversed(er.corpus()))
+    first, second = er.write_lines(tmp_path / "a.jsonl", lines[:3]), er.write_lines(tmp_path / "b.jsonl", lines[3:])
+    count_events([first, second], tmp_path / "run", dataclasses.replace(OPTIONS, threads=1), pictures=False)
+    names = ("run", "all_documents.parquet")
+    assert tmp_path.joinpath(*names).read_bytes() == run.joinpath(*names).read_bytes()
+
+
+@pytest.mark.parametrize("actors", [None, ("all",), ("USA",)])
+def test_an_audit_takes_the_documents_of_a_counter_as_those_of_a_run(run: Path, actors: tuple[str, ...] | None) -> None:
+    counter = EventCounter(n_samples=300)
+    counter.update(DocumentStream(run / "corpus.jsonl", needs=("date", "tokens")))
+    found, expected = counted_documents(counter, actors), read_run_documents(run / "run", actors)
+    for name in ("doc_ids", "dates", "rows", "columns", "values"):
+        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
+    assert (found.targets, found.event, found.period) == (expected.targets, expected.event, expected.period)

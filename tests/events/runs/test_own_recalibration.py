@@ -1,0 +1,393 @@
+"""Scores that had the recalibration of the English model are counted with its uncertainty, unless it is turned off."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import shutil
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from command_line import called, refused
+
+from corefsample import (
+    InputError,
+    ParameterError,
+    Recalibration,
+    ScoredDocument,
+    read_documents,
+    sample_clusterings,
+    write_documents,
+)
+from corefsample.mention_ranking.features import mention_kinds
+from corefsample.recalibration import english_recalibration
+from events import EventCounter, load_lexicon, load_rules, simulate_documents
+from events.commands._explaining import ExplainOptions, run_explain
+from events.counting import (
+    Calendar,
+    count_posterior,
+    count_samples,
+    evaluate_clustering,
+    read_count_posterior,
+    read_count_samples,
+)
+from events.matching import match_document
+from events.runs.counting._job import CountOptions, count_events
+
+N_SAMPLES, N_DRAWS = 100, 50
+GENRES = ("news", "news", "speech", None)
+TABLES = ("counts.csv", "counts.parquet", "evidence.csv", "comparisons.csv", "count_samples.parquet")
+
+
+def scored(n: int = 24) -> list[ScoredDocument]:
+    """Documents as of a model without a recalibration, most of which name their genre."""
+    documents = [each.document for each in simulate_documents(n, seed=2, event_share=1.0)]
+    return [
+        dataclasses.replace(each, metadata={} if GENRES[d % 4] is None else {"genre": GENRES[d % 4]})
+        for d, each in enumerate(documents)
+    ]
+
+
+def recalibrated(n: int = 24) -> list[ScoredDocument]:
+    return [english_recalibration().recalibration.apply_document(each) for each in scored(n)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documents with the recalibration (own), without (plain), and with another (other)."""
+    folder = tmp_path_factory.mktemp("files")
+    write_documents(recalibrated(), folder / "own.jsonl")
+    write_documents(scored(), folder / "plain.jsonl")
+    change = Recalibration(1.3, 0.1)
+    write_documents((change.apply_document(each) for each in scored()), folder / "other.jsonl")
+    return folder
+
+
+def counted(source: Any, out: Path, **options: Any) -> Path:
+    chosen = CountOptions(**{"n_samples": N_SAMPLES, "period": "year", "compare": ("USA", "RUS"), **options})
+    count_events(source, out, chosen, pictures=False)
+    return out
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Path:
+    return counted(folder / "own.jsonl", folder / "run")
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    return {name: (run / name).read_bytes() for name in TABLES}
+
+
+def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], np.ndarray[Any, Any]]:
+    """Counts by sample of each country and year, by one loop over documents, draws and samples."""
+    rule, lexicon, english = load_rules("attack"), load_lexicon(), english_recalibration()
+    assert english.domain_effect is not None
+    calendar, counts = Calendar("year"), defaultdict(lambda: np.zeros(N_SAMPLES, int))
+    for document in documents:
+        assert document.tokens is not None
+        assert document.date is not None
+        matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
+        kinds = mention_kinds(document.tokens, document.mentions)
+        (period,) = calendar.periods(calendar.numbers([document.date]))
+        draws = english.sampled("domain", N_DRAWS, domain=str(document.metadata.get("genre", "")))
+        for sample in range(N_SAMPLES):
+            change = draws[sample // (N_SAMPLES // N_DRAWS)].relative_to(english.recalibration)
+            drawn = sample_clusterings(
+                change.apply(document.antecedents, kinds), n_samples=1, doc_id=document.doc_id, first_sample=sample
+            )
+            for (country,) in evaluate_clustering(matches, drawn.labels[0]):
+                counts[country, period.label][sample] += 1
+    return counts
+
+
+def test_a_run_counts_sample_by_sample_under_the_draws_of_each_genre(run: Path) -> None:
+    expected = reference_counts(recalibrated())
+    samples = read_count_samples(run)
+    assert samples.counts.sum() == sum(each.sum() for each in expected.values()) > 100
+    for c, country in enumerate(samples.countries):
+        for t, period in enumerate(samples.periods):
+            np.testing.assert_array_equal(samples.counts[:, c, t], expected[country, period])
+    # Without the genres all documents share one shift, which gives other samples.
+    few = recalibrated(6)
+    with_genres, without = reference_counts(few), reference_counts([dataclasses.replace(d, metadata={}) for d in few])
+    assert any((without[key] != each).any() for key, each in with_genres.items())
+
+
+def test_counts_are_those_of_the_same_scores_before_their_recalibration(
+    folder: Path, run: Path, tmp_path: Path
+) -> None:
+    before = pd.read_parquet(
+        counted(folder / "plain.jsonl", tmp_path / "run", recalibration="english") / "counts.parquet"
+    )
+    after = pd.read_parquet(run / "counts.parquet")
+    assert set(before["uncertainty"]) == set(after["uncertainty"]) == {"domain"}
+    # Scores differ by rounding: a sample near a threshold may differ, one of 100.
+    np.testing.assert_allclose(after["mean"], before["mean"], atol=0.01)
+
+
+def test_the_uncertainty_can_be_turned_off(folder: Path, run: Path, tmp_path: Path) -> None:
+    tables = {}
+    for name, options in {"uncertainty": {"uncertainty": "none"}, "recalibration": {"recalibration": "none"}}.items():
+        tables[name] = pd.read_parquet(counted(folder / "own.jsonl", tmp_path / name, **options) / "counts.parquet")
+        assert not (tmp_path / name / "count_samples.parquet").exists()
+    assert set(tables["uncertainty"].pop("uncertainty")) == {"none"}
+    assert tables["uncertainty"].equals(tables["recalibration"])
+    shared = pd.read_parquet(run / "counts.parquet")
+    assert shared["mean"].tolist() != tables["recalibration"]["mean"].tolist()
+
+
+@pytest.mark.parametrize("options", [{"threads": 1}, {"partition_size": 5}, {"partition_size": 5, "workers": 2}])
+def test_partitions_threads_and_processes_give_the_same_bytes(
+    folder: Path, run: Path, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    workers = options.pop("workers", None)
+    if workers:
+        pytest.importorskip("distributed")
+    from corefsample.formats import DocumentStream
+    from corefsample.formats.scored import ParquetWriter
+
+    writer = ParquetWriter(str(tmp_path / "own.parquet"))
+    for batch in DocumentStream(str(folder / "own.jsonl"), batch_size=5):
+        writer.write(batch)
+        writer.end_group()
+    writer.close()
+    chosen = CountOptions(n_samples=N_SAMPLES, period="year", compare=("USA", "RUS"), **options)
+    summary = count_events(tmp_path / "own.parquet", tmp_path / "run", chosen, pictures=False, workers=workers)
+    assert summary.n_partitions == (5 if "partition_size" in options else 1)
+    assert summary.uncertainty == "domain"
+    assert contents(tmp_path / "run") == contents(run)
+    again = count_events(tmp_path / "own.parquet", tmp_path / "run", chosen, pictures=False)
+    assert (again.n_computed, again.uncertainty) == (0, "domain")
+
+
+def test_the_counter_has_the_counts_and_samples_of_the_run(run: Path) -> None:
+    counter = EventCounter(n_samples=N_SAMPLES, period="year")
+    counter.update(recalibrated())
+    counts = counter.counts()
+    table = pd.read_parquet(run / "counts.parquet")
+    expected = counts.to_frame()
+    assert table["uncertainty"].tolist() == expected["uncertainty"].tolist()
+    for name in ("mean", "sd", "lower", "upper", "mean_mc_se"):
+        assert table[name].tolist() == expected[name].tolist()
+    ours, read = count_samples(counts), read_count_samples(run)
+    assert (read.countries, read.periods) == (ours.countries, ours.periods)
+    for name in ("counts", "period_starts", "n_docs", "one_best"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(ours, name))
+    row = table.loc[table["sd"].idxmax()]
+    cell = str(row["country"]), str(row["period"])
+    np.testing.assert_array_equal(read_count_posterior(run, *cell).pmf, count_posterior(counts, *cell).pmf)
+    assert read_count_posterior(run, str(table.loc[table["mean"].idxmin(), "country"]), cell[1]).pmf.sum() == 1.0
+
+
+def test_actors_are_compared_by_their_joint_samples(run: Path) -> None:
+    compared = pd.read_csv(run / "comparisons.csv", dtype={"period": str}).set_index("period")
+    samples = read_count_samples(run, ["USA", "RUS"])
+    difference = samples.counts[:, 0] - samples.counts[:, 1]
+    for t, period in enumerate(samples.periods):
+        assert compared.loc[period, "p_first_greater"] == pytest.approx((difference[:, t] > 0).mean())
+        assert compared.loc[period, "p_equal"] == pytest.approx((difference[:, t] == 0).mean())
+
+
+def test_samples_of_a_run_are_chosen_by_country_and_rule(folder: Path, run: Path, tmp_path: Path) -> None:
+    both = counted(folder / "own.jsonl", tmp_path / "run", rule=("attack", "arrest"), compare=None)
+    assert (read_count_samples(both, ["USA"], event="attack").counts == read_count_samples(run, ["USA"]).counts).all()
+    with pytest.raises(ParameterError, match=r"event must be one of .*, got 'sue'"):
+        read_count_samples(both, ["USA"], event="sue")
+    with pytest.raises(ParameterError, match=r"countries must be different ones out of .*, got USA, USA"):
+        read_count_samples(run, ["USA", "USA"])
+    counted(folder / "plain.jsonl", tmp_path / "plain")
+    with pytest.raises(InputError, match=r"count_samples\.parquet is missing in the run's folder \(only runs whose"):
+        read_count_samples(tmp_path / "plain")
+
+
+def damaged_samples(run: Path, out: Path, kind: str) -> Path:
+    """A copy of a run whose table of samples is damaged."""
+    shutil.copytree(run, out)
+    path = out / "count_samples.parquet"
+    table = pq.read_table(path)
+    lists = table.column("counts").to_pylist()
+    if kind == "half":
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        return out
+    others = {
+        "short": [lists[0][:-1], *lists[1:]],
+        "all short": [each[:-1] for each in lists],
+        "null": [None, *lists[1:]],
+        "null inside": [[None, *lists[0][1:]], *lists[1:]],
+        "negative": [[-1, *lists[0][1:]], *lists[1:]],
+        "text": [list(map(str, each)) for each in lists],
+    }
+    kinds = pa.list_(pa.string() if kind == "text" else pa.int32())
+    table = table.set_column(table.schema.names.index("counts"), "counts", pa.array(others[kind], kinds))
+    pq.write_table(table, path)
+    return out
+
+
+@pytest.mark.parametrize("kind", ["half", "short", "all short", "null", "null inside", "negative", "text"])
+def test_damaged_samples_of_a_run_are_one_line(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    broken = damaged_samples(run, tmp_path / "broken", kind)
+    with pytest.raises(InputError, match=r"count_samples\.parquet: .*(must be|must have)") as caught:
+        read_count_samples(broken)
+    assert "\n" not in str(caught.value)
+    cell = pd.read_parquet(run / "count_samples.parquet").iloc[0]
+    with pytest.raises(InputError, match=r"count_samples\.parquet: "):
+        read_count_posterior(broken, str(cell["country"]), str(cell["period"]))
+    status, line = refused(capsys, "report", broken, "--out", tmp_path / "page.html")
+    assert status == 3
+    assert "count_samples.parquet" in line
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "rule"),
+    [
+        ("n_samples", None, "column n_samples is missing"),
+        ("n_samples", "100", "column n_samples must be int64, got string"),
+        ("mean", float("nan"), "column mean must be finite"),
+    ],
+)
+def test_damaged_counts_of_a_run_are_one_line(run: Path, tmp_path: Path, column: str, values: Any, rule: str) -> None:
+    broken = shutil.copytree(run, tmp_path / "broken")
+    path = broken / "counts.parquet"
+    table = pq.read_table(path)
+    place = table.schema.names.index(column)
+    others = table.remove_column(place)
+    pq.write_table(
+        others if values is None else others.add_column(place, column, pa.array([values] * len(table))), path
+    )
+    cell = pd.read_parquet(run / "count_samples.parquet").iloc[0]
+    for read in (
+        lambda: read_count_samples(broken),
+        lambda: read_count_posterior(broken, str(cell["country"]), str(cell["period"])),
+    ):
+        with pytest.raises(InputError, match=rf"counts\.parquet: {rule}") as caught:
+            read()
+        assert "\n" not in str(caught.value)
+
+
+def test_damaged_metadata_for_pandas_do_no_harm(run: Path, tmp_path: Path) -> None:
+    broken = shutil.copytree(run, tmp_path / "broken")
+    path = broken / "counts.parquet"
+    pq.write_table(pq.read_table(path).replace_schema_metadata({b"pandas": b"{"}), path)
+    assert np.array_equal(read_count_samples(broken).counts, read_count_samples(run).counts)
+
+
+def test_countries_of_samples_are_a_list(run: Path) -> None:
+    with pytest.raises(ParameterError, match=r"countries must be a list of codes, got 'USA'") as caught:
+        read_count_samples(run, "USA")
+    assert "\n" not in str(caught.value)
+
+
+def test_scores_of_two_kinds_are_not_counted_together(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    half = [*recalibrated(4), *scored(8)[4:]]
+    write_documents(half, tmp_path / "mixed.jsonl")
+    write_documents(scored(30)[24:], tmp_path / "more.jsonl")
+    rule = "scores must all have had the recalibration of the English model, or none of them, got scores without"
+    hint = "(--uncertainty none counts all as they are)"
+    own = folder / "own.jsonl"
+    for n, inputs in enumerate(((tmp_path / "mixed.jsonl",), (own, tmp_path / "more.jsonl"))):
+        for more in ((), ("--on-error", "quarantine")):  # the corpus is wrong, not a document
+            status, line = refused(capsys, "events", *inputs, *more, "--out", tmp_path / f"run{n}{len(more)}")
+            assert status == 3
+            assert rule in line
+            assert hint in line
+    assert (
+        "mixed.jsonl: line 5: doc_id" in refused(capsys, "events", tmp_path / "mixed.jsonl", "--out", tmp_path / "r")[1]
+    )
+    counter = EventCounter(n_samples=N_SAMPLES)
+    with pytest.raises(InputError, match=rule):
+        counter.update(half)
+    called(capsys, "events", *inputs, "--uncertainty", "none", "--no-pictures", "--out", tmp_path / "none")
+
+
+def test_partitions_that_were_counted_apart_must_agree(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    write_documents(scored(30)[24:], tmp_path / "more.jsonl")
+    options = CountOptions(n_samples=20, period="year")
+    with pytest.raises(InputError, match="scores must all have had the recalibration"):
+        count_events([folder / "own.jsonl", tmp_path / "more.jsonl"], tmp_path / "run", options, workers=2)
+
+
+def test_other_recalibrations_are_left_alone_and_reported(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="corefsample"):
+        found = counted(folder / "other.jsonl", tmp_path / "run")
+    mark = next(read_documents(folder / "other.jsonl")).metadata["recalibration"]
+    text = f"scores with the recalibration {mark}, which is not the English model's: its uncertainty is not counted"
+    assert caplog.text.count(text) == 1
+    expected = counted(folder / "other.jsonl", tmp_path / "none", recalibration="none")
+    assert (found / "counts.csv").read_bytes() == (expected / "counts.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("source", "had"), [("plain", "scores without a recalibration"), ("other", "scores with the recalibration")]
+)
+def test_an_uncertainty_that_is_not_known_is_one_line(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str, had: str
+) -> None:
+    arguments = ("--uncertainty", "domain", "--out", tmp_path / "run")
+    status, line = refused(capsys, "events", folder / f"{source}.jsonl", *arguments)
+    assert status == 2
+    rule = "--uncertainty needs a recalibration, or scores that had that of the English model"
+    assert f"{rule}, got {had}" in line
+    with pytest.raises(InputError, match=r"^doc_id .*: uncertainty needs a recalibration"):
+        EventCounter(uncertainty="fit").update(scored(2))
+
+
+def test_the_scope_is_printed(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for source, scope in (("own", "coreference and the recalibration"), ("plain", "coreference only")):
+        arguments = ("--samples", 50, "--no-pictures", "--out", tmp_path / source)
+        text = " ".join(called(capsys, "events", folder / f"{source}.jsonl", *arguments)[1].split())
+        assert f"The intervals cover {scope}, not errors of" in text
+
+
+def test_the_page_says_what_the_intervals_cover(folder: Path, run: Path, tmp_path: Path) -> None:
+    pytest.importorskip("altair", reason="extra `report`")
+    from events.pages import write_report
+
+    none = counted(folder / "own.jsonl", tmp_path / "none", uncertainty="none")
+    for source, is_covered in ((run, True), (none, False)):
+        write_report(source, tmp_path / f"{is_covered}.html")
+        page = " ".join((tmp_path / f"{is_covered}.html").read_text(encoding="utf-8").split())
+        assert ("The uncertainty of coreference and of its recalibration." in page) == is_covered
+        assert ("The uncertainty of coreference only." in page) == (not is_covered)
+        assert ("All documents share the draws of an uncertain recalibration" in page) == is_covered
+        assert ("Given these, documents are independent" in page) == (not is_covered)
+
+
+def test_explain_gives_the_probabilities_of_the_run(folder: Path, tmp_path: Path) -> None:
+    evidence = pd.read_parquet(counted(folder / "own.jsonl", tmp_path / "run", n_samples=1000) / "evidence.parquet")
+    probability = {(row.doc_id, row.country): row.probability for row in evidence.itertuples()}
+    explained = run_explain(str(folder / "own.jsonl"), ExplainOptions(sample=100)).shown
+    shares = {(each.doc_id, share.actors): share.probability for each in explained for share in each.events or ()}
+    assert len(shares) > 10
+    assert shares == {key: probability[key] for key in shares}
+
+
+def test_a_predicate_gets_the_samples_of_the_draws() -> None:
+    documents = recalibrated(4)
+    seen: list[Any] = []
+
+    def predicate(document: ScoredDocument, labels: Any) -> dict[str, Any]:
+        seen.append(labels.copy())
+        return {"links": labels[:, -1] != document.n_mentions - 1}
+
+    EventCounter(predicate=predicate, n_samples=N_SAMPLES, period="year").update(documents[:1])
+    english, document = english_recalibration(), documents[0]
+    assert document.tokens is not None
+    kinds = mention_kinds(document.tokens, document.mentions)
+    draws = english.sampled("domain", N_DRAWS, domain="news")
+    for sample in (0, 1, 2, 55, N_SAMPLES - 1):
+        changed = draws[sample // 2].relative_to(english.recalibration).apply(document.antecedents, kinds)
+        expected = sample_clusterings(changed, n_samples=1, doc_id=document.doc_id, first_sample=sample)
+        np.testing.assert_array_equal(seen[0][sample], expected.labels[0])

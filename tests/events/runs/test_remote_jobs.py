@@ -1,0 +1,230 @@
+"""Jobs by URL: the bytes of local ones, and one line where a service fails."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import called, refused
+from events.jobs import calibrate_links
+from events.jobs.calibrate_links import CalibrateOptions, run_calibrate
+from references import events as er
+from remote_files import memory, s3_server, stored_in
+
+from corefsample import InputError, ParameterError, write_documents
+from corefsample.documents import from_documents
+from corefsample.formats.scored import ParquetWriter
+from events.counting import read_count_posterior
+from events.pages import write_report
+from events.pages._report_content import read_report
+from events.runs.counting._job import CountOptions, count_events
+
+s3fs = pytest.importorskip("s3fs", reason="extra `remote`")
+
+OPTIONS = CountOptions(n_samples=40, compare=("USA", "IRQ"), partition_size=9, threads=1)
+RUN = "memory://b/run"
+INPUTS = "memory://b/in/news-*"
+
+
+def round_of(number: int) -> list[Any]:
+    made = []
+    for each in er.corpus():
+        date = f"{1999 + 7 * number % 5}{each['date'][4:]}"
+        document = er.scored({**each, "doc_id": f"{each['doc_id']} of round {number}", "date": date})
+        gold = tuple(str(i // 2) for i in range(len(each["mentions"])))
+        made.append(dataclasses.replace(document, gold=gold))
+    return made
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four files: Parquet of which two are partitions, and JSON Lines."""
+    folder = tmp_path_factory.mktemp("corpus")
+    with ParquetWriter(str(folder / "news-0.parquet")) as writer:
+        for number in (0, 1):
+            writer.write(from_documents(round_of(number)))
+            writer.end_group()
+    write_documents(round_of(2), folder / "news-1.jsonl")
+    write_documents(round_of(3), folder / "news-2.jsonl.gz")
+    return folder
+
+
+@pytest.fixture
+def system(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Memory with the files, and an own folder for temporary files, which has to be empty at the end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    found = memory()
+    for path in corpus.iterdir():
+        found.put_file(path, f"/b/in/{path.name}")
+    yield found
+    assert not [*folder.iterdir()]
+    memory()
+
+
+def test_rules_are_read_by_url_and_a_demo_is_local(
+    system: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    system.pipe_file("/b/rule.yaml", (resources.files("events") / "data" / "rules" / "attack.yaml").read_bytes())
+    options = dataclasses.replace(OPTIONS, rule="memory://b/rule.yaml")
+    assert count_events(INPUTS, tmp_path / "run", options, pictures=False).n_documents == 40
+    status, line = refused(capsys, "demo", "--out", "memory://b/demo")
+    assert (status, line) == (2, "corefsample: --out must be a local folder, got memory://b/demo")
+
+
+# --- other jobs --------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_read_for_reports_and_posteriors(system: Any, tmp_path: Path) -> None:
+    count_events(INPUTS, RUN, OPTIONS, pictures=False)
+    system.get("/b/run", str(tmp_path / "run"), recursive=True)
+    summary = write_report(RUN)
+    assert summary.out == f"{RUN}/report.html"
+    assert len(system.cat_file("/b/run/report.html")) == summary.n_bytes
+    remote, local = read_report(RUN), read_report(tmp_path / "run")
+    assert (remote.counts, remote.texts) == (local.counts, local.texts)
+    ours, theirs = (read_count_posterior(place, "USA", "1999Q1") for place in (RUN, tmp_path / "run"))
+    assert ours.pmf.tolist() == theirs.pmf.tolist()
+    with pytest.raises(InputError, match=r"must have run\.json") as caught:
+        write_report("memory://b/in")
+    assert caught.value.place == "memory://b/in"
+
+
+def test_a_calibration_is_written_to_a_folder_and_replaced(
+    system: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibrate_links, "save_pictures", lambda *_: None)
+    options = CalibrateOptions(bin_size=20, n_resamples=50)
+    out = "memory://b/calibration"
+    run_calibrate("memory://b/in/news-1.jsonl", out, options)
+    run_calibrate("memory://b/in/news-1.jsonl", tmp_path / "calibration", options)
+    found = stored_in(system, "/b/calibration")
+    assert found.keys() == {entry.name for entry in (tmp_path / "calibration").iterdir()}
+    assert found["calibration.csv"] == (tmp_path / "calibration" / "calibration.csv").read_bytes()
+    assert json.loads(found["calibration.json"])["arguments"]["out"] == out
+    with pytest.raises(ParameterError, match=f"must be a new or empty folder, got {out}"):
+        run_calibrate("memory://b/in/news-1.jsonl", out, options)
+    run_calibrate("memory://b/in/news-2.jsonl.gz", out, options, overwrite=True)
+    assert stored_in(system, "/b/calibration").keys() == found.keys()
+
+
+def test_files_are_converted_recalibrated_and_set_aside(
+    system: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    status, _, _ = called(capsys, "convert", INPUTS, "memory://b/all.parquet")
+    assert status == 0
+    local = tmp_path / "all.parquet"
+    system.get_file("/b/all.parquet", str(local))
+    status, line = refused(capsys, "convert", INPUTS, "memory://b/all.parquet")
+    assert (status, line) == (
+        2,
+        "corefsample: memory://b/all.parquet: output must not exist, got a file (--overwrite replaces it)",
+    )
+    options = ("--form", "global", "--objective", "likelihood", "--folds", "2", "--refits", "2")
+    for place in ("memory://b/all.parquet", local):
+        out = f"{place}.recalibrated.jsonl"
+        status, _, err = called(capsys, "recalibrate", place, place, "--out", out, *options)
+        assert status == 0, err
+    ours = system.cat_file("/b/all.parquet.recalibrated.jsonl")
+    assert ours == Path(f"{local}.recalibrated.jsonl").read_bytes()
+    assert system.exists("/b/all.parquet.recalibrated.jsonl.recalibration.json")
+    system.pipe_file("/b/bad.jsonl", system.cat_file("/b/in/news-1.jsonl") + b"no JSON\n")
+    status, _, _ = called(
+        capsys, "convert", "memory://b/bad.jsonl", "memory://b/good.jsonl", "--on-error", "quarantine"
+    )
+    assert status == 0
+    assert b"no JSON" in system.cat_file("/b/good.jsonl.quarantine.jsonl")
+    status, line = refused(capsys, "convert", INPUTS, "https://host/all.parquet")
+    assert (status, line.split(": ")[1]) == (2, "https://host/all.parquet")
+
+
+# --- S3 ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def bucket(corpus: Path) -> Iterator[Any]:
+    """A service with the bucket "news", which has the corpus."""
+    with s3_server() as environment, pytest.MonkeyPatch.context() as patch:
+        s3fs.S3FileSystem.clear_instance_cache()
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        system = s3fs.S3FileSystem()
+        system.mkdir("news")
+        system.put([str(path) for path in corpus.iterdir()], [f"news/in/{path.name}" for path in corpus.iterdir()])
+        yield system
+        s3fs.S3FileSystem.clear_instance_cache()
+
+
+def test_a_run_at_s3_has_the_bytes_of_a_local_one(
+    bucket: Any, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    count_events(str(corpus / "news-*"), tmp_path / "local", OPTIONS, pictures=False)
+    count_events("s3://news/in/news-[01]*", "s3://news/run", OPTIONS, pictures=False)
+    count_events("s3://news/in/news-*", "s3://news/run", OPTIONS, pictures=False, workers=2, overwrite=True)
+    found = stored_in(bucket, "news/run")
+    record = json.loads(found.pop("run.json"))
+    assert found == {name: (tmp_path / "local" / name).read_bytes() for name in found}
+    assert [row["etag"] for row in record["inputs"]] == [
+        bucket.info(row["path"])["ETag"].strip('"') for row in record["inputs"]
+    ]
+    assert os.listdir(tmp_path) == ["local"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "status", "words"),
+    [
+        (("doctor", "s3://news/none.jsonl"), {}, 3, "s3://news/none.jsonl: file must exist, got none"),
+        (
+            ("doctor", "s3://news/in/news-1.jsonl"),
+            {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1"},
+            3,
+            "check the address and the network",
+        ),
+        (
+            ("doctor", "s3://news/in/news-1.jsonl"),
+            {
+                "AWS_ACCESS_KEY_ID": "",
+                "AWS_SECRET_ACCESS_KEY": "",
+                "AWS_EC2_METADATA_DISABLED": "true",
+                "HOME": "/none",
+            },
+            3,
+            "docs/remote.md says how credentials",
+        ),
+        (
+            ("convert", "s3://news/in/news-1.jsonl", "s3://nobucket/a.jsonl"),
+            {},
+            1,
+            "s3://nobucket/a.jsonl: output must be writable, got: The specified bucket does not exist",
+        ),
+    ],
+)
+def test_errors_of_s3_are_one_line(
+    bucket: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    environment: dict[str, str],
+    status: int,
+    words: str,
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    s3fs.S3FileSystem.clear_instance_cache()
+    found, line = refused(capsys, *arguments)
+    s3fs.S3FileSystem.clear_instance_cache()
+    assert line.startswith("corefsample: s3://")
+    assert words in line
+    assert found == status

@@ -1,0 +1,219 @@
+"""The folder of a run: its files, errors, and when it appears."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import PROJECT
+
+from corefsample import OutputError, ParameterError
+from corefsample.documents import Rejected
+from events.runs.counting._run_folder import RunFolder
+
+
+def finished(folder: RunFolder) -> None:
+    folder.file("counts.csv").touch()
+    folder.finish_record({"corefsample": "0", "run": 1})
+
+
+def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run") as folder:
+        finished(folder)
+        assert not (tmp_path / "run").exists()
+    assert os.listdir(tmp_path) == ["run"]
+    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"corefsample": "0", "run": 1}
+
+
+def test_a_folder_is_as_open_to_others_as_any(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run") as folder:
+        finished(folder)
+    assert (tmp_path / "run").stat().st_mode & 0o700 == 0o700
+
+
+def test_folders_above_are_made(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "a" / "b" / "run") as folder:
+        finished(folder)
+    assert (tmp_path / "a" / "b" / "run" / "run.json").exists()
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    def fail() -> None:
+        with RunFolder(tmp_path / "run") as folder:
+            folder.file("counts.csv").touch()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_earlier_run_is_kept_until_the_new_one_is_complete(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run") as folder:
+        finished(folder)
+    with pytest.raises(ZeroDivisionError), RunFolder(tmp_path / "run", overwrite=True):
+        raise ZeroDivisionError
+    assert (tmp_path / "run" / "run.json").exists()
+    with RunFolder(tmp_path / "run", overwrite=True) as folder:
+        finished(folder)
+        folder.finish_record({"corefsample": "0", "run": 2})
+    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"corefsample": "0", "run": 2}
+    assert os.listdir(tmp_path) == ["run"]
+
+
+def test_folders_in_use_are_rejected(tmp_path: Path) -> None:
+    with RunFolder(tmp_path / "run") as folder:
+        finished(folder)
+    with pytest.raises(ParameterError, match=r"\(overwrite replaces it\)"):
+        RunFolder(tmp_path / "run")
+    (tmp_path / "file").touch()
+    with pytest.raises(ParameterError, match="got the file"):
+        RunFolder(tmp_path / "file", overwrite=True)
+    with pytest.raises(ParameterError, match="with other files"):
+        RunFolder(tmp_path, overwrite=True)
+
+
+def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"run: output must be writable, got: "), RunFolder(tmp_path / "file" / "run"):
+        pass
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="umasks are of POSIX")
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_the_rights_of_a_folder_and_its_files_follow_the_umask(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        with RunFolder(tmp_path / "new" / "run") as folder:
+            finished(folder)
+    finally:
+        os.umask(before)
+    for made in (tmp_path / "new", tmp_path / "new" / "run"):
+        assert stat.S_IMODE(made.stat().st_mode) == 0o777 & ~mask
+    assert {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "new" / "run").iterdir()} == {0o666 & ~mask}
+
+
+def test_a_folder_without_a_name_is_rejected() -> None:
+    with pytest.raises(ParameterError, match=r"^out must name a folder, got ''$"):
+        RunFolder("")
+
+
+# --- quarantine --------------------------------------------------------------------------------------------
+
+
+def test_bad_documents_are_set_aside_as_they_came(tmp_path: Path) -> None:
+    rejected = Rejected("corpus.jsonl", "line", 3, "d", "date is missing", '{"doc_id": "d"}\u2028"')
+    with RunFolder(tmp_path / "run") as folder:
+        folder.set_aside(rejected)
+        folder.set_aside(rejected)
+        finished(folder)
+    lines = (tmp_path / "run" / "quarantine.jsonl").read_text(encoding="utf-8").split("\n")
+    assert [json.loads(line) for line in lines[:-1]] == [
+        {
+            "source": "corpus.jsonl",
+            "place": "line 3",
+            "doc_id": "d",
+            "reason": "date is missing",
+            "document": '{"doc_id": "d"}\u2028"',
+        }
+    ] * 2
+
+
+# --- killed runs ---------------------------------------------------------------------------------------------
+
+FILL = """
+import os, sys, signal
+from pathlib import Path
+from events.jobs import RunFolder
+class Folder(RunFolder):
+    FILES = frozenset(["a.csv", "b.csv", "run.json"])
+    RECORD = "run.json"
+    def _open(self): pass
+    def _close(self): pass
+n_moves = int(sys.argv[2])
+replace = os.replace
+def killed(source, place):
+    global n_moves
+    if n_moves == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    n_moves -= 1
+    replace(source, place)
+with Folder(sys.argv[1], overwrite=True) as folder:
+    for name in ("a.csv", "b.csv"):
+        folder.file(name).write_text("new")
+    folder.finish_record({"corefsample": "0"})
+    if n_moves >= 0:
+        os.replace = killed
+    else:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class SmallFolder(RunFolder):
+    """A run folder of two tables."""
+
+    FILES = frozenset(["a.csv", "b.csv", "run.json"])
+    RECORD = "run.json"
+
+    def _open(self) -> None: ...
+
+    def _close(self) -> None: ...
+
+
+def killed_while_filling(folder: Path, n_moves: int) -> None:
+    """A run that is killed after moving some files into its folder; -1: before it has moved any."""
+    command = [sys.executable, "-c", FILL, str(folder), str(n_moves)]
+    assert subprocess.run(command, cwd=PROJECT, check=False).returncode == -signal.SIGKILL
+
+
+def fill(folder: Path, content: str) -> None:
+    with SmallFolder(folder, overwrite=True) as made:
+        for name in ("a.csv", "b.csv"):
+            made.file(name).write_text(content)
+        made.finish_record({"corefsample": "0"})
+
+
+@pytest.mark.parametrize("n_moves", [0, 1, 2])
+def test_a_run_killed_while_it_replaced_another_can_be_replaced(tmp_path: Path, n_moves: int) -> None:
+    folder = tmp_path / "run"
+    fill(folder, "old")
+    killed_while_filling(folder, n_moves)
+    assert not (folder / "run.json").exists()
+    if n_moves:
+        with pytest.raises(ParameterError, match=r"must be a new or empty folder, got .*/run \(overwrite replaces it"):
+            SmallFolder(folder)
+    # A failing run in between does not make the folder foreign.
+    with pytest.raises(ZeroDivisionError), SmallFolder(folder, overwrite=True):
+        _ = 1 // 0
+    fill(folder, "newer")
+    assert {path.name: path.read_text() for path in folder.glob("*.csv")} == {"a.csv": "newer", "b.csv": "newer"}
+    assert sorted(path.name for path in folder.iterdir()) == ["a.csv", "b.csv", "run.json"]
+
+
+def test_tables_without_a_record_are_not_taken_for_a_run(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("mine")
+    with pytest.raises(ParameterError, match="with other files"):
+        SmallFolder(tmp_path, overwrite=True)
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_the_next_run_removes_what_a_killed_run_left_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, exists: bool
+) -> None:
+    folder = tmp_path / "run"
+    if exists:
+        fill(folder, "old")
+    killed_while_filling(folder, -1)
+    place = folder if exists else tmp_path
+    (leftover,) = place.glob(".partial-*")
+    fill(folder, "new")
+    assert caplog.messages == [f"removed {leftover}, which a killed run left"]
+    assert not [*tmp_path.rglob(".partial-*")]
+    assert json.loads((folder / "run.json").read_text()) == {"corefsample": "0"}

@@ -1,0 +1,130 @@
+"""Several rules in one pass: the tables have the rows of each rule's own run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from expected_errors import error
+from references import events as er
+
+from corefsample import ParameterError, read_documents, write_documents
+from events import EventCounter, TrueEvents, load_rules
+from events.counting import read_count_posterior
+from events.pages._report_content import read_report
+from events.runs.counting._job import CountOptions, count_events
+
+SENTENCES = [
+    "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj",
+    "he/PRON>3:nsubj:pass was=be/AUX>3:aux:pass arrested=arrest/VERB>0:root",
+    "Iraqi/ADJ>2:amod police/NOUN>3:nsubj arrested=arrest/VERB>0:root him=he/PRON>3:obj",
+    "Iraq/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:advmod attack/VERB>0:root Iran/PROPN>4:obj",
+    "he/PRON>2:nsubj slept=sleep/VERB>0:root",
+]
+RULES = ("attack", "arrest", "attack_target")
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("news") / "news.jsonl"
+    documents = [
+        er.scored(er.json_document(f"doc {n}", f"1999-0{n + 1}-01", [sentence])) for n, sentence in enumerate(SENTENCES)
+    ]
+    write_documents(documents, str(path))
+    return path
+
+
+def run(news: Path, folder: Path, rule: str | tuple[str, ...], **options: str) -> dict[str, pd.DataFrame]:
+    count_events(news, folder, CountOptions(rule=rule, n_samples=50, **options), pictures=False)  # type: ignore[arg-type]
+    return {name: pd.read_parquet(folder / f"{name}.parquet") for name in ("counts", "evidence")}
+
+
+def test_the_tables_have_the_rows_of_each_rules_own_run(news: Path, tmp_path: Path) -> None:
+    together = run(news, tmp_path / "run", RULES)
+    assert list(together["counts"].columns[:5]) == ["event", "country", "actor", "target_country", "period"]
+    for rule in RULES:
+        alone = run(news, tmp_path / rule, rule)
+        for name, table in together.items():
+            rows = table[table["event"] == rule].reset_index(drop=True)
+            pd.testing.assert_frame_equal(rows[alone[name].columns.tolist()], alone[name])
+            others = [c for c in ("country", "actor", "target_country") if c not in alone[name]]
+            assert rows[others].eq("").all(axis=None)
+
+
+def test_a_counter_of_several_rules_has_the_tables_of_the_command(news: Path, tmp_path: Path) -> None:
+    together = run(news, tmp_path / "run", RULES)
+    counter = EventCounter([load_rules(rule) for rule in RULES], n_samples=50)
+    counter.update(read_documents(news))
+    pd.testing.assert_frame_equal(counter.to_frame(), together["counts"], check_dtype=False)
+    evidence = counter.evidence().sort_values(["date", "doc_id", "event"], ignore_index=True)
+    pd.testing.assert_frame_equal(evidence, together["evidence"], check_dtype=False)
+    alone = EventCounter(load_rules("arrest"), n_samples=50)
+    alone.update(read_documents(news))
+    pd.testing.assert_frame_equal(counter.counts(event="arrest").to_frame(), alone.counts().to_frame())
+
+
+def test_a_counter_returns_the_events_of_each_rule_that_can_have_one(news: Path) -> None:
+    counter = EventCounter([load_rules(rule) for rule in RULES], n_samples=50)
+    found = [counter.add_to_each(document) for document in read_documents(news)]
+    names = [[events.event for events in each] for each in found]
+    assert names == [["attack", "attack_target"], ["arrest"], ["arrest"], ["attack", "attack_target"], []]
+    assert counter.tally.n_documents == counter.tallies["arrest"].n_documents == len(SENTENCES)
+
+
+def test_a_counter_needs_different_rules_and_the_name_of_one() -> None:
+    attack, arrest = load_rules("attack"), load_rules("arrest")
+    for rules in ([], [attack, attack], [1]):
+        with error(ParameterError, "rule"):
+            EventCounter(rules)  # type: ignore[arg-type]
+    counter = EventCounter([attack, arrest])
+    with pytest.raises(ParameterError, match="event must be one of attack, arrest, got none"):
+        counter.counts()
+    with error(ParameterError, "event"):
+        counter.counts(event="meet")
+    with error(ParameterError, "rule"):
+        TrueEvents([attack, arrest])  # type: ignore[arg-type]
+
+
+def test_the_comparison_of_each_event_is_drawn(news: Path, tmp_path: Path) -> None:
+    count_events(news, tmp_path / "run", CountOptions(rule=RULES[:2], n_samples=20, compare=("IRQ", "IRN")))
+    assert {"comparison.png", "comparison.svg"} <= {path.name for path in (tmp_path / "run").iterdir()}
+    drawn = (tmp_path / "run" / "comparison.svg").read_text("utf-8")
+    assert "attack" in drawn
+    assert "arrest" in drawn
+
+
+def test_an_event_without_an_actor_and_one_with_are_counted_apart(news: Path, tmp_path: Path) -> None:
+    counts = run(news, tmp_path / "run", RULES, period="year")["counts"]
+    arrests = counts[counts["event"] == "arrest"].set_index("actor")["mean"]
+    assert arrests.to_dict() == {"": 1.0, "IRQ": 1.0}
+    assert read_count_posterior(tmp_path / "run", "IRQ>IRN", "1999").event == "attack_target"
+    assert read_count_posterior(tmp_path / "run", "IRQ", "1999", event="arrest").mean == 1.0
+    with error(ParameterError, "event"):
+        read_count_posterior(tmp_path / "run", "IRQ", "1999")
+
+
+def test_the_report_names_events_and_actors(news: Path, tmp_path: Path) -> None:
+    run(news, tmp_path / "run", RULES)
+    names = {entry["code"]: entry["name"] for entry in read_report(tmp_path / "run").counts["countries"]}
+    assert names == {
+        "attack: IRQ": "attack: Iraq",
+        "arrest: -": "arrest: no actor named",
+        "arrest: IRQ": "arrest: Iraq",
+        "attack_target: IRQ>IRN": "attack_target: Iraq > Iran",
+    }
+
+
+def test_the_evidence_names_the_condition_that_excluded_a_trigger(news: Path, tmp_path: Path) -> None:
+    both = SENTENCES[0], SENTENCES[3]
+    path = tmp_path / "both.jsonl"
+    write_documents([er.scored(er.json_document("doc", "1999-01-01", both))], str(path))
+    evidence = run(path, tmp_path / "run", "attack", preset="asserted")["evidence"]
+    assert evidence["excluded"].tolist() == ["attack [6] negated"]
+    assert run(path, tmp_path / "paper", "attack")["evidence"]["excluded"].tolist() == [""]
+
+
+@pytest.mark.parametrize("rule", [("attack", "attack"), ()])
+def test_rules_are_different_and_at_least_one(rule: tuple[str, ...]) -> None:
+    with error(ParameterError, "rule"):
+        CountOptions(rule=rule)

@@ -1,0 +1,109 @@
+"""corefsample score says what is wrong with texts, and repairs them where it is told to."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import called, refused
+from expected_errors import error
+from references import scoring as sr
+from run_cases import stop_after
+
+from corefsample import read_documents
+from corefsample.errors import ParameterError
+from events.news import TextTally
+from events.runs.scoring._options import ScoringOptions
+from events.runs.scoring._run import score_corpus
+
+pytest.importorskip("ftfy", reason="extra `text`")
+
+TEXTS = {
+    "a": "France attacked Iraq .",
+    "b": "france attacked iraq , and the rebels left the town .",
+    "c": "The rebels didnâ€™t leave .",
+    "d": "The rebels \N{REPLACEMENT CHARACTER} left .",
+}
+
+
+@pytest.fixture(scope="module")
+def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sr.small_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A pipeline of a few rules, installed as a package."""
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield sr.tiny_pipeline(folder)
+
+
+@pytest.fixture
+def news(tmp_path: Path) -> Path:
+    path = tmp_path / "news.jsonl"
+    rows = [{"doc_id": name, "date": "2001-02-03", "text": text} for name, text in TEXTS.items()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_the_screen_says_what_is_wrong_with_texts_and_what_to_do(
+    capsys: pytest.CaptureFixture[str], news: Path, model_path: Path, tiny: str
+) -> None:
+    arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--quiet")
+    status, out, err = called(capsys, *arguments, "--out", news.with_name("s.jsonl"))
+    assert (status, err) == (0, "")
+    out = " ".join(out.split())
+    assert "Without upper case: 1 of 4 documents (25.0%)." in out
+    assert "Characters of a wrong encoding, as in “didnâ€™t”: 1 of 4 documents (25.0%)." in out
+    assert "repair the text with --fix-text" in out
+    assert "Characters lost (\N{REPLACEMENT CHARACTER}): 1 of 4 documents (25.0%)." in out
+    assert "Text repaired" not in out
+    status, out, err = called(capsys, *arguments, "--fix-text", "--json", "--out", news.with_name("r.jsonl"))
+    assert (status, err) == (0, "")
+    assert json.loads(out)["texts"] == {
+        "n_texts": 4,
+        "n_lower_case": 1,
+        "n_mojibake": 0,
+        "n_lost": 1,
+        "n_repaired": 1,
+    }
+
+
+def test_texts_are_repaired_before_they_are_parsed(news: Path, model_path: Path, tiny: str) -> None:
+    options = ScoringOptions(model=str(model_path), pipeline=tiny, fix_text=True)
+    score_corpus(news, news.with_name("s.jsonl"), options)
+    tokens = [document.tokens for document in read_documents(news.with_name("s.jsonl"))]
+    assert tokens[2] is not None
+    assert list(tokens[2].text) == ["The", "rebels", "did", "n’t", "leave", "."]
+
+
+def test_a_long_run_warns_after_its_first_part_and_a_resumed_one_counts_all_texts(
+    news: Path, model_path: Path, tiny: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [json.loads(line) for line in news.read_text(encoding="utf-8").splitlines()]
+    rows = [{**rows[1 if n % 4 else 0], "doc_id": str(n)} for n in range(20)]
+    news.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    out = news.with_name("s.jsonl")
+    options = ScoringOptions(model=str(model_path), pipeline=tiny)
+    with pytest.raises(KeyboardInterrupt):
+        score_corpus(news, out, options, workers=1, on_progress=stop_after(1, out))
+    with error(ParameterError, "fix_text", hint="restart"):
+        score_corpus(news, out, dataclasses.replace(options, fix_text=True))
+    run = score_corpus(news, out, options)
+    assert (run.n_resumed, run.texts) == (16, TextTally(n_texts=20, n_lower_case=15))
+    arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--out", out, "--overwrite")
+    status, _, err = called(capsys, *arguments)
+    rule = "of the first texts have no upper-case letter; taggers and parsers of English need upper case"
+    assert (status, err) == (0, f"corefsample: 12 of 16 {rule}\n")
+
+
+def test_texts_are_repaired_only_where_they_are_parsed(
+    capsys: pytest.CaptureFixture[str], news: Path, model_path: Path
+) -> None:
+    status, line = refused(capsys, "score", news, "--fix-text", "--out", news.with_name("s.jsonl"))
+    assert (status, line) == (2, "corefsample: --fix-text is for text that a pipeline parses, got no pipeline")
