@@ -44,7 +44,7 @@ def fifty_countries() -> list[SimulatedCountry]:
     known = {country.code for country in countries}
     lexicon = load_lexicon()
     for code, name in lexicon.names.items():
-        simple = lexicon.kinds[code] == "country" and name.isalpha() and code not in known
+        simple = lexicon.kinds[code] == "actor" and name.isalpha() and code not in known
         if simple and len(countries) < N_COUNTRIES and lexicon.match([name], [-1], START).codes == {0: code}:
             countries.append(SimulatedCountry(code, name, rate=0.3))
     return countries
@@ -114,7 +114,7 @@ def screenshot(picture: Path, folder: Path) -> None:
             "document.querySelector(arguments[0]).click()", selector
         )
         browser.execute_script(
-            "const chosen = document.getElementById('country');"
+            "const chosen = document.getElementById('actor');"
             "chosen.value = [...chosen.options].find((option) => option.text.includes('IRQ')).value;"
             "chosen.dispatchEvent(new Event('change'));"
         )

@@ -39,8 +39,8 @@ CLOSE = 1e-12
 
 # Old names of columns, and of keys of summaries, with the new ones. A name counts only where the new tree has it.
 COLUMNS = {
-    "country": "actor",
-    "country_mentions": "actor_mentions",
+    "actor": "actor",
+    "actor_mentions": "actor_mentions",
     "n_boot": "n_resamples",
     "refits": "n_resamples",
     "jobs": "workers",

@@ -45,10 +45,10 @@ def event_pictures(counts: EventCounts) -> dict[str, Figure]:
     names = dict(load_lexicon().names)
     table = counts.to_frame()
     open_counts = table.sort_values("sd", ascending=False).iloc[0]
-    posterior = count_posterior(counts, open_counts["country"], open_counts["period"])
+    posterior = count_posterior(counts, open_counts["actor"], open_counts["period"])
     return {
         "bands": event_plots.event_bands(table, names=names, most=6),
-        "comparison": event_plots.country_comparison(table, counts.compare(*PAIR), names=names),
+        "comparison": event_plots.actor_comparison(table, counts.compare(*PAIR), names=names),
         "count": event_plots.count_bars(posterior).figure,
     }
 

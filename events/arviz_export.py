@@ -31,8 +31,8 @@ def to_arviz(samples: CountSamples) -> DataTree:
     Returns
     -------
     xarray.DataTree
-        Group `posterior`: `count` (chain, draw, country, period). Group `constant_data`: `n_docs` (period) and
-        `one_best` (country, period). Coordinates: country codes, labels of periods, and `period_start`, the first days
+        Group `posterior`: `count` (chain, draw, actor, period). Group `constant_data`: `n_docs` (period) and
+        `one_best` (actor, period). Coordinates: actor codes, labels of periods, and `period_start`, the first days
         of the periods.
 
     Raises
@@ -57,8 +57,8 @@ def to_arviz(samples: CountSamples) -> DataTree:
             "posterior": {"count": samples.counts[np.newaxis]},
             "constant_data": {"n_docs": samples.n_docs, "one_best": samples.one_best},
         },
-        coords={"country": list(samples.countries), "period": list(samples.periods)},
-        dims={"count": ["country", "period"], "n_docs": ["period"], "one_best": ["country", "period"]},
+        coords={"actor": list(samples.actors), "period": list(samples.periods)},
+        dims={"count": ["actor", "period"], "n_docs": ["period"], "one_best": ["actor", "period"]},
         attrs={
             group: {"inference_library": "corefsample", "inference_library_version": __version__}
             for group in ("/", "posterior")

@@ -71,7 +71,7 @@ Image(filename=folder / "demo" / "run" / "bands.png")
 
 # %%
 counts = pd.read_parquet(folder / "demo" / "run" / "counts.parquet")
-counts.nlargest(8, "sd")[["country", "period", "n_docs", "mean", "mean_mc_se", "sd", "lower", "upper", "one_best"]]
+counts.nlargest(8, "sd")[["actor", "period", "n_docs", "mean", "mean_mc_se", "sd", "lower", "upper", "one_best"]]
 
 # %% [markdown]
 # ## One best against the posterior
@@ -86,7 +86,7 @@ print(f"{len(open_counts)} counts are open; in {outside.sum()} of them the one b
 
 distance = (open_counts["one_best"] - open_counts["mean"]).abs()
 row = open_counts.loc[distance.idxmax()]
-country, quarter = row["country"], row["period"]
+country, quarter = row["actor"], row["period"]
 name = load_lexicon().name(country)
 print(
     f"Furthest off: {name}, {quarter}. The one best counts {row['one_best']} documents, the posterior mean is "
@@ -115,7 +115,7 @@ count_bars(posterior, title=f"{name}, {quarter}").figure
 
 # %%
 evidence = pd.read_parquet(folder / "demo" / "run" / "evidence.parquet")
-behind = evidence[(evidence["country"] == country) & (evidence["period"] == quarter)]
+behind = evidence[(evidence["actor"] == country) & (evidence["period"] == quarter)]
 behind = behind.sort_values("probability", ascending=False, ignore_index=True)
 print(f"Probabilities of {len(behind)} documents, summed: {behind['probability'].sum():.3f}.")
 print(f"Posterior mean of the count: {row['mean']:.3f}. One best: {behind['one_best'].sum()} documents.")
@@ -138,8 +138,8 @@ unsure = behind.loc[(behind["probability"] - 0.5).abs().idxmin()]
 print(f"{unsure['doc_id']}: P(attack by {name}) = {unsure['probability']:.3f}\n")
 for title, column in (
     ("Sentences", "sentences"),
-    ("May be the attacker", "agent_mentions"),
-    ("Names the country", "country_mentions"),
+    ("May be the attacker", "role_mentions"),
+    ("Names the country", "actor_mentions"),
 ):
     print(f"{title}:", *unsure[column].split(" | "), sep="\n  ")
 

@@ -57,9 +57,9 @@ def read_news(temperature):
     for each in news:
         counter.add(each.document)
         truth.add(each.document)
-    true = {(event.doc_id, event.country) for event in truth.events}
-    evidence = counter.evidence()[["doc_id", "date", "country", "probability"]]
-    evidence["true"] = [pair in true for pair in zip(evidence["doc_id"], evidence["country"], strict=True)]
+    true = {(event.doc_id, event.actor) for event in truth.events}
+    evidence = counter.evidence()[["doc_id", "date", "actor", "probability"]]
+    evidence["true"] = [pair in true for pair in zip(evidence["doc_id"], evidence["actor"], strict=True)]
     missed = len(true) - evidence["true"].sum()
     return evidence, missed
 
@@ -110,7 +110,7 @@ for model, table in evidence.items():
     dates = pd.PeriodIndex(table["date"], freq="D")
     for period, frequency in PERIODS.items():
         label = "all" if frequency is None else dates.asfreq(frequency).astype(str)
-        for _, cell in table.assign(period=label).groupby(["country", "period"]):
+        for _, cell in table.assign(period=label).groupby(["actor", "period"]):
             probabilities = cell["probability"].to_numpy()
             if not ((probabilities > 0.0) & (probabilities < 1.0)).any():
                 continue  # the count is certain

@@ -33,7 +33,7 @@ from terminal import run
 
 from corefsample import write_documents
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.plots import country_comparison, event_bands
+from events.plots import actor_comparison, event_bands
 
 temporary = tempfile.TemporaryDirectory()  # removed when the notebook is closed
 folder = Path(temporary.name)
@@ -108,7 +108,7 @@ run("corefsample doctor wrong.yaml", folder, status=3)
 run("corefsample events news.parquet --rule bombard.yaml --period year --out bombard", folder)
 counts = pd.read_csv(folder / "bombard" / "counts.csv")
 names = load_lexicon().names
-event_bands(counts, list(counts.groupby("country")["mean"].sum().nlargest(4).index), names=names)
+event_bands(counts, list(counts.groupby("actor")["mean"].sum().nlargest(4).index), names=names)
 
 # %% [markdown]
 # Each panel is a country, each point a year. The solid line is the posterior mean, the band the 95% credible
@@ -144,8 +144,8 @@ for title, lexicon in (("shipped", load_lexicon()), ("own", load_lexicon(folder 
     counter = EventCounter(rule, lexicon, period="year", seed=0)
     counter.update(documents)
     table = counter.counts().to_frame()
-    by_lexicon[title] = table[table["country"].isin(["ARM", "AZE", "X-CAUCASUS"]) & (table["period"] == "1993")]
-pd.concat(by_lexicon, names=["lexicon", ""])[["country", "period", "mean", "sd", "lower", "upper"]].round(2)
+    by_lexicon[title] = table[table["actor"].isin(["ARM", "AZE", "X-CAUCASUS"]) & (table["period"] == "1993")]
+pd.concat(by_lexicon, names=["lexicon", ""])[["actor", "period", "mean", "sd", "lower", "upper"]].round(2)
 
 # %% [markdown]
 # ## Two countries compared
@@ -171,7 +171,7 @@ years[["period", "p_first_greater", "p_equal", "p_second_greater", "mean_differe
 # equally many. The answer for a quarter is clear where one colour, or the gap, fills the height.
 
 # %%
-country_comparison(posterior.to_frame(), years, names=names)
+actor_comparison(posterior.to_frame(), years, names=names)
 
 # %% [markdown]
 # ## A question in Python
@@ -207,10 +207,10 @@ evidence = counter.evidence()
 print(f"{evidence['doc_id'].nunique()} of 400 articles name a country in their largest entity in some sample.")
 unsure = evidence[evidence["probability"].between(0.05, 0.95)]
 print(f"{unsure['doc_id'].nunique()} of them are uncertain (a country has a probability of 5% to 95%).")
-about.groupby("country")[["mean", "one_best"]].sum().nlargest(6, "mean").round(1)
+about.groupby("actor")[["mean", "one_best"]].sum().nlargest(6, "mean").round(1)
 
 # %%
-event_bands(about, list(about.groupby("country")["mean"].sum().nlargest(4).index), names=names)
+event_bands(about, list(about.groupby("actor")["mean"].sum().nlargest(4).index), names=names)
 
 # %% [markdown]
 # The plot is read as above, but the line now counts articles whose largest entity is that country.

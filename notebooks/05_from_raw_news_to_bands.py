@@ -163,14 +163,14 @@ Image(filename=folder / "run" / "bands.png")
 
 # %%
 evidence = pd.read_parquet(folder / "run" / "evidence.parquet")
-evidence[["doc_id", "country", "probability", "one_best", "agent_mentions"]].round(3)
+evidence[["doc_id", "actor", "probability", "one_best", "role_mentions"]].round(3)
 
 # %% [markdown]
 # In several articles "they" could refer to two groups. In own-02 the warplanes attack; a reader knows that residents on
 # roofs do not attack bridges. What probability does the model give?
 
 # %%
-american = evidence.loc[(evidence["doc_id"] == "own-02") & (evidence["country"] == "USA"), "probability"].sum()
+american = evidence.loc[(evidence["doc_id"] == "own-02") & (evidence["actor"] == "USA"), "probability"].sum()
 print(f"own-02: P(the United States attack) = {american:.3f}")
 
 # %% [markdown]
@@ -189,7 +189,7 @@ run("corefsample events scored.parquet --rule attack --preset extended --no-pict
 wider = pd.read_parquet(folder / "extended" / "evidence.parquet")
 both = pd.DataFrame(
     {
-        preset: table.groupby(["doc_id", "country"])["probability"].sum()
+        preset: table.groupby(["doc_id", "actor"])["probability"].sum()
         for preset, table in (("paper", evidence), ("extended", wider))
     }
 ).fillna(0.0)

@@ -49,8 +49,8 @@ evidence = counter.evidence()
 
 truth = TrueEvents(rule, lexicon)
 truth.update(documents.values())
-true = {(event.doc_id, event.country) for event in truth.events}
-evidence["true"] = [(row.doc_id, row.country) in true for row in evidence.itertuples()]
+true = {(event.doc_id, event.actor) for event in truth.events}
+evidence["true"] = [(row.doc_id, row.actor) in true for row in evidence.itertuples()]
 evidence["wrong"] = evidence["one_best"] != evidence["true"]
 print(
     f"{len(evidence):,} pairs of document and country with P > 0; the one best is wrong on {evidence['wrong'].sum()}."
@@ -105,7 +105,7 @@ for case in counter.near_half(20).itertuples():
     trigger, (agent,), _ = max(instances, key=lambda instance: instance[2])
     if document.tokens.upos[document.mentions[agent, 2]] == "PRON":
         break
-country = lexicon.name(case.country)
+country = lexicon.name(case.actor)
 print(f"{case.doc_id}, {case.date}: P(attack by {country}) = {case.probability:.3f}")
 print(f"The agent is mention {agent}, {document.mention_text(agent)!r}, of {document.tokens.text[trigger]!r}.\n")
 print(*case.sentences.split(" | "), sep="\n")
@@ -141,7 +141,7 @@ table = choices[choices["mention"] == agent].nlargest(10, "probability")[["antec
 table = table.rename(columns={"probability": "P(antecedent)"})
 table["text"] = ["NEW" if k < 0 else document.mention_text(k) for k in table["antecedent"]]
 table["P(event | it)"] = [
-    probability(with_antecedents(document, {agent: k}), case.country) for k in table["antecedent"]
+    probability(with_antecedents(document, {agent: k}), case.actor) for k in table["antecedent"]
 ]
 table["true"] = table["antecedent"] == simulated[case.doc_id].true_antecedents[agent]
 covered = table["P(antecedent)"].sum()
@@ -171,8 +171,8 @@ def after_reading(row):
 
 N_READ = 60
 to_read = ranked[:N_READ]
-after = [probability(after_reading(row), row.country) for row in to_read.itertuples()]
-read = to_read.assign(after=after)[["doc_id", "country", "period", "probability", "after", "true", "places"]]
+after = [probability(after_reading(row), row.actor) for row in to_read.itertuples()]
+read = to_read.assign(after=after)[["doc_id", "actor", "period", "probability", "after", "true", "places"]]
 uncertainty_before = (read["probability"] * (1 - read["probability"])).sum()
 uncertainty_after = (read["after"] * (1 - read["after"])).sum()
 right_before = ((read["probability"] > 0.5) == read["true"]).mean()
@@ -193,8 +193,8 @@ read.drop(columns="places").head(8).round(3)
 # Where the band becomes narrow, reading was worthwhile.
 
 # %%
-most_read = read["country"].value_counts().index[0]
-read_documents = {row.doc_id: after_reading(row) for row in read[read["country"] == most_read].itertuples()}
+most_read = read["actor"].value_counts().index[0]
+read_documents = {row.doc_id: after_reading(row) for row in read[read["actor"] == most_read].itertuples()}
 better = EventCounter(rule, lexicon, seed=0)
 better.update((documents | read_documents).values())
 
@@ -203,7 +203,7 @@ for ax, title, each in zip(
     figure.subplots(1, 2, sharey=True), ("as scored", "after reading"), (counter, better), strict=True
 ):
     counts = truth.beside(each.counts().to_frame())  # adds true_count and covered
-    counts = counts[counts["country"] == most_read]
+    counts = counts[counts["actor"] == most_read]
     event_band(
         ax, counts, f"{lexicon.name(most_read)}, {title} (mean width {(counts['upper'] - counts['lower']).mean():.2f})"
     )

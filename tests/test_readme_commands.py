@@ -69,7 +69,7 @@ def test_the_commands_of_the_readme_lead_from_articles_to_a_page(
     documents = list(cs.read_documents("scored.parquet"))
     assert len(documents) == len(ARTICLES)
     assert all(scheme in document_schemes(document.tokens.dep) for document in documents)
-    counts = pd.read_csv("run/counts.csv").set_index(["country", "period"])["mean"]
+    counts = pd.read_csv("run/counts.csv").set_index(["actor", "period"])["mean"]
     evidence = pd.read_csv("run/evidence.csv").set_index("doc_id")["probability"]
     assert set(evidence.index) == {"certain", "pronoun", "other"}
     assert 0 < evidence["pronoun"] < 1

@@ -44,17 +44,17 @@ def read_news(n_documents: int, temperature: float, n_samples: int) -> pd.DataFr
         counter.add(each.document)
         truth.add(each.document)
     true = {(event.doc_id, event.country) for event in truth.events}
-    evidence = counter.evidence()[["doc_id", "date", "country", "probability"]]
-    evidence["true"] = [pair in true for pair in zip(evidence["doc_id"], evidence["country"], strict=True)]
+    evidence = counter.evidence()[["doc_id", "date", "actor", "probability"]]
+    evidence["true"] = [pair in true for pair in zip(evidence["doc_id"], evidence["actor"], strict=True)]
     evidence["period"] = pd.PeriodIndex(evidence["date"], freq="D").asfreq(PERIOD).astype(str)
     rows = []
-    for (country, period), cell in evidence.groupby(["country", "period"]):
+    for (country, period), cell in evidence.groupby(["actor", "period"]):
         probs = cell["probability"].to_numpy()
         mean, sd = probs.sum(), np.sqrt((probs * (1.0 - probs)).sum())
         lower, upper = quantile_interval(count_pmf(probs), LEVEL)
         rows.append((country, period, mean, sd, mean - Z * sd, mean + Z * sd, lower, upper, cell["true"].sum()))
-    columns = ["country", "period", "mean", "sd", "normal_lower", "normal_upper", "lower", "upper", "truth"]
-    return pd.DataFrame(rows, columns=columns).set_index(["country", "period"])
+    columns = ["actor", "period", "mean", "sd", "normal_lower", "normal_upper", "lower", "upper", "truth"]
+    return pd.DataFrame(rows, columns=columns).set_index(["actor", "period"])
 
 
 # --- 10 samples against 100 --------------------------------------------------------------------------------

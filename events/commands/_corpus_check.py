@@ -30,7 +30,7 @@ class CorpusReport:
         The files.
     n_documents, n_mentions, n_candidates
         Valid documents, their mentions and candidate antecedents.
-    n_mixtures, n_alternatives
+    n_several_parses, n_parses
         Those with several parses, and the number of these parses; the other figures are about the first parse of each.
     n_dated, n_parsed, n_gold
         Documents with a date, with tokens, with gold entities.
@@ -50,8 +50,8 @@ class CorpusReport:
     n_documents: int = 0
     n_mentions: int = 0
     n_candidates: int = 0
-    n_mixtures: int = 0
-    n_alternatives: int = 0
+    n_several_parses: int = 0
+    n_parses: int = 0
     n_dated: int = 0
     n_parsed: int = 0
     n_gold: int = 0
@@ -69,9 +69,9 @@ class CorpusReport:
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
         several = []
-        if self.n_mixtures:
-            mean = self.n_alternatives / self.n_mixtures
-            documents = f"{self.n_mixtures:,} document{'s' * (self.n_mixtures > 1)} with several parses"
+        if self.n_several_parses:
+            mean = self.n_parses / self.n_several_parses
+            documents = f"{self.n_several_parses:,} document{'s' * (self.n_several_parses > 1)} with several parses"
             several = [("parses", f"{documents}, on average {mean:.1f}")]
         low, median, high = self.mentions_quantiles
         schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
@@ -104,8 +104,8 @@ def check_corpus(files: list[str], on_progress: Progress | None) -> CorpusReport
         report.n_documents += len(batch)
         if batch.parses is not None:
             counts = batch.parses.counts[batch.parses.counts > 1]
-            report.n_mixtures += len(counts)
-            report.n_alternatives += int(counts.sum())
+            report.n_several_parses += len(counts)
+            report.n_parses += int(counts.sum())
         sizes += np.diff(batch.mentions[0]).tolist()
         report.n_candidates += len(batch.candidates[1])
         report.n_gold += len(batch) - batch.columns.column("gold").null_count

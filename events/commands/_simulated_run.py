@@ -153,10 +153,10 @@ def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | Su
 def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -> tuple[int, int, float]:
     """Number of counts that the posterior is uncertain about, of those with the truth inside, and those expected."""
     uncertain = truth.beside(counts[counts["sd"] > 0.0])
-    keys = ["country", "period"]
+    keys = ["actor", "period"]
     probabilities = dict(iter(evidence.groupby(keys)["probability"]))
     expected = 0.0
-    for country, period, lower, upper in uncertain[[*keys, "lower", "upper"]].itertuples(index=False):
-        pmf = count_pmf(probabilities[country, period].to_numpy())
+    for actor, period, lower, upper in uncertain[[*keys, "lower", "upper"]].itertuples(index=False):
+        pmf = count_pmf(probabilities[actor, period].to_numpy())
         expected += float(pmf[int(lower) : int(upper) + 1].sum())
     return len(uncertain), int(uncertain["covered"].sum()), expected

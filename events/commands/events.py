@@ -113,11 +113,11 @@ def print_counts_of_run(summary: EventsResult) -> None:
     else:
         _print_highest(counts)
     pictures = {"Picture": "bands.png", "Compared": "comparison.png"}
-    more = ["sampled parses"] if summary.n_mixtures else []
+    more = ["sampled parses"] if summary.n_several_parses else []
     if "uncertainty" in counts and (counts["uncertainty"] != "none").any():
         more.append("the recalibration")
     covered = " and ".join([", ".join(["coreference", *more[:-1]]), *more[-1:]]) if more else "coreference only"
-    left = "rule, lexicon" if summary.n_mixtures else "rule, lexicon, parse"
+    left = "rule, lexicon" if summary.n_several_parses else "rule, lexicon, parse"
     print_text(
         f"The intervals cover {covered}, not errors of {left} or choice of articles: "
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."

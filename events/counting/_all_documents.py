@@ -11,6 +11,7 @@ from corefsample.documents import DocumentBatch
 from events.counting._evaluation import DocumentEvents
 from events.counting._keys import event_name
 from events.counting._periods import Period
+from events.counting._tables import TABLE_METADATA
 from events.matching import DocumentMatches
 
 ALL_DOCUMENTS_SCHEMA = pa.schema(
@@ -26,7 +27,8 @@ ALL_DOCUMENTS_SCHEMA = pa.schema(
         ("events", pa.list_(pa.string())),
         ("actors", pa.list_(pa.string())),
         ("probabilities", pa.list_(pa.float64())),
-    ]
+    ],
+    TABLE_METADATA,
 )
 
 

@@ -1,4 +1,4 @@
-"""The exact posterior of one count: one country in one period, from memory or from a run's folder."""
+"""The exact posterior of one count: one actor in one period, from memory or from a run's folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from events.counting._evidence import evidence_schema
 from events.counting._keys import EventKey, event_key, event_name
 from events.counting._poisson_binomial import count_pmf
 from events.counting._run_tables import SAMPLES, checked_table, read_counts, read_samples, table_path
-from events.counting._tables import COUNTRY, count_columns, role_columns, role_values
+from events.counting._tables import ACTOR, count_columns, role_columns, role_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,11 +27,11 @@ _TYPES: dict[str, type] = {"str": str, "int": int, "float": float}
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CountPosterior:
-    """Posterior of the number of documents with an event, of one country in one period.
+    """Posterior of the number of documents with an event, of one actor in one period.
 
     Attributes
     ----------
-    country, period
+    actor, period
         Which count: "YUG", "1999Q2"; "IRQ>KWT" for two roles.
     n_docs
         Documents of the period.
@@ -51,7 +51,7 @@ class CountPosterior:
         Columns of its roles in tables.
     """
 
-    country: str
+    actor: str
     period: str
     n_docs: int
     pmf: Floats
@@ -63,14 +63,14 @@ class CountPosterior:
     interval: str
     one_best: int
     event: str = "event"
-    columns: tuple[str, ...] = COUNTRY
+    columns: tuple[str, ...] = ACTOR
 
     def __post_init__(self) -> None:
         self.pmf.flags.writeable = False
 
     def __repr__(self) -> str:
         return (
-            f"CountPosterior({self.country}, {self.period}: {self.n_docs:,} documents)\n"
+            f"CountPosterior({self.actor}, {self.period}: {self.n_docs:,} documents)\n"
             f"  mean {self.mean:.4g}, sd {self.sd:.4g}, one best {self.one_best}\n"
             f"  {100 * self.level:g}% {self.interval} interval: {self.lower:.4g} to {self.upper:.4g}"
         )
@@ -82,7 +82,7 @@ class CountPosterior:
         return pd.DataFrame(
             {
                 "event": self.event,
-                **role_values(event_key(self.country), self.columns),
+                **role_values(event_key(self.actor), self.columns),
                 "period": self.period,
                 "count": np.arange(self.pmf.size),
                 "probability": self.pmf,
@@ -91,7 +91,7 @@ class CountPosterior:
 
 
 def count_posterior(
-    counts: EventCounts, country: str, period: str, *, level: float | None = None, interval: Interval | None = None
+    counts: EventCounts, actor: str, period: str, *, level: float | None = None, interval: Interval | None = None
 ) -> CountPosterior:
     """Posterior of one count, exact given each document's P(event).
 
@@ -99,24 +99,24 @@ def count_posterior(
     ----------
     counts
         From `events.EventCounter.counts`.
-    country, period
-        Which count: "YUG", "1999Q2". A known country without evidence has a count of zero.
+    actor, period
+        Which count: "YUG", "1999Q2". A known actor without evidence has a count of zero.
     level, interval
         Of the credible interval; by default as in `counts`.
 
     Raises
     ------
     ParameterError
-        If country or period is unknown, or level or interval breaks its rule.
+        If actor or period is unknown, or level or interval breaks its rule.
     """
     options: dict[str, Any] = {"level": level, "interval": interval}
     counts = dataclasses.replace(counts, **{name: value for name, value in options.items() if value is not None})
-    row = counts.row(counts.key(country), counts.period(period))
-    return _of_row(row, counts.pmf(country, period), counts.columns)
+    row = counts.row(counts.key(actor), counts.period(period))
+    return _of_row(row, counts.pmf(actor, period), counts.columns)
 
 
 def read_count_posterior(
-    run: str | os.PathLike[str], country: str | Sequence[str], period: str, *, event: str | None = None
+    run: str | os.PathLike[str], actor: str | Sequence[str], period: str, *, event: str | None = None
 ) -> CountPosterior:
     """Posterior of one count from the folder of a finished run: its counts.parquet and evidence.parquet.
 
@@ -126,7 +126,7 @@ def read_count_posterior(
     ----------
     run
         The folder that `corefsample events` wrote.
-    country, period
+    actor, period
         Which count: a row of its table of counts.
     event
         Name of the rule; needed if the run has several.
@@ -141,13 +141,13 @@ def read_count_posterior(
     counts = read_counts(run, [("period", "==", period)])
     if event is not None:
         counts = counts[counts["event"] == event]
-    columns, key = role_columns(counts.columns), event_key(country)
+    columns, key = role_columns(counts.columns), event_key(actor)
     cells = counts.reindex(columns=list(columns)).fillna("").itertuples(index=False, name=None)
     chosen = counts[[_is_of(key, codes) for codes in cells]]
     if chosen.empty:
         raise ParameterError(
-            f"must be in a row of the counts, got {country!r} and {period!r}",
-            parameter="country and period",
+            f"must be in a row of the counts, got {actor!r} and {period!r}",
+            parameter="actor and period",
             place=os.fspath(run),
         )
     if len(chosen) > 1:
@@ -175,5 +175,5 @@ def _of_row(row: Mapping[Any, Any], pmf: Floats, columns: tuple[str, ...]) -> Co
     types = count_columns(())
     names = [field.name for field in dataclasses.fields(CountPosterior) if field.name in types]
     values: dict[str, Any] = {name: _TYPES[types[name]](row[name]) for name in names}
-    country = event_name(tuple(str(row[column]) for column in columns))
-    return CountPosterior(pmf=pmf, country=country, columns=columns, **values)
+    actor = event_name(tuple(str(row[column]) for column in columns))
+    return CountPosterior(pmf=pmf, actor=actor, columns=columns, **values)

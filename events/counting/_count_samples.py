@@ -16,7 +16,7 @@ from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts
 from events.counting._keys import event_key, event_name
 from events.counting._run_tables import SAMPLES, read_counts, read_samples, table_path
-from events.counting._tables import COUNTRY, role_columns, role_values
+from events.counting._tables import ACTOR, TIMESTAMP, role_columns, role_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 class CountSamples:
     """Draws of the counts of documents with an event; arrays read-only.
 
-    Draw s uses the s-th sampled clustering of every document, so it is a joint draw of all countries and periods. The
+    Draw s uses the s-th sampled clustering of every document, so it is a joint draw of all actors and periods. The
     draws are independent, unless documents share the uncertainty of a recalibration: several draws then have the same
     recalibration.
 
     Attributes
     ----------
     counts
-        int32 (n_samples, n_countries, n_periods).
-    countries
-        Codes of the countries, or pairs of them.
+        int32 (n_samples, n_actors, n_periods).
+    actors
+        Codes of the actors, or pairs of them.
     periods
         Labels of the periods, "1999Q2".
     period_starts
@@ -43,7 +43,7 @@ class CountSamples:
     n_docs
         int64 (n_periods,): documents of each period.
     one_best
-        int64 (n_countries, n_periods): counts by the likeliest antecedents alone.
+        int64 (n_actors, n_periods): counts by the likeliest antecedents alone.
     event
         Name of the rule.
     columns
@@ -51,22 +51,22 @@ class CountSamples:
     """
 
     counts: Ints32
-    countries: tuple[str, ...]
+    actors: tuple[str, ...]
     periods: tuple[str, ...]
     period_starts: npt.NDArray[np.datetime64]
     n_docs: Ints
     one_best: Ints
     event: str = "event"
-    columns: tuple[str, ...] = COUNTRY
+    columns: tuple[str, ...] = ACTOR
 
     def __post_init__(self) -> None:
         for array in (self.counts, self.period_starts, self.n_docs, self.one_best):
             array.flags.writeable = False
 
     def __repr__(self) -> str:
-        countries = _checks.shown(", ".join(self.countries))
+        actors = _checks.shown(", ".join(self.actors))
         span = f" ({self.periods[0]} to {self.periods[-1]})" if self.periods else ""
-        return f"CountSamples({self.n_samples:,} draws of {countries} in {len(self.periods)} periods{span})"
+        return f"CountSamples({self.n_samples:,} draws of {actors} in {len(self.periods)} periods{span})"
 
     @property
     def n_samples(self) -> int:
@@ -74,29 +74,28 @@ class CountSamples:
         return int(self.counts.shape[0])
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table of draws: sample, event, columns of roles (country), period, period_start (date), count."""
+        """Tidy table of draws: sample, event, columns of roles (actor), period, period_start (timestamp), count."""
         import pandas as pd
 
-        n_samples, n_countries, n_periods = self.counts.shape
-        starts = np.array(self.period_starts.tolist(), object)  # dates, as in the table of counts
-        keys = [role_values(event_key(name), self.columns) for name in self.countries]
+        n_samples, n_actors, n_periods = self.counts.shape
+        keys = [role_values(event_key(name), self.columns) for name in self.actors]
         roles = {
             column: np.tile(np.repeat(np.array([key[column] for key in keys], object), n_periods), n_samples)
             for column in self.columns
         }
         return pd.DataFrame(
             {
-                "sample": np.repeat(np.arange(n_samples), n_countries * n_periods),
+                "sample": np.repeat(np.arange(n_samples), n_actors * n_periods),
                 "event": self.event,
                 **roles,
-                "period": np.tile(np.array(self.periods, object), n_samples * n_countries),
-                "period_start": np.tile(starts, n_samples * n_countries),
+                "period": np.tile(np.array(self.periods, object), n_samples * n_actors),
+                "period_start": np.tile(self.period_starts.astype(TIMESTAMP), n_samples * n_actors),
                 "count": self.counts.ravel(),
             }
         ).astype(dict.fromkeys(("event", *self.columns, "period"), "str"))
 
 
-def count_samples(counts: EventCounts, countries: Sequence[str] | None = None) -> CountSamples:
+def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> CountSamples:
     """Collect the sampled counts behind a posterior, including periods without documents.
 
     Their spread includes Monte Carlo noise, which the exact distributions of `EventCounts` do not have. Prefer those
@@ -105,21 +104,21 @@ def count_samples(counts: EventCounts, countries: Sequence[str] | None = None) -
     Parameters
     ----------
     counts
-        From `events.EventCounter.counts`. The array takes 4 bytes for each draw, country and period.
-    countries
-        Countries in the order of the result; by default all with evidence, sorted.
+        From `events.EventCounter.counts`. The array takes 4 bytes for each draw, actor and period.
+    actors
+        Actors in the order of the result; by default all with evidence, sorted.
 
     Raises
     ------
     ParameterError
-        If a country is unknown or named twice.
+        If an actor is unknown or named twice.
     """
-    _require_list(countries)
-    chosen = counts.tally.keys() if countries is None else countries
-    keys = [counts.key(country, parameter="countries") for country in chosen]
+    _require_list(actors)
+    chosen = counts.tally.keys() if actors is None else actors
+    keys = [counts.key(actor, parameter="actors") for actor in chosen]
     if len(set(keys)) != len(keys):
         names = _checks.shown(list(map(event_name, keys)))
-        raise ParameterError(f"must be different countries, got {names}", parameter="countries")
+        raise ParameterError(f"must be different actors, got {names}", parameter="actors")
     periods = counts.periods()
     sampled = np.zeros((counts.tally.n_samples, len(keys), len(periods)), np.int32)
     one_best = np.zeros((len(keys), len(periods)), np.int64)
@@ -130,7 +129,7 @@ def count_samples(counts: EventCounts, countries: Sequence[str] | None = None) -
             one_best[c, t] = cell.one_best
     return CountSamples(
         counts=sampled,
-        countries=tuple(map(event_name, keys)),
+        actors=tuple(map(event_name, keys)),
         periods=tuple(period.label for period in periods),
         period_starts=np.array([period.start for period in periods], "datetime64[D]"),
         n_docs=np.array([counts.tally.documents(period.number) for period in periods], np.int64),
@@ -141,7 +140,7 @@ def count_samples(counts: EventCounts, countries: Sequence[str] | None = None) -
 
 
 def read_count_samples(
-    run: str | os.PathLike[str], countries: Sequence[str] | None = None, *, event: str | None = None
+    run: str | os.PathLike[str], actors: Sequence[str] | None = None, *, event: str | None = None
 ) -> CountSamples:
     """Read the sampled counts of a finished run whose documents share the uncertainty of a recalibration.
 
@@ -152,7 +151,7 @@ def read_count_samples(
     ----------
     run
         The folder that `corefsample events` wrote, with its counts.parquet and count_samples.parquet.
-    countries
+    actors
         As of `count_samples`.
     event
         Name of the rule; needed if the run has several.
@@ -162,7 +161,7 @@ def read_count_samples(
     InputError
         If one of the files is missing in the folder, or damaged.
     ParameterError
-        If a country is not in the table of counts or named twice, or the event is not, or is missing.
+        If an actor is not in the table of counts or named twice, or the event is not, or is missing.
 
     Examples
     --------
@@ -171,7 +170,7 @@ def read_count_samples(
     >>> before, after = (samples.periods.index(period) for period in ("1999Q1", "1999Q2"))  # doctest: +SKIP
     >>> (samples.counts[:, 0, after] > samples.counts[:, 0, before]).mean()  # doctest: +SKIP
     """
-    _require_list(countries)
+    _require_list(actors)
     counts = read_counts(run)
     n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, role_columns(counts.columns)
     sampled = read_samples(table_path(run, SAMPLES), ("event", *roles), n_samples)
@@ -184,11 +183,11 @@ def read_count_samples(
     counts, sampled = counts[counts["event"] == event], sampled[sampled["event"] == event]
     columns = tuple(name for name in roles if counts[name].fillna("").ne("").any())
     names = _names(counts, columns)
-    chosen = tuple(sorted({*names}) if countries is None else map(event_name, map(event_key, countries)))
+    chosen = tuple(sorted({*names}) if actors is None else map(event_name, map(event_key, actors)))
     unknown = [name for name in chosen if name not in {*names}]
     if unknown or len({*chosen}) < len(chosen):
         rule = f"must be different ones out of {', '.join(sorted({*names})) or 'none'}"
-        raise ParameterError(f"{rule}, got {', '.join(chosen)}", parameter="countries")
+        raise ParameterError(f"{rule}, got {', '.join(chosen)}", parameter="actors")
     periods = counts.drop_duplicates("period")
     labels = tuple(periods["period"])
     places = {(name, label): (c, t) for c, name in enumerate(chosen) for t, label in enumerate(labels)}
@@ -202,7 +201,7 @@ def read_count_samples(
             one_best[places[cell[0], cell[1]]] = count
     return CountSamples(
         counts=values,
-        countries=chosen,
+        actors=chosen,
         periods=labels,
         period_starts=np.array(periods["period_start"].tolist(), "datetime64[D]"),
         n_docs=periods["n_docs"].to_numpy(np.int64, copy=True),
@@ -212,9 +211,9 @@ def read_count_samples(
     )
 
 
-def _require_list(countries: Sequence[str] | None) -> None:
-    if isinstance(countries, str):
-        raise ParameterError(f"must be a list of codes, got {countries!r}", parameter="countries")
+def _require_list(actors: Sequence[str] | None) -> None:
+    if isinstance(actors, str):
+        raise ParameterError(f"must be a list of codes, got {actors!r}", parameter="actors")
 
 
 def _names(table: pd.DataFrame, columns: tuple[str, ...]) -> list[str]:

@@ -33,7 +33,7 @@ from events.counting._evidence import ParsedMentions, evidence_batch, evidence_r
 from events.counting._keys import event_key
 from events.counting._periods import Calendar, Period
 from events.counting._sorted_rows import SortedRows
-from events.counting._tables import COUNTRY
+from events.counting._tables import ACTOR
 from events.counting._tally import MOST_PERIODS, CountTally
 from events.counting._threads import Task, Threads
 from events.lexicon import Lexicon
@@ -154,7 +154,7 @@ class EventCounter:
         self._predicate = predicate
         self._definitions: Definitions | None = None
         self._screen: Screen | None = None
-        columns: dict[str, tuple[str, ...]] = {"event": COUNTRY}
+        columns: dict[str, tuple[str, ...]] = {"event": ACTOR}
         codes = frozenset[str]()
         if predicate is None:
             found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon).with_examples()

@@ -1,4 +1,4 @@
-"""Posterior of counts: documents' events summed by period and country.
+"""Posterior of counts: documents' events summed by period and actor.
 
 Given each document's P(event) the documents are independent, so a period's count is Poisson-binomial: mean sum(p),
 variance sum(p (1 - p)), and exact quantiles. The per-sample counts are kept too, for the paper's normal interval.
@@ -28,8 +28,9 @@ from events.counting._poisson_binomial import (
     quantile_interval,
 )
 from events.counting._tables import (
+    ACTOR,
     COMPARISON_COLUMNS,
-    COUNTRY,
+    TIMESTAMP,
     count_columns,
     pandas_types,
     recalibrated_columns,
@@ -90,7 +91,7 @@ class EventCounts:
     interval: Interval = "quantile"
     known: frozenset[str] = frozenset()
     event: str = "event"
-    columns: tuple[str, ...] = COUNTRY
+    columns: tuple[str, ...] = ACTOR
     uncertainty: str | None = None
 
     def __post_init__(self) -> None:
@@ -102,14 +103,10 @@ class EventCounts:
         span = f"{periods[0].label} to {periods[-1].label}" if periods else "no period"
         names = list(map(event_name, self.tally.keys()))
         return (
-            f"EventCounts({self.tally.n_documents:,} documents, {span}, {len(names)} {self._noun})\n"
-            f"  {self._noun}: {_checks.shown(', '.join(names))}\n"
+            f"EventCounts({self.tally.n_documents:,} documents, {span}, {len(names)} actors)\n"
+            f"  actors: {_checks.shown(', '.join(names))}\n"
             f"  {100 * self.level:g}% {self.interval} intervals from {self.tally.n_samples:,} samples per document"
         )
-
-    @property
-    def _noun(self) -> str:
-        return "countries" if self.columns and self.columns[0] == "country" else "actors"
 
     def _repr_html_(self) -> str:
         """Table of the first rows, for notebooks."""
@@ -124,8 +121,8 @@ class EventCounts:
         Returns
         -------
         pandas.DataFrame
-            event (name of the rule); one column for each role, `country` for the shipped rules about countries; period
-            ("1999Q2"); period_start (date); n_docs (documents in the period); mean and sd of the
+            event (name of the rule); `actor`, and `target` of rules with two roles; period
+            ("1999Q2"); period_start (timestamp of its first day); n_docs (documents in the period); mean and sd of the
             count; mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
             squares, where a bound replaces an error of zero); lower, upper, level and interval of the
             credible interval; n_samples; one_best (the count by the likeliest antecedents alone).
@@ -145,7 +142,7 @@ class EventCounts:
             "event": self.event,
             **{name: [each[name] for each in roles for _ in periods] for name in self.columns},
             "period": [period.label for period in periods] * len(keys),
-            "period_start": np.array([period.start for period in periods] * len(keys), object),
+            "period_start": np.array([period.start for period in periods] * len(keys), TIMESTAMP),
             "n_docs": [self.tally.documents(period.number) for period in periods] * len(keys),
             **dict(zip(_OF_CELLS, values.reshape(len(_OF_CELLS), n_rows), strict=True)),
             "level": self.level,
@@ -224,23 +221,23 @@ class EventCounts:
             raise ParameterError(f"must be one {rule}, got {label!r}", parameter="period")
         return periods[label]
 
-    def key(self, country: str | Sequence[str], *, parameter: str = "country") -> EventKey:
+    def key(self, actor: str | Sequence[str], *, parameter: str = "actor") -> EventKey:
         """Codes of an actor that is counted, or could be; raises ParameterError naming `parameter` for any other."""
-        key = event_key(country) if self.columns else ()
+        key = event_key(actor) if self.columns else ()
         if self.known and not self.tally.contains(key) and not self.known.issuperset(key):
             names = ", ".join(map(event_name, self.tally.keys())) or "none"
             raise ParameterError(f"must be one that is counted ({names}), got {event_name(key)!r}", parameter=parameter)
         return key
 
-    def pmf(self, country: str | Sequence[str], period: str) -> Floats:
+    def pmf(self, actor: str | Sequence[str], period: str) -> Floats:
         """Distribution of one count: float64 (n + 1,), entry k is P(count = k).
 
         Raises
         ------
         ParameterError
-            If the country is unknown, or the period is not between the first and the last.
+            If the actor is unknown, or the period is not between the first and the last.
         """
-        key = self.key(country)
+        key = self.key(actor)
         return self._pmf(self.tally.cell(key, self.period(period).number))
 
     def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> pd.DataFrame:

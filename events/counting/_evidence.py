@@ -18,7 +18,7 @@ from corefsample._arrays import Ints, Ints32
 from corefsample.documents import Tokens
 from events.counting._evaluation import DocumentEvents, VarianceParts, variance_parts
 from events.counting._keys import EventKey
-from events.counting._tables import COUNTRY, arrow_schema, role_values
+from events.counting._tables import ACTOR, arrow_schema, role_values
 
 SEPARATOR = " | "
 _LONGEST_MENTION = 12  # tokens of a mention's text
@@ -30,7 +30,7 @@ K = TypeVar("K")
 _Span = list[int]  # start, end, head
 _Instance = tuple[int, list[int], float]  # trigger, mentions, probability
 _Description = tuple[int, str, list[int], float]  # mention, code, tokens of the name, probability
-_Alternative = tuple[int, str, float, float]  # trigger, words, share of the samples, probability
+_TriggerParse = tuple[int, str, float, float]  # trigger, words, share of the samples, probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ParseEvidence:
     parses
         The likeliest parses (at most eight) that make the event, "2: 0.950 of 0.100": number of the parse,
         P(event | parse), share of the samples with this parse.
-    alternatives
+    trigger_parses
         For each trigger, what the parses have there (at most eight): labels and words that depend on the trigger,
         share of the samples, P(event) given these.
     """
@@ -56,7 +56,7 @@ class ParseEvidence:
     parse_variance: float
     coreference_variance: float
     parses: str = ""
-    alternatives: str = ""
+    trigger_parses: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ class EvidenceRow:
         Whether the event is true in the likeliest-antecedent clustering.
     sentences
         The sentences of the triggers and of the mentions listed, in the order of the text.
-    agent_mentions
+    role_mentions
         The likeliest mentions (at most eight) that fill the event's roles, with token span and P(this instance makes
         the event true).
-    country_mentions
+    actor_mentions
         The likeliest mentions (at most eight) described as the actors, with token span and P(it belongs to an entity
         of an event).
     excluded
@@ -87,7 +87,7 @@ class EvidenceRow:
         JSON: where these are in the document, for a report. ``instances`` are [token of the trigger, mentions (one per
         role, -1 for none), probability], ``descriptions`` [mention, code, [first token, end] of its name, probability].
         With several parses, mentions are those of the first parse, -1 if it has none of these words, and
-        ``alternatives`` are [token of the trigger, words, share, probability].
+        ``parses`` are [token of the trigger, words, share, probability].
     parse
         Of a document with several parses; in a table the columns of `ParseEvidence`, if it has them.
     """
@@ -101,8 +101,8 @@ class EvidenceRow:
     mc_se: float
     one_best: bool
     sentences: str
-    agent_mentions: str
-    country_mentions: str
+    role_mentions: str
+    actor_mentions: str
     places: str = ""
     excluded: str = ""
     parse: ParseEvidence | None = None
@@ -125,7 +125,7 @@ def evidence_schema(roles: Sequence[str], *, parses: bool = False) -> pa.Schema:
     return arrow_schema(typed | {name: _COLUMNS[name] for name in names[after:]} | last)
 
 
-EVIDENCE_SCHEMA = evidence_schema(COUNTRY)
+EVIDENCE_SCHEMA = evidence_schema(ACTOR)
 
 
 def evidence_batch(
@@ -210,8 +210,8 @@ def _row(
     }
     about_parse = None
     if events.n_parses > 1 and texts is not None:
-        places["alternatives"] = sources.alternatives(e, sorted({trigger for trigger, _, _ in instances}))
-        about_parse = sources.about_parses(e, texts.tokens, places["alternatives"])
+        places["parses"] = sources.trigger_parses(e, sorted({trigger for trigger, _, _ in instances}))
+        about_parse = sources.about_parses(e, texts.tokens, places["parses"])
     return EvidenceRow(
         *(events.doc_id, events.date, period, events.event, events.keys[e]),
         *(float(events.probabilities[e]), error, bool(events.one_best[e])),
@@ -272,10 +272,10 @@ class _Sources:
         hits: dict[tuple[int, str, int, int], int] = {}
         for each in self._drawn:
             matches, counts = each.matches, each.description_hits.tolist()
-            mentions, codes = matches.described_mentions.tolist(), matches.described_countries.tolist()
+            mentions, codes = matches.described_mentions.tolist(), matches.described_actors.tolist()
             for d in np.flatnonzero(each.description_hits).tolist():
                 first, end = (-1, -1) if matches.described_words is None else matches.described_words[d].tolist()
-                key = self._mention(each.parse, mentions[d]), matches.countries[codes[d]], first, end
+                key = self._mention(each.parse, mentions[d]), matches.actors[codes[d]], first, end
                 hits[key] = hits.get(key, 0) + counts[d]
         return [
             (mention, code, [] if first < 0 else [first, end], n / self._events.n_samples)
@@ -309,7 +309,7 @@ class _Sources:
     def _parts(self) -> VarianceParts:
         return variance_parts(self._events)
 
-    def about_parses(self, event: int, tokens: Tokens, alternatives: Sequence[_Alternative]) -> ParseEvidence:
+    def about_parses(self, event: int, tokens: Tokens, trigger_parses: Sequence[_TriggerParse]) -> ParseEvidence:
         """What the parses contribute to an event: those that make it come first."""
         made = []
         for each in self._drawn:
@@ -323,13 +323,13 @@ class _Sources:
             parse_variance=float(self._parts.parse[event]),
             coreference_variance=float(self._parts.coreference[event]),
             parses=SEPARATOR.join(text for _, _, text in sorted(made)[:MOST_MENTIONS]),
-            alternatives=SEPARATOR.join(
+            trigger_parses=SEPARATOR.join(
                 f"{tokens.text[trigger]} [{trigger}] {words or 'alone'}: {share:.3f}, P {probability:.3f}"
-                for trigger, words, share, probability in alternatives
+                for trigger, words, share, probability in trigger_parses
             ),
         )
 
-    def alternatives(self, event: int, triggers: Sequence[int]) -> list[_Alternative]:
+    def trigger_parses(self, event: int, triggers: Sequence[int]) -> list[_TriggerParse]:
         """What the parses have at triggers: token, words, share of the samples, and P(event) given these words."""
         counts, n_samples = self._events.parse_counts, self._events.n_samples
         assert counts is not None  # of a document with several parses

@@ -35,10 +35,8 @@ def with_common_descriptions(several: Sequence[MentionMatches], chosen: Iterable
 
 def _shares_descriptions(one: MentionMatches, other: MentionMatches) -> bool:
     # Rules that describe mentions by the same paths have the same arrays, so their contents are not compared.
-    same_arrays = (
-        one.described_mentions is other.described_mentions and one.described_countries is other.described_countries
-    )
-    return same_arrays and one.countries == other.countries and one.inner == other.inner
+    same_arrays = one.described_mentions is other.described_mentions and one.described_actors is other.described_actors
+    return same_arrays and one.actors == other.actors and one.inner == other.inner
 
 
 class KernelInputs:
@@ -54,9 +52,9 @@ class KernelInputs:
         described_codes = np.full((len(self._codes), len(first.described_mentions)), _kernels.NONE, np.int32)
         for codes, g in self._codes.items():
             number = {code: c for c, code in enumerate(codes)}
-            numbers = np.array([number.get(code, _kernels.NONE) for code in first.countries], np.int32)
-            described_codes[g] = numbers[first.described_countries]
-        inner = np.array([code in first.inner for code in first.countries], np.bool_)
+            numbers = np.array([number.get(code, _kernels.NONE) for code in first.actors], np.int32)
+            described_codes[g] = numbers[first.described_actors]
+        inner = np.array([code in first.inner for code in first.actors], np.bool_)
         instances = np.full((int(rules.first_instances[-1]), width), ABSENT, np.int32)
         for q, each in enumerate(several):
             rows = slice(rules.first_instances[q], rules.first_instances[q + 1])
@@ -64,7 +62,7 @@ class KernelInputs:
         self._arrays = (
             first.described_mentions,
             described_codes,
-            inner[first.described_countries],
+            inner[first.described_actors],
             instances,
             rules,
         )

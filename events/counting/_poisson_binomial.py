@@ -113,7 +113,7 @@ class Comparison:
 
 
 def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level: float = 0.95) -> Comparison:
-    """Compare the counts of two countries from each document's joint distribution.
+    """Compare the counts of two actors from each document's joint distribution.
 
     Only documents with one of the two events but not the other change the difference.
 

@@ -11,7 +11,14 @@ import numpy as np
 from corefsample.errors import InputError
 from corefsample.files import is_file, joined, parquet_source
 from events.counting._counts import EventCounts
-from events.counting._tables import arrow_schema, count_columns, recalibrated_columns, role_columns, role_values
+from events.counting._tables import (
+    TABLE_METADATA,
+    arrow_schema,
+    count_columns,
+    recalibrated_columns,
+    role_columns,
+    role_values,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,11 +50,14 @@ def checked_table(path: str, columns: Sequence[str], schema: pa.Schema, filters:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    hint = "repeat the run with this version"
     try:
-        missing = [name for name in columns if name not in pq.read_schema(parquet_source(path)).names]
+        found = pq.read_schema(parquet_source(path))
+        missing = [name for name in columns if name not in found.names]
         if missing:
-            hint = "repeat the run with this version"
             raise InputError(f"column {missing[0]} is missing", place=path, hint=hint)
+        if any((found.metadata or {}).get(key) != version for key, version in TABLE_METADATA.items()):
+            raise InputError("table must be of this version, got another", place=path, hint=hint)
         table = pq.read_table(parquet_source(path), columns=list(columns), filters=filters)
         table.validate(full=True)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -150,4 +160,4 @@ def samples_table(several: Sequence[EventCounts], roles: Sequence[str]) -> pa.Ta
     offsets = np.arange(len(rows) + 1) * (len(flat) // max(len(rows), 1))
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat))
     texts = [pa.array([row[name] for row in rows], pa.string()) for name in names]
-    return pa.table([*texts, lists], names=[*names, "counts"])
+    return pa.table([*texts, lists], names=[*names, "counts"], metadata=TABLE_METADATA)

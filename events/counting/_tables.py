@@ -1,6 +1,6 @@
 """Columns of the tables, with their types; the types of pandas and Arrow follow from them.
 
-Every table begins with the column `event`, the name of the rule, and a column for each role, which the rule names. A
+Every table begins with the column `event`, the name of the rule, and the columns of its roles, `actor` and `target`. A
 row has the code of an actor in each of these, and an empty text where its rule has no such role or no actor fills it.
 """
 
@@ -16,10 +16,12 @@ from events.counting._keys import EventKey, event_name
 if TYPE_CHECKING:
     import pandas as pd
 
-COUNTRY = ("country",)  # the role column of rules about one country
+ACTOR = ("actor",)  # the column of rules with one role
+TABLE_METADATA = {b"corefsample.table": b"1"}  # version of the tables in Parquet files: see docs/file-formats.md
+TIMESTAMP = "datetime64[ms]"  # of pandas; days from year 1 on, which nanoseconds cannot represent
 _VALUES = {
     "period": "str",
-    "period_start": "date",
+    "period_start": "timestamp",
     "n_docs": "int",
     "mean": "float",
     "mean_mc_se": "float",
@@ -43,7 +45,7 @@ def recalibrated_columns(columns: Mapping[str, str]) -> dict[str, str]:
     return {**columns, "uncertainty": "str"}
 
 
-COUNT_COLUMNS = count_columns(COUNTRY)
+COUNT_COLUMNS = count_columns(ACTOR)
 COMPARISON_COLUMNS = [
     "event",
     "period",
@@ -57,12 +59,13 @@ COMPARISON_COLUMNS = [
 COMPARISON_COLUMNS += ["mean_difference", "lower", "upper", "level"]
 
 _ARROW = {"str": pa.string(), "date": pa.date32(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
-_PANDAS = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
+_ARROW["timestamp"] = pa.timestamp("ms")
+_PANDAS = {"str": "str", "int": "int64", "float": "float64", "bool": "bool", "timestamp": TIMESTAMP}
 
 
 def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
-    """Arrow schema of a table."""
-    return pa.schema([(name, _ARROW[kind]) for name, kind in columns.items()])
+    """Arrow schema of a table, with the version of the tables."""
+    return pa.schema([(name, _ARROW[kind]) for name, kind in columns.items()], TABLE_METADATA)
 
 
 def pandas_types(columns: Mapping[str, str]) -> dict[str, str]:

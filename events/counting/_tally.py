@@ -1,4 +1,4 @@
-"""Sums over documents: numbers of samples with an event, by period and country."""
+"""Sums over documents: numbers of samples with an event, by period and actor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
 
 @dataclass(slots=True)
 class Cell:
-    """One country in one period. All sums are of whole numbers, so that the order of documents does not matter.
+    """One actor in one period. All sums are of whole numbers, so that the order of documents does not matter.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Cell:
 
 
 class CountTally:
-    """Sums the events of documents by period and country; tallies of parts of a corpus can be merged.
+    """Sums the events of documents by period and actor; tallies of parts of a corpus can be merged.
 
     Parameters
     ----------

@@ -35,13 +35,13 @@ class TrueEvent:
     ----------
     doc_id, date
         The document.
-    country
+    actor
         Code of the actor; "AAA>BBB" for two roles.
     """
 
     doc_id: str
     date: datetime.date
-    country: str
+    actor: str
 
 
 class TrueEvents:
@@ -90,7 +90,7 @@ class TrueEvents:
         return f"TrueEvents({self._rule!r})\n  {len(self._events):,} events in {len(self._doc_ids):,} documents"
 
     def add(self, document: ScoredDocument) -> tuple[str, ...]:
-        """Add one document; return the countries that have an event in it, sorted.
+        """Add one document; return the actors that have an event in it, sorted.
 
         Raises
         ------
@@ -109,10 +109,10 @@ class TrueEvents:
         except InputError as error:
             raise error.at(place) from None
         keys = evaluate_clustering(matches, gold_codes(document, "single")) if matches.possible else ()
-        countries = tuple(map(event_name, keys))
+        actors = tuple(map(event_name, keys))
         self._doc_ids.add(document.doc_id)
-        self._events += [TrueEvent(document.doc_id, date, country) for country in countries]
-        return countries
+        self._events += [TrueEvent(document.doc_id, date, actor) for actor in actors]
+        return actors
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:
         """Add documents, as `add` does; those before an invalid one stay."""
@@ -121,16 +121,16 @@ class TrueEvents:
 
     @property
     def events(self) -> tuple[TrueEvent, ...]:
-        """Every document and country with an event, in the order in which they were added."""
+        """Every document and actor with an event, in the order in which they were added."""
         return tuple(self._events)
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row for each document and event: doc_id, date, period, event, columns of roles (country)."""
+        """Tidy table, one row for each document and event: doc_id, date, period, event, columns of roles (actor)."""
         import pandas as pd
 
         columns = ["doc_id", "date", "period", "event", *self._columns]
         rows = [
-            {"doc_id": each.doc_id, "date": each.date, "period": label, **self._roles(each.country)}
+            {"doc_id": each.doc_id, "date": each.date, "period": label, **self._roles(each.actor)}
             for each, label in zip(self._events, self._labels(), strict=True)
         ]
         return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(("doc_id", "event", *self._columns), "str"))
@@ -141,7 +141,7 @@ class TrueEvents:
         Returns
         -------
         pandas.DataFrame
-            event; columns of roles (country); period ("1999Q2"); true_count.
+            event; columns of roles (actor); period ("1999Q2"); true_count.
         """
         import pandas as pd
 
@@ -211,4 +211,4 @@ class TrueEvents:
         return [period.label for period in self.calendar.periods(numbers)]
 
     def _true_counts(self) -> Counter[tuple[str, str]]:
-        return Counter(zip((event.country for event in self._events), self._labels(), strict=True))
+        return Counter(zip((event.actor for event in self._events), self._labels(), strict=True))

@@ -39,10 +39,10 @@ class MentionMatches:
 
     Attributes
     ----------
-    countries
+    actors
         Codes of the actors described by any mention, sorted.
-    described_mentions, described_countries
-        int32 (n_descriptions,): mention i is described as ``countries[c]``; a mention may appear several times.
+    described_mentions, described_actors
+        int32 (n_descriptions,): mention i is described as ``actors[c]``; a mention may appear several times.
     instances
         int32 (n_instances, n_roles): mentions that fill the event's roles at one trigger; -1 where nothing fills an
         optional role.
@@ -65,9 +65,9 @@ class MentionMatches:
         Triggers that a condition of the preset excludes.
     """
 
-    countries: tuple[str, ...]
+    actors: tuple[str, ...]
     described_mentions: Ints32
-    described_countries: Ints32
+    described_actors: Ints32
     instances: Ints32
     triggers: Ints32
     n_ambiguous: int = 0
@@ -78,7 +78,7 @@ class MentionMatches:
     excluded: tuple[ExcludedTrigger, ...] = ()
 
     def __repr__(self) -> str:
-        codes = ", ".join(self.countries) or "none"
+        codes = ", ".join(self.actors) or "none"
         n_descriptions, n_instances = len(self.described_mentions), len(self.instances)
         return f"MentionMatches(actors: {codes}; {n_descriptions} descriptions, {n_instances} instances)"
 
@@ -90,11 +90,11 @@ class MentionMatches:
     @property
     def codes_of_roles(self) -> tuple[tuple[str, ...], ...]:
         """For each role of the event the codes that it can have in this document."""
-        return (self.countries,) * self.instances.shape[1] if self.role_codes is None else self.role_codes
+        return (self.actors,) * self.instances.shape[1] if self.role_codes is None else self.role_codes
 
     def _compared(self) -> tuple[object, ...]:
-        pairs = zip(self.described_mentions.tolist(), self.described_countries.tolist(), strict=True)
-        return self.countries, frozenset(pairs), frozenset(map(tuple, self.instances.tolist()))
+        pairs = zip(self.described_mentions.tolist(), self.described_actors.tolist(), strict=True)
+        return self.actors, frozenset(pairs), frozenset(map(tuple, self.instances.tolist()))
 
     def agrees(self, other: MentionMatches) -> bool:
         """Whether both give the same events: they are equal, or no event is possible in either."""
@@ -230,10 +230,10 @@ class _Reading:
         if paths not in self._described:
             words = described_words(self.view, self.by_head, paths, found.codes) if found.codes else {}
             described = sorted(words)
-            countries = tuple(sorted({code for _, code in described}))
-            number = {code: c for c, code in enumerate(countries)}
+            actors = tuple(sorted({code for _, code in described}))
+            number = {code: c for c, code in enumerate(actors)}
             self._described[paths] = _Descriptions(
-                countries,
+                actors,
                 np.array([m for m, _ in described], np.int32),
                 np.array([number[code] for _, code in described], np.int32),
                 np.array([found.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
@@ -269,9 +269,9 @@ class _RuleReading:
         # Nothing is described where no rule has an instance; such matches are not shared.
         described = self.parse.described(rule.described[self.parse.scheme], found) if found.codes else _NOTHING
         return MentionMatches(
-            countries=described.codes,
+            actors=described.codes,
             described_mentions=described.mentions,
-            described_countries=described.numbers,
+            described_actors=described.numbers,
             instances=np.array(self.instances, np.int32).reshape(len(self.instances), len(rule.event)),
             triggers=np.array(self._triggers, np.int32),
             n_ambiguous=found.n_ambiguous,
@@ -283,10 +283,10 @@ class _RuleReading:
         )
 
 
-def _role_codes(rule: Rule, role: str, countries: tuple[str, ...], lexicon: Lexicon) -> tuple[str, ...]:
+def _role_codes(rule: Rule, role: str, actors: tuple[str, ...], lexicon: Lexicon) -> tuple[str, ...]:
     """Codes that can fill a role: of its classes, or all, and none for an optional role."""
     kinds = rule.classes.get(role)
-    codes = countries if kinds is None else tuple(code for code in countries if lexicon.kinds[code] in kinds)
+    codes = actors if kinds is None else tuple(code for code in actors if lexicon.kinds[code] in kinds)
     return (*codes, NO_ACTOR) if role in rule.optional else codes
 
 

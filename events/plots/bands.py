@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_EVENT",
+    "actor_title",
     "bands_by_event",
-    "country_title",
     "date_axis",
     "draw_band",
     "event_band",
@@ -130,18 +130,18 @@ def scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str
     ax.yaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
 
 
-def country_title(country: str, names: Mapping[str, str] | None) -> str:
+def actor_title(actor: str, names: Mapping[str, str] | None) -> str:
     """Name and code of an actor or of a pair, or the code."""
-    if country == "-":
+    if actor == "-":
         return "no actor named"
-    codes = country.split(">")
+    codes = actor.split(">")
     known = [(names or {}).get(code) for code in codes]
-    return f"{' > '.join(map(str, known))} ({country})" if all(known) else country
+    return f"{' > '.join(map(str, known))} ({actor})" if all(known) else actor
 
 
 def event_bands(
     counts: pd.DataFrame,
-    countries: Sequence[str] | None = None,
+    actors: Sequence[str] | None = None,
     *,
     names: Mapping[str, str] | None = None,
     most: int = _MOST_PANELS,
@@ -156,12 +156,12 @@ def event_bands(
     ----------
     counts
         From `events.counting.EventCounts.to_frame`, or counts.csv.
-    countries
+    actors
         Actors to draw, in this order; by default one page of all, those with most documents first.
     names
         Names for the panels' titles, by code.
     most, page
-        Actors per page, and the page, from 1; not used with `countries`.
+        Actors per page, and the page, from 1; not used with `actors`.
     columns
         Panels in a row, at least 1.
     share_y
@@ -181,7 +181,7 @@ def event_bands(
     """
     counts = counts.assign(**{_NAME: row_names(counts)})
     columns = _checks.whole("columns", columns, 1)
-    chosen, left_out = _chosen(counts, countries, most, page)
+    chosen, left_out = _chosen(counts, actors, most, page)
     columns = min(columns, max(1, len(chosen)))
     rows = max(1, -(-len(chosen) // columns))
     figure = figure_of(fig, (5.2 * columns, 1.9 * rows + 0.8))
@@ -190,9 +190,9 @@ def event_bands(
         say_instead(axes[0], NO_EVENT)
         return figure
     panels = []
-    for ax, country in zip(axes, chosen, strict=False):
-        panels.append(counts[counts[_NAME] == country])
-        event_band(ax, panels[-1], country_title(country, names))
+    for ax, actor in zip(axes, chosen, strict=False):
+        panels.append(counts[counts[_NAME] == actor])
+        event_band(ax, panels[-1], actor_title(actor, names))
     if share_y:
         scale_counts(axes[0], panels)
     for ax in axes[len(chosen) :]:
@@ -233,20 +233,19 @@ def bands_by_event(
     return figure
 
 
-def _chosen(counts: pd.DataFrame, countries: Sequence[str] | None, most: int, page: int) -> tuple[list[str], str]:
-    """The countries to draw, and a note on the others."""
-    if countries is not None:
-        absent = set(countries) - set(counts[_NAME])
+def _chosen(counts: pd.DataFrame, actors: Sequence[str] | None, most: int, page: int) -> tuple[list[str], str]:
+    """The actors to draw, and a note on the others."""
+    if actors is not None:
+        absent = set(actors) - set(counts[_NAME])
         if absent:
-            raise ParameterError(f"must be in the table, got {', '.join(sorted(absent))}", parameter="countries")
-        return list(countries), ""
+            raise ParameterError(f"must be in the table, got {', '.join(sorted(absent))}", parameter="actors")
+        return list(actors), ""
     most, page = _checks.whole("most", most, 1), _checks.whole("page", page, 1)
     totals = counts.groupby(_NAME)["mean"].sum().sort_values(ascending=False, kind="stable")
     n_pages = max(1, -(-len(totals) // most))
     _checks.at_most("page", page, n_pages)
     first = most * (page - 1)
-    chosen = [str(country) for country in totals.index[first : first + most]]
+    chosen = [str(actor) for actor in totals.index[first : first + most]]
     if n_pages == 1:
         return chosen, ""
-    noun = "countries" if "country" in counts else "actors"
-    return chosen, f"{noun} {first + 1} to {first + len(chosen)} of {len(totals)}, by documents with an event"
+    return chosen, f"actors {first + 1} to {first + len(chosen)} of {len(totals)}, by documents with an event"

@@ -1,4 +1,4 @@
-"""Comparison of two countries: their counts, and the probabilities that each has more."""
+"""Comparison of two actors: their counts, and the probabilities that each has more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of, legible, say_instead
 from events.counting import row_names
-from events.plots.bands import NO_EVENT, country_title, date_axis, draw_band, scale_counts, starts_of
+from events.plots.bands import NO_EVENT, actor_title, date_axis, draw_band, scale_counts, starts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["comparisons_by_event", "country_comparison"]
+__all__ = ["actor_comparison", "comparisons_by_event"]
 
 _NAME = "name of the actor"  # a column that no table has
 
@@ -28,7 +28,7 @@ _HATCHES = (None, "////")
 _SINGLE = (("o", 12.0), ("s", 5.0))
 
 
-def country_comparison(
+def actor_comparison(
     counts: pd.DataFrame,
     comparison: pd.DataFrame,
     *,
@@ -37,7 +37,7 @@ def country_comparison(
 ) -> Figure | SubFigure:
     """Draw the counts of two actors, and below for each period the probability that each has more.
 
-    In the lower panel, the first country's probability is drawn from the bottom and the second's from the top; the gap
+    In the lower panel, the first actor's probability is drawn from the bottom and the second's from the top; the gap
     is the probability that both have the same count.
 
     Parameters
@@ -74,8 +74,8 @@ def country_comparison(
     pairs = comparison[["first", "second"]].drop_duplicates()
     if len(pairs) > 1:
         raise ParameterError(f"must be of one pair of actors, got {len(pairs)}", parameter="comparison")
-    first, second = (str(country) for country in pairs.iloc[0])
-    titles = [legible(country_title(country, names)) for country in (first, second)]
+    first, second = (str(actor) for actor in pairs.iloc[0])
+    titles = [legible(actor_title(actor, names)) for actor in (first, second)]
     if "event" in counts and "event" in comparison:
         counts = counts[counts["event"] == comparison["event"].iloc[0]]
     counts = counts.assign(**{_NAME: row_names(counts)})
@@ -88,7 +88,7 @@ def country_comparison(
 def comparisons_by_event(
     counts: pd.DataFrame, comparison: pd.DataFrame, *, names: Mapping[str, str] | None = None
 ) -> Figure | SubFigure:
-    """Draw the comparison of two actors for each of several events, each as `country_comparison` does.
+    """Draw the comparison of two actors for each of several events, each as `actor_comparison` does.
 
     Parameters
     ----------
@@ -103,18 +103,18 @@ def comparisons_by_event(
     figure = figure_of(None, (7.2 * columns, 5.3 * rows))
     parts: list[SubFigure] = list(np.ravel(figure.subfigures(rows, columns)))  # type: ignore[arg-type]
     for part, event in zip(parts, events, strict=False):
-        country_comparison(counts, comparison[comparison["event"] == event], names=names, fig=part)
+        actor_comparison(counts, comparison[comparison["event"] == event], names=names, fig=part)
         part.suptitle(legible(str(event)), x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
 
 
-def _draw_counts(ax: Axes, counts: pd.DataFrame, countries: tuple[str, str], titles: list[str]) -> None:
+def _draw_counts(ax: Axes, counts: pd.DataFrame, actors: tuple[str, str], titles: list[str]) -> None:
     drawn: list[pd.DataFrame] = []
     handles: list[Artist] = []
-    for c, (country, title) in enumerate(zip(countries, titles, strict=True)):
-        rows = counts[counts[_NAME] == country]
+    for c, (actor, title) in enumerate(zip(actors, titles, strict=True)):
+        rows = counts[counts[_NAME] == actor]
         if rows.empty:
-            # Two entries, so that each country has a column of the legend.
+            # Two entries, so that each actor has a column of the legend.
             handles += ax.plot([], [], color=COLOURS[c], linestyle=_STYLES[c], label=f"{title}: no event")
             handles += ax.plot([], [], linestyle="none", label=" ")
             continue

@@ -31,7 +31,7 @@ def count_bars(posterior: CountPosterior, *, ax: Axes | None = None, title: str 
     ax
         Axes to draw on; by default those of a new figure.
     title
-        Title of the plot; by default country and period.
+        Title of the plot; by default actor and period.
 
     Returns
     -------
@@ -69,9 +69,7 @@ def count_bars(posterior: CountPosterior, *, ax: Axes | None = None, title: str 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_xlabel(f"documents with an event, of {posterior.n_docs:,} in the period")
     ax.set_ylabel("probability")
-    ax.set_title(
-        legible(f"{posterior.country}, {posterior.period}" if title is None else title), loc="left", fontsize=10
-    )
+    ax.set_title(legible(f"{posterior.actor}, {posterior.period}" if title is None else title), loc="left", fontsize=10)
     ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     bare_spines(ax)
     return ax

@@ -16,17 +16,10 @@ from events.rules._conditions import ConditionsFile, faults_of_conditions, shipp
 from events.rules._scheme_paths import faults_of_paths
 
 _NAME = "a name (letters, digits, _ and -, beginning with a letter)"
-_COLUMN = "a name of a column (letters, digits and _, beginning with a letter)"
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description=_NAME)]
-Column = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description=_COLUMN)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Words = Annotated[list[Text], msgspec.Meta(min_length=1)]
 
-# Columns of the tables of counts, comparisons and evidence: a role's column must have another name.
-_OF_COUNTS = "event period period_start n_docs mean mean_mc_se sd lower upper level interval n_samples one_best"
-_OF_EVIDENCE = "doc_id date probability mc_se sentences agent_mentions country_mentions places excluded"
-_OF_OTHERS = "first second count sample true_count covered"
-RESERVED_COLUMNS = frozenset(f"{_OF_COUNTS} {_OF_EVIDENCE} {_OF_OTHERS}".split())
 _UPOS = frozenset(UPOS) - {"SPACE"}
 _WORD = re.compile(r"\w[\w'’.&/-]*")
 _MOST_ROLES = 2
@@ -98,7 +91,6 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     event: tuple[Name, ...] = ("agent",)
     optional: list[Name] = []
     classes: dict[Name, Words] = {}
-    columns: dict[Name, Column] = {}
     paths: dict[Name, dict[str, Words]] = {}
     words: dict[Name, Words] = {}
     conditions: dict[Name, dict[str, list[Text]]] = {}
@@ -107,14 +99,6 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     def all_frames(self) -> list[FrameEntry]:
         """The frames, or the one frame of the trigger."""
         return self.frames or [FrameEntry(VERB_FRAME, self.trigger)]
-
-    def column_of(self, role: str) -> str:
-        """Column of a role in tables: files with one trigger and no frames are about countries."""
-        if role in self.columns:
-            return self.columns[role]
-        if self.frames:
-            return role.replace("-", "_")
-        return "country" if role == self.event[0] else f"{role.replace('-', '_')}_country"
 
     def resolved(self, preset: str) -> Preset:
         """A preset with what it takes from the presets that it extends."""
@@ -213,19 +197,11 @@ def _faults_of_roles(file: RuleFile, source: str) -> Iterator[InputError]:
         yield InputError(f"event must name each role once, got {repeated!r} twice", place=source)
     if len(file.event) > _MOST_ROLES:
         yield InputError(f"event must name at most {_MOST_ROLES} roles, got {len(file.event)}", place=source)
-    for key, names in (("optional", file.optional), ("classes", file.classes), ("columns", file.columns)):
+    for key, names in (("optional", file.optional), ("classes", file.classes)):
         for role in names:
             if role not in file.event:
                 known = ", ".join(file.event) or "none"
                 yield InputError(f"{key} must name roles of the event ({known}), got {role!r}", place=source)
-    columns = {role: file.column_of(role) for role in file.event}
-    for role, column in columns.items():
-        if column in RESERVED_COLUMNS:
-            rule = "must not be a column that the tables have already"
-            yield InputError(f"columns.{role} {rule}, got {column!r}", place=source)
-    repeated = _repeated(columns.values())
-    if repeated:
-        yield InputError(f"columns must have different names, got {repeated!r} twice", place=source)
 
 
 def _faults_of_preset(

@@ -20,6 +20,8 @@ DEFAULT_PRESET = "paper"
 
 PathsByScheme = Mapping[str, tuple[str, ...]]
 
+ROLE_COLUMNS = ("actor", "target")  # of the tables, for the roles of an event in their order
+
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
@@ -79,8 +81,6 @@ class Rule:
         For each scheme, the paths from a mention's head to a word that describes the mention.
     event
         The role whose entity is counted, the two roles whose pair is counted, or none: then documents are counted.
-    columns
-        For each role of the event, its column in tables.
     optional
         Roles that may be absent, or filled by an entity that is no actor of the lexicon.
     classes
@@ -101,13 +101,17 @@ class Rule:
     frames: tuple[Frame, ...]
     described: PathsByScheme
     event: tuple[str, ...]
-    columns: tuple[str, ...]
     optional: frozenset[str] = frozenset()
     classes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     unless: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     description: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the roles of the event in tables."""
+        return ROLE_COLUMNS[: len(self.event)]
 
     def __repr__(self) -> str:
         event = " > ".join(self.event) or "no role"
@@ -220,7 +224,6 @@ def _rule(file: RuleFile, preset: str, source: str) -> Rule:
         ),
         described=_paths(file, chosen.described or []),
         event=file.event,
-        columns=tuple(map(file.column_of, file.event)),
         optional=frozenset(file.optional),
         classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
         conditions=conditions_with(file.words, file.conditions),

@@ -34,7 +34,7 @@ def objects() -> dict[str, Any]:
         "TrueEvents": truth,
         "EventCounts": counts,
         "CountTally": counter.tally,
-        "CountPosterior": count_posterior(counts, row["country"], row["period"]),
+        "CountPosterior": count_posterior(counts, row["actor"], row["period"]),
         "CountSamples": count_samples(counts),
         "Lexicon": load_lexicon(),
         "Rule": load_rules(),

@@ -99,15 +99,15 @@ function drawFacts() {
     rows.forEach((line) => (line.hidden = false));
     more.hidden = true;
   });
-  const alternatives = (event.alternatives ?? []).map(({ trigger, text, share, p }) => element("tr", {},
+  const triggerParses = (event.parses ?? []).map(({ trigger, text, share, p }) => element("tr", {},
     element("td", {}, digits(3)(share / 1000)),
     element("td", {}, digits(3)(p / 1000)),
     element("td", { dir: "auto" }, element("mark", { class: "trigger" }, content.tokens[trigger].trim()), ` ${text || "with nothing below it"}`),
   ));
-  const parses = element("div", { class: "scroll", hidden: !alternatives.length }, element("table", { class: "made parses" },
-    element("caption", {}, "Alternative parses at the trigger: what depends on it"),
+  const parses = element("div", { class: "scroll", hidden: !triggerParses.length }, element("table", { class: "made parses" },
+    element("caption", {}, "Parses at the trigger: what depends on it"),
     element("thead", {}, element("tr", {}, ...["Share", "P given it", "Words"].map((text) => element("th", { scope: "col" }, text)))),
-    element("tbody", {}, ...alternatives),
+    element("tbody", {}, ...triggerParses),
   ));
   const caption = element("caption", { class: "unseen" }, "Mentions that make the event, with the share of samples in which they do");
   const about = element("dl", { class: "about" }, ...content.about.flatMap(([name, value]) => [

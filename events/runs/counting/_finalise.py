@@ -168,7 +168,7 @@ def _summary(
         seconds=round(time.time() - started, 3),
         n_partitions=n_partitions,
         n_computed=n_partitions if n_computed is None else n_computed,
-        n_mixtures=counter.n_several_parses,
+        n_several_parses=counter.n_several_parses,
         uncertainty=counter.uncertainty,
     )
 

@@ -125,7 +125,7 @@ class EventsResult:
         Wall time.
     n_partitions, n_computed
         Partitions of the run, and those of them that this call computed; earlier ones had computed the others.
-    n_mixtures
+    n_several_parses
         Documents with several parses.
     uncertainty
         "fit" or "domain" if the intervals cover this uncertainty of a recalibration, "none" if they do not; None if no
@@ -143,7 +143,7 @@ class EventsResult:
     seconds: float
     n_partitions: int = 1
     n_computed: int = 1
-    n_mixtures: int = 0
+    n_several_parses: int = 0
     uncertainty: str | None = None
 
     def to_json(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from events.plots import bands_by_event, comparisons_by_event, country_comparison, event_bands
+from events.plots import actor_comparison, bands_by_event, comparisons_by_event, event_bands
 from events.runs._pictures import save_pictures
 from events.runs.counting._run_folder import RunFolder
 
@@ -21,6 +21,6 @@ def draw_run(
     several = len(counts["event"].unique()) > 1
     pictures = {"bands": partial(bands_by_event if several else event_bands, counts, names=names)}
     if comparison is not None:
-        draw = comparisons_by_event if len(comparison["event"].unique()) > 1 else country_comparison
+        draw = comparisons_by_event if len(comparison["event"].unique()) > 1 else actor_comparison
         pictures["comparison"] = partial(draw, counts, comparison, names=names)
     save_pictures(pictures, folder.file)

@@ -85,7 +85,7 @@ def test_a_run_is_summarised_in_words(capsys: pytest.CaptureFixture[str], corpus
     lines = out.splitlines()
     assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line)
     head = lines.index("Highest posterior means, with 95% quantile intervals:")
-    assert lines[head + 1].split() == ["country", "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
+    assert lines[head + 1].split() == ["actor", "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
     assert {tuple(line.split()[:3]) for line in lines[head + 2 : head + 4]} == {
         ("IRQ", "1999Q1", "5"),
         ("USA", "1999Q1", "5"),

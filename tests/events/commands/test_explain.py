@@ -84,7 +84,7 @@ def test_the_events_of_a_document_have_the_probabilities_of_a_run(tmp_path: Path
     count_events(path, tmp_path / "run", CountOptions(seed=3), pictures=False)
     evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet")
     assert [(each.actors, each.probability, each.mc_se) for each in shown.events or ()] == list(
-        evidence[["country", "probability", "mc_se"]].itertuples(index=False, name=None)
+        evidence[["actor", "probability", "mc_se"]].itertuples(index=False, name=None)
     )
     assert 0.5 < evidence["probability"].iloc[0] < 0.75  # 0.622, with a Monte Carlo error of 0.015
     assert shown.to_json()["document_events"][0]["actors"] == "IRQ"

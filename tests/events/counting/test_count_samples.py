@@ -51,8 +51,8 @@ def test_each_sample_counts_the_documents_with_an_event(documents: list[ScoredDo
         assert document.date is not None
         quarter = f"{document.date.year}Q{(document.date.month - 1) // 3 + 1}"
         for e, key in enumerate(() if events is None else names(events)):
-            if key in samples.countries and events is not None:
-                place = samples.countries.index(key), samples.periods.index(quarter)
+            if key in samples.actors and events is not None:
+                place = samples.actors.index(key), samples.periods.index(quarter)
                 one_best[place] += int(events.one_best[e])
                 for s in range(N_SAMPLES):
                     expected[s, *place] += int(events.hits[e, s])
@@ -63,23 +63,23 @@ def test_each_sample_counts_the_documents_with_an_event(documents: list[ScoredDo
 
 def test_means_of_the_samples_are_those_of_the_counts(counts: EventCounts, samples: CountSamples) -> None:
     table = counts.to_frame()
-    drawn = samples.to_frame().groupby(["country", "period"], sort=False)["count"].mean()
+    drawn = samples.to_frame().groupby(["actor", "period"], sort=False)["count"].mean()
     assert drawn.to_numpy() == pytest.approx(table["mean"].to_numpy(), abs=1e-12)
-    assert [f"{c} {p}" for c, p in drawn.index] == [f"{c} {p}" for c, p in table[["country", "period"]].to_numpy()]
+    assert [f"{c} {p}" for c, p in drawn.index] == [f"{c} {p}" for c, p in table[["actor", "period"]].to_numpy()]
     assert samples.n_docs.tolist() == table["n_docs"].tolist()[: len(samples.periods)]
 
 
 def test_the_table_has_a_row_a_draw_country_and_period(samples: CountSamples) -> None:
     table = samples.to_frame()
-    assert list(table.columns) == ["sample", "event", "country", "period", "period_start", "count"]
+    assert list(table.columns) == ["sample", "event", "actor", "period", "period_start", "count"]
     assert len(table) == samples.counts.size
-    row = table[(table["sample"] == 7) & (table["country"] == samples.countries[1])].iloc[2]
+    row = table[(table["sample"] == 7) & (table["actor"] == samples.actors[1])].iloc[2]
     assert row["count"] == samples.counts[7, 1, 2]
     assert (row["period"], row["period_start"]) == (samples.periods[2], samples.period_starts[2].item())
 
 
 def test_countries_can_be_chosen(counts: EventCounts, samples: CountSamples) -> None:
-    last, first = samples.countries[-1], samples.countries[0]
+    last, first = samples.actors[-1], samples.actors[0]
     chosen = count_samples(counts, [last, "ISL", first])
     np.testing.assert_array_equal(chosen.counts[:, 0], samples.counts[:, -1])
     np.testing.assert_array_equal(chosen.counts[:, 2], samples.counts[:, 0])
@@ -91,7 +91,7 @@ def test_countries_can_be_chosen(counts: EventCounts, samples: CountSamples) -> 
     [
         (["QQQ"], "countries must be one that is counted"),
         (["ISL", "ISL"], "countries must be different countries, got"),
-        ("ISL", "countries must be a list of codes, got 'ISL'"),
+        ("ISL", "actors must be a list of codes, got 'ISL'"),
     ],
 )
 def test_countries_that_cannot_be_counted_are_rejected(counts: EventCounts, countries: Any, message: str) -> None:
@@ -108,7 +108,7 @@ def test_no_document_gives_empty_samples() -> None:
 def test_arrays_are_read_only(counts: EventCounts, samples: CountSamples) -> None:
     arrays = samples.counts, samples.period_starts, samples.n_docs, samples.one_best
     assert not any(array.flags.writeable for array in arrays)
-    assert not count_posterior(counts, samples.countries[0], samples.periods[0]).pmf.flags.writeable
+    assert not count_posterior(counts, samples.actors[0], samples.periods[0]).pmf.flags.writeable
 
 
 # --- ArviZ -------------------------------------------------------------------------------------------------
@@ -118,17 +118,17 @@ def test_arviz_gets_a_posterior_with_names_and_dates(samples: CountSamples) -> N
     pytest.importorskip("arviz_base")
     tree = to_arviz(samples)
     count = tree["posterior"]["count"]
-    assert count.dims == ("chain", "draw", "country", "period")
+    assert count.dims == ("chain", "draw", "actor", "period")
     np.testing.assert_array_equal(count.to_numpy()[0], samples.counts)
-    assert count.coords["country"].to_numpy().tolist() == list(samples.countries)
+    assert count.coords["actor"].to_numpy().tolist() == list(samples.actors)
     assert count.coords["period"].to_numpy().tolist() == list(samples.periods)
     starts = count.coords["period_start"].to_numpy().astype("datetime64[D]")
     assert starts.tolist() == samples.period_starts.tolist()
     constant = tree["constant_data"]
     assert constant["n_docs"].to_numpy().tolist() == samples.n_docs.tolist()
-    assert constant["one_best"].dims == ("country", "period")
+    assert constant["one_best"].dims == ("actor", "period")
     assert tree.attrs["inference_library"] == tree["posterior"].attrs["inference_library"] == "corefsample"
-    country, period = samples.countries[0], samples.periods[1]
+    country, period = samples.actors[0], samples.periods[1]
     assert count.sel(country=country, period=period).mean().item() == samples.counts[:, 0, 1].mean()
 
 
@@ -156,8 +156,8 @@ def test_without_arviz_the_extra_is_named(samples: CountSamples, monkeypatch: py
 def test_the_posterior_of_one_count_is_its_row_of_the_table(counts: EventCounts, interval: Any) -> None:
     table = EventCounts(counts.tally, counts.calendar, 0.6, interval).to_frame()
     for row in table.sort_values("sd", ascending=False).head(4).itertuples():
-        distribution = count_posterior(counts, row.country, row.period, level=0.6, interval=interval)
-        for name in ("country", "period", "n_docs", "mean", "sd", "lower", "upper", "level", "interval", "one_best"):
+        distribution = count_posterior(counts, row.actor, row.period, level=0.6, interval=interval)
+        for name in ("actor", "period", "n_docs", "mean", "sd", "lower", "upper", "level", "interval", "one_best"):
             assert getattr(distribution, name) == getattr(row, name), name
         assert distribution.pmf.sum() == pytest.approx(1.0)
         assert distribution.pmf @ np.arange(distribution.pmf.size) == pytest.approx(row.mean)
@@ -166,7 +166,7 @@ def test_the_posterior_of_one_count_is_its_row_of_the_table(counts: EventCounts,
 
 
 def test_level_and_interval_are_those_of_the_counts_unless_given(counts: EventCounts, samples: CountSamples) -> None:
-    distribution = count_posterior(counts, samples.countries[0], samples.periods[0])
+    distribution = count_posterior(counts, samples.actors[0], samples.periods[0])
     assert (distribution.level, distribution.interval) == (0.8, "quantile")
 
 
@@ -184,9 +184,9 @@ def test_an_unknown_count_is_rejected(counts: EventCounts, samples: CountSamples
     with pytest.raises(ParameterError, match="country must be one that is counted"):
         count_posterior(counts, "QQQ", samples.periods[0])
     with pytest.raises(ParameterError, match="period must be one from 1998Q2 to"):
-        count_posterior(counts, samples.countries[0], "1900Q1")
+        count_posterior(counts, samples.actors[0], "1900Q1")
     with pytest.raises(ParameterError, match="level must lie in"):
-        count_posterior(counts, samples.countries[0], samples.periods[0], level=1.0)
+        count_posterior(counts, samples.actors[0], samples.periods[0], level=1.0)
 
 
 # --- a run's folder ----------------------------------------------------------------------------------------
@@ -205,8 +205,8 @@ def run(documents: list[ScoredDocument], tmp_path_factory: pytest.TempPathFactor
 def test_a_folder_gives_the_posterior_that_memory_gives(counts: EventCounts, run: Path) -> None:
     for row in counts.to_frame().sort_values("sd", ascending=False).head(3).itertuples():
         distribution, read = (
-            count_posterior(counts, row.country, row.period),
-            read_count_posterior(run, row.country, row.period),
+            count_posterior(counts, row.actor, row.period),
+            read_count_posterior(run, row.actor, row.period),
         )
         assert read.pmf == pytest.approx(distribution.pmf, abs=1e-12)
         for name in ("n_docs", "mean", "sd", "lower", "upper", "level", "interval", "one_best"):

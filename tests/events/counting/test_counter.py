@@ -50,7 +50,7 @@ def test_adding_a_document_returns_its_events() -> None:
 def test_a_rule_a_lexicon_and_a_scheme_can_be_given() -> None:
     counter = counted(rule=load_rules("attack_target"), lexicon=load_lexicon(), scheme="ud2", period="year")
     table = counter.counts().to_frame()
-    pairs = set(zip(table["country"], table["target_country"], strict=True))
+    pairs = set(zip(table["actor"], table["target"], strict=True))
     assert pairs == {("IRQ", "IRN"), ("IRQ", "IRQ"), ("USA", "KWT")}
     assert set(table["event"]) == {"attack_target"}
     assert set(table["period"]) == {"1999", "2000"}
@@ -75,7 +75,7 @@ def test_the_documents_nearest_one_half_come_first() -> None:
 def test_a_counter_without_documents_has_empty_tables() -> None:
     counter = EventCounter()
     assert counter.counts().to_frame().empty
-    assert list(counter.evidence().columns)[:5] == ["doc_id", "date", "period", "event", "country"]
+    assert list(counter.evidence().columns)[:5] == ["doc_id", "date", "period", "event", "actor"]
     assert counter.near_half().empty
 
 

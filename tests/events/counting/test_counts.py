@@ -24,14 +24,14 @@ from events.counting import COMPARISON_COLUMNS, COUNT_COLUMNS, CountTally, Docum
 
 def test_the_columns_are_those_of_the_design_in_its_order() -> None:
     columns = (
-        "event, country, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, "
+        "event, actor, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, "
     )
     columns += "one_best"
     assert list(counts_of(tally_of(SMALL)).to_frame().columns) == columns.split(", ") == list(COUNT_COLUMNS)
 
 
 def test_figures_by_hand() -> None:
-    table = counts_of(tally_of(SMALL)).to_frame().set_index(["country", "period"])
+    table = counts_of(tally_of(SMALL)).to_frame().set_index(["actor", "period"])
     # AAA in 1999Q1: p = 1/4 and 1/2. Mean .75, variance 3/16 + 1/4 = 7/16. Monte Carlo variance of the mean:
     # (3/16) / 4 + (1/4) / 4 = 7/64. P(0) = 3/8, P(1) = 1/2, P(2) = 1/8: 2.5% quantile 0, 97.5% quantile 2.
     row = table.loc[("AAA", "1999Q1")]
@@ -48,10 +48,10 @@ def test_figures_by_hand() -> None:
 def test_periods_without_documents_are_filled_from_the_first_to_the_last() -> None:
     table = counts_of(tally_of([("1998Q4", None), *SMALL, ("2000Q1", None)])).to_frame()
     expected = ["1998Q4", "1999Q1", "1999Q2", "1999Q3", "1999Q4", "2000Q1"]
-    assert table["country"].tolist() == ["AAA"] * 6 + ["BBB"] * 6
+    assert table["actor"].tolist() == ["AAA"] * 6 + ["BBB"] * 6
     assert table["period"].tolist() == expected * 2
     assert table["n_docs"].tolist() == [1, 3, 0, 0, 1, 1] * 2
-    empty = table[(table["country"] == "BBB") & (table["period"] != "1999Q1")]
+    empty = table[(table["actor"] == "BBB") & (table["period"] != "1999Q1")]
     assert (empty[["mean", "mean_mc_se", "sd", "lower", "upper", "one_best"]] == 0).all(axis=None)
     assert table["period_start"].tolist()[:2] == [datetime.date(1998, 10, 1), datetime.date(1999, 1, 1)]
 
@@ -59,7 +59,7 @@ def test_periods_without_documents_are_filled_from_the_first_to_the_last() -> No
 def test_a_country_without_any_evidence_has_no_rows() -> None:
     tally = tally_of(SMALL)
     assert tally.keys() == [("AAA",), ("BBB",)]
-    assert "CCC" not in set(counts_of(tally).to_frame()["country"])
+    assert "CCC" not in set(counts_of(tally).to_frame()["actor"])
 
 
 def test_a_country_only_in_the_one_best_has_rows() -> None:
@@ -75,7 +75,7 @@ def test_types_do_not_depend_on_what_was_found() -> None:
             assert table[name].dtype == np.int64
         for name in ("mean", "mean_mc_se", "sd", "lower", "upper", "level"):
             assert table[name].dtype == np.float64
-        for name in ("country", "period", "interval"):
+        for name in ("actor", "period", "interval"):
             assert pd.api.types.is_string_dtype(table[name])
 
 
@@ -89,13 +89,13 @@ def test_a_corpus_without_documents_has_an_empty_table() -> None:
 def test_codes_survive_a_round_trip_through_csv(code: str) -> None:
     table = counts_of(tally_of([("1999Q1", document({code: [1, 0, 0, 0]}))])).to_frame()
     text = table.to_csv(index=False)
-    again = pd.read_csv(io.StringIO(text), keep_default_na=False, dtype={"country": str})
-    assert again["country"].tolist() == [code]
+    again = pd.read_csv(io.StringIO(text), keep_default_na=False, dtype={"actor": str})
+    assert again["actor"].tolist() == [code]
 
 
 def test_the_namibia_of_the_lexicon_survives_even_a_careless_read() -> None:
     table = counts_of(tally_of([("1999Q1", document({"NAM": [1, 0, 0, 0]}))])).to_frame()
-    assert pd.read_csv(io.StringIO(table.to_csv(index=False)))["country"].tolist() == ["NAM"]
+    assert pd.read_csv(io.StringIO(table.to_csv(index=False)))["actor"].tolist() == ["NAM"]
 
 
 # --- intervals ---------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_intervals_are_those_of_the_definitions(documents: list[tuple[str, Docum
     tally = tally_of(documents, 6)
     tables = {kind: counts_of(tally, level=level, interval=kind).to_frame() for kind in ("quantile", "hdi", "normal")}
     for number, row in enumerate(tables["quantile"].to_dict("records")):
-        hits = hits_of(documents, row["country"], row["period"])
+        hits = hits_of(documents, row["actor"], row["period"])
         probs = [sum(h) / 6 for h in hits]
         distribution = [math.fsum(p) for p in _outcomes(probs)]
         tail = (1.0 - level) / 2.0
@@ -150,7 +150,7 @@ def test_the_normal_interval_of_the_paper_by_hand() -> None:
     counts = counts_of(tally_of(SMALL), interval="normal").to_frame()
     row = counts.iloc[0]
     half = 1.959963984540054 * math.sqrt(0.6875)
-    assert (row["country"], row["period"], row["interval"]) == ("AAA", "1999Q1", "normal")
+    assert (row["actor"], row["period"], row["interval"]) == ("AAA", "1999Q1", "normal")
     assert (row["lower"], row["upper"]) == pytest.approx((0.75 - half, 0.75 + half), abs=1e-12)
 
 

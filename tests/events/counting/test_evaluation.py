@@ -52,7 +52,7 @@ class Case(NamedTuple):
         return MentionMatches(
             countries=countries,
             described_mentions=np.array([i for i, _ in pairs], np.int32),
-            described_countries=np.array([countries.index(c) for _, c in pairs], np.int32),
+            described_actors=np.array([countries.index(c) for _, c in pairs], np.int32),
             instances=np.array(self.instances, np.int32).reshape(-1, n_roles),
             triggers=np.zeros(len(self.instances), np.int32),
         )
@@ -137,12 +137,12 @@ def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, da
     n = len(case.described)
     rows = data.draw(st.lists(st.sampled_from(references.all_clusterings(n)), min_size=1, max_size=4))
     matches = case.matches
-    n_events = len(matches.countries) ** matches.instances.shape[1]
+    n_events = len(matches.actors) ** matches.instances.shape[1]
     hits = np.zeros((n_events, len(rows)), np.uint8)
     _kernels.evaluate(
         np.ascontiguousarray(np.array(rows, np.int32).T),
         matches.described_mentions,
-        matches.described_countries[None],
+        matches.described_actors[None],
         np.zeros(len(matches.described_mentions), np.bool_),
         matches.instances,
         _kernels.Rules(
@@ -150,7 +150,7 @@ def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, da
             np.array([0, n_events], np.int32),
             np.array([matches.instances.shape[1]], np.int32),
             np.zeros((1, matches.instances.shape[1]), np.int32),
-            np.full((1, matches.instances.shape[1]), len(matches.countries), np.int32),
+            np.full((1, matches.instances.shape[1]), len(matches.actors), np.int32),
             np.full((1, matches.instances.shape[1]), -1, np.int32),
         ),
         _kernels.Scratch.of(1, n, len(rows)),
@@ -200,7 +200,7 @@ def test_rules_with_common_descriptions_are_evaluated_as_each_alone(case: Case, 
 def test_many_samples_are_evaluated_as_each_alone(case: Case, seed: int) -> None:
     clusterings = np.array(references.all_clusterings(len(case.described)), np.int32)
     drawn = np.random.default_rng(seed).integers(len(clusterings), size=2 * _kernels.BLOCK + 3)
-    matches = replace(case.matches, inner=frozenset(case.matches.countries[1:2]))
+    matches = replace(case.matches, inner=frozenset(case.matches.actors[1:2]))
     inputs = KernelInputs([matches, matches])
     together = inputs.evaluated(np.ascontiguousarray(clusterings[drawn].T))
     alone = [inputs.evaluated(np.ascontiguousarray(clusterings[i][:, None])) for i in drawn]
@@ -348,7 +348,7 @@ def test_a_counter_takes_a_users_predicate() -> None:
     for number in range(3):
         counter.add(er.scored({**PAIR, "doc_id": f"pair {number}"}))
     table = counter.counts().to_frame()
-    assert table["country"].tolist() == ["apart", "together"]
+    assert table["actor"].tolist() == ["apart", "together"]
     assert table["period"].tolist() == ["2001-02"] * 2
     assert table["mean"].sum() == pytest.approx(3.0, abs=1e-12)
     assert set(counter.evidence()["sentences"]) == {""}

@@ -36,7 +36,7 @@ def matches(instance: int) -> MentionMatches:
     return MentionMatches(
         countries=("AAA",),
         described_mentions=np.array([0], np.int32),
-        described_countries=np.array([0], np.int32),
+        described_actors=np.array([0], np.int32),
         instances=np.array([[instance]], np.int32),
         triggers=np.zeros(1, np.int32),
     )
@@ -103,20 +103,20 @@ def test_evidence_says_which_parses_make_the_event_and_what_they_have_at_the_tri
     counter.add(read(two_readings(), tmp_path))
     (row,) = counter.evidence().to_dict("records")
     drawn = np.bincount(sample_parses([7, 3], n_samples=1000, doc_id="d")) / 1000
-    assert (row["country"], row["n_parses"], row["probability"]) == ("FRA", 2, drawn[0])
+    assert (row["actor"], row["n_parses"], row["probability"]) == ("FRA", 2, drawn[0])
     assert row["one_best"]
     # Coreference plays no part: the variance is all the parse's.
     assert row["parse_variance"] == pytest.approx(drawn[0] * drawn[1], abs=1e-12)
     assert row["coreference_variance"] == pytest.approx(0.0, abs=1e-12)
     assert row["parses"] == f"0: 1.000 of {drawn[0]:.3f}"
-    assert row["alternatives"] == (
+    assert row["trigger_parses"] == (
         f"attacked [2] nsubj troops, advmod yesterday: {drawn[0]:.3f}, P 1.000"
         f" | attacked [2] obj troops, advmod yesterday: {drawn[1]:.3f}, P 0.000"
     )
-    assert row["agent_mentions"] == f"troops [1-2] {drawn[0]:.3f}"
+    assert row["role_mentions"] == f"troops [1-2] {drawn[0]:.3f}"
     places = json.loads(row["places"])
     assert places["instances"] == [[2, [0], drawn[0]]]
-    assert [each[:2] for each in places["alternatives"]] == [
+    assert [each[:2] for each in places["parses"]] == [
         [2, "nsubj troops, advmod yesterday"],
         [2, "obj troops, advmod yesterday"],
     ]
@@ -182,9 +182,9 @@ def test_counts_and_evidence_agree(tmp_path: Path) -> None:
     counter = EventCounter(n_samples=500)
     counter.update(read(pr.with_other_parses(each, (2, 1)), tmp_path) for each in er.corpus())
     counts, evidence = counter.counts().to_frame(), counter.evidence()
-    means = evidence.groupby(["country", "period"])["probability"].sum()
+    means = evidence.groupby(["actor", "period"])["probability"].sum()
     for row in counts.itertuples():
-        assert row.mean == pytest.approx(means.get((row.country, row.period), 0.0))
+        assert row.mean == pytest.approx(means.get((row.actor, row.period), 0.0))
     p = evidence["probability"]
     assert isinstance(p, pd.Series)
     total = evidence["parse_variance"] + evidence["coreference_variance"]

@@ -42,11 +42,11 @@ def test_every_document_is_exposure_of_its_quarter(conflict: tuple[EventsResult,
     exposure = table.groupby("period")["n_docs"].first()
     assert exposure.sum() == 237
     assert len(exposure) == (2024 - 1895) * 4 + 1  # 1895Q3 to 2024Q3, zero periods filled
-    assert len(table) == len(exposure) * table["country"].nunique()
+    assert len(table) == len(exposure) * table["actor"].nunique()
 
 
 def test_a_likely_event_is_found(conflict: tuple[EventsResult, Path]) -> None:
-    table = pd.read_csv(conflict[1] / "counts.csv").set_index(["country", "period"])
+    table = pd.read_csv(conflict[1] / "counts.csv").set_index(["actor", "period"])
     row = table.loc[("DEU", "2009Q2")]
     assert 0.8 < row["mean"] < 1.0
     assert row["one_best"] == 1
@@ -67,8 +67,8 @@ def slow_counts(document: ScoredDocument, matches: MentionMatches, seed: int) ->
     scores = [document.antecedents.scores[indptr[i] : indptr[i + 1]].tolist() for i in range(n)]
     rows = references.softmax_rows(candidates, scores)
     described: list[set[str]] = [set() for _ in range(n)]
-    for mention, country in zip(matches.described_mentions, matches.described_countries, strict=True):
-        described[mention].add(matches.countries[country])
+    for mention, country in zip(matches.described_mentions, matches.described_actors, strict=True):
+        described[mention].add(matches.actors[country])
     instances = [tuple(instance) for instance in matches.instances.tolist()]
     rng = np.random.default_rng(seed)
     drawn = [rng.choice(list(row), size=SLOW_SAMPLES, p=list(row.values())).tolist() for row in rows]
@@ -94,14 +94,14 @@ def test_probabilities_agree_with_slow_samples_of_the_definition(
     document = next(d for d in read_documents(gum_path) if d.doc_id == "GUM_interview_chomsky")
     assert document.tokens is not None
     matches = match_document(document.tokens, document.mentions, load_rules("conflict"), load_lexicon(), document.date)
-    assert "DEU" in matches.countries
+    assert "DEU" in matches.actors
     slow = slow_counts(document, matches, seed=11)
-    evidence = pd.read_csv(conflict[1] / "evidence.csv").set_index(["doc_id", "country"])["probability"]
-    fast = np.array([evidence.get((document.doc_id, country), 0.0) for country in matches.countries])
-    share = np.array([slow.get(country, 0) / SLOW_SAMPLES for country in matches.countries])
+    evidence = pd.read_csv(conflict[1] / "evidence.csv").set_index(["doc_id", "actor"])["probability"]
+    fast = np.array([evidence.get((document.doc_id, country), 0.0) for country in matches.actors])
+    share = np.array([slow.get(country, 0) / SLOW_SAMPLES for country in matches.actors])
     # Both estimate one probability: the error of their difference, from the mean of all samples and the prior's one.
     p = (share * SLOW_SAMPLES + fast * N_SAMPLES + 0.5) / (SLOW_SAMPLES + N_SAMPLES + 1)
     error = np.sqrt(p * (1 - p) * (1 / SLOW_SAMPLES + 1 / N_SAMPLES))
     assert tolerance.plausible_means(fast, share, error).all()
-    germany = matches.countries.index("DEU")
+    germany = matches.actors.index("DEU")
     assert not tolerance.plausible_means(fast[germany] - 0.1, share[germany], error[germany]).all()

@@ -60,12 +60,12 @@ def test_a_shared_shift_widens_counts() -> None:
     frames = wide.to_frame(), narrow.to_frame()
     assert frames[0]["sd"].sum() > 1.1 * frames[1]["sd"].sum()
     row = frames[0].loc[frames[0]["mean"].idxmax()]
-    cell = wide.tally.cell(wide.key(row["country"]), wide.period(row["period"]).number)
+    cell = wide.tally.cell(wide.key(row["actor"]), wide.period(row["period"]).number)
     # The distribution is that of the counts by sample, not the one of independent documents.
-    pmf = wide.pmf(row["country"], row["period"])
+    pmf = wide.pmf(row["actor"], row["period"])
     np.testing.assert_allclose(pmf, np.bincount(cell.by_sample) / 400)
     assert not np.allclose(pmf, count_pmf(cell.probabilities)[: len(pmf)])
-    first, second = sorted({*frames[0]["country"]})[:2]
+    first, second = sorted({*frames[0]["actor"]})[:2]
     compared = wide.compare(first, second)
     np.testing.assert_allclose(compared[["p_first_greater", "p_equal", "p_second_greater"]].sum(axis=1), 1.0)
 

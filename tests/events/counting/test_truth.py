@@ -78,8 +78,8 @@ def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]
         assert document.gold is not None
         matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
         described: list[set[str]] = [set() for _ in range(document.n_mentions)]
-        for mention, country in zip(matches.described_mentions, matches.described_countries, strict=True):
-            described[mention].add(matches.countries[country])
+        for mention, country in zip(matches.described_mentions, matches.described_actors, strict=True):
+            described[mention].add(matches.actors[country])
         instances = [tuple(row) for row in matches.instances.tolist()]
         entities = {entity: i for i, entity in reversed(list(enumerate(document.gold)))}
         held = events_of_clustering([entities[entity] for entity in document.gold], described, instances)
@@ -93,22 +93,22 @@ def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]
 def test_counts_are_the_events_by_country_and_period(simulated: list[ScoredDocument], period: str) -> None:
     truth = true_events(simulated, period=period)
     table = truth.to_frame()
-    assert list(table.columns) == ["doc_id", "date", "period", "event", "country"]
-    assert [tuple(row) for row in table[["doc_id", "date", "country"]].itertuples(index=False)] == [
+    assert list(table.columns) == ["doc_id", "date", "period", "event", "actor"]
+    assert [tuple(row) for row in table[["doc_id", "date", "actor"]].itertuples(index=False)] == [
         (event.doc_id, event.date, event.country) for event in truth.events
     ]
     frequency = {"quarter": "Q", "year": "Y", "month": "M", "week": "W", "day": "D"}.get(period, period)
     expected = Counter((event.country, str(pd.Period(event.date, freq=frequency))) for event in truth.events)
     counts = truth.counts()
-    assert {(row.country, row.period): row.true_count for row in counts.itertuples()} == expected
-    assert counts.equals(counts.sort_values(["country", "period"], ignore_index=True))
+    assert {(row.actor, row.period): row.true_count for row in counts.itertuples()} == expected
+    assert counts.equals(counts.sort_values(["actor", "period"], ignore_index=True))
     counter = EventCounter(period=period, n_samples=20)
     counter.update(simulated)
     posterior = counter.counts().to_frame()
     beside = truth.beside(posterior)
     assert beside[posterior.columns.tolist()].equals(posterior)
     assert beside["true_count"].tolist() == [
-        expected[key] for key in zip(posterior["country"], posterior["period"], strict=True)
+        expected[key] for key in zip(posterior["actor"], posterior["period"], strict=True)
     ]
     held = [row.lower <= row.true_count <= row.upper for row in beside.itertuples()]
     assert beside["covered"].tolist() == held
@@ -120,18 +120,18 @@ def test_counts_are_the_events_by_country_and_period(simulated: list[ScoredDocum
 def test_an_interval_covers_its_ends() -> None:
     truth = true_events([news([1, 1])])
     ends = [(1.0, 1.0), (0.0, 1.0), (1.0, 2.0), (0.0, 0.0), (2.0, 3.0), (0.2, 0.9)]
-    counts = pd.DataFrame({"country": "IRQ", "period": "1991Q1", "lower": [a for a, _ in ends]})
+    counts = pd.DataFrame({"actor": "IRQ", "period": "1991Q1", "lower": [a for a, _ in ends]})
     counts["upper"] = [b for _, b in ends]
     assert truth.beside(counts)["covered"].tolist() == [True, True, True, False, False, False]
-    elsewhere = counts.assign(country="USA")
+    elsewhere = counts.assign(actor="USA")
     assert truth.beside(elsewhere)["true_count"].tolist() == [0] * 6
     assert truth.beside(elsewhere)["covered"].tolist() == [False, True, False, True, False, False]
 
 
 def test_no_events_at_all_are_tables_with_headers() -> None:
     truth = true_events([news([0, 1])])
-    assert list(truth.to_frame().columns) == ["doc_id", "date", "period", "event", "country"]
-    assert list(truth.counts().columns) == ["event", "country", "period", "true_count"]
+    assert list(truth.to_frame().columns) == ["doc_id", "date", "period", "event", "actor"]
+    assert list(truth.counts().columns) == ["event", "actor", "period", "true_count"]
     assert (len(truth.to_frame()), len(truth.counts())) == (0, 0)
     assert truth.counts()["true_count"].dtype == np.int64
     counter = EventCounter(n_samples=5)
@@ -185,7 +185,7 @@ def test_parameters_of_another_kind_are_rejected() -> None:
 
 def test_counts_of_other_columns_or_periods_are_rejected() -> None:
     truth = true_events([news([1, 1])])
-    counts = pd.DataFrame({"country": ["IRQ"], "period": ["1991"], "lower": [0.0], "upper": [1.0]})
+    counts = pd.DataFrame({"actor": ["IRQ"], "period": ["1991"], "lower": [0.0], "upper": [1.0]})
     with pytest.raises(ParameterError, match=r"^counts must have periods of a quarter, got '1991'$"):
         truth.beside(counts)
     with pytest.raises(ParameterError, match=r"^counts must have periods of a quarter, got 'soon'$"):

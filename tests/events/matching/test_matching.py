@@ -46,8 +46,8 @@ def found(
 
 def described(matches: MentionMatches, n_mentions: int) -> list[set[str]]:
     sets: list[set[str]] = [set() for _ in range(n_mentions)]
-    for mention, country in zip(matches.described_mentions, matches.described_countries, strict=True):
-        sets[mention].add(matches.countries[country])
+    for mention, country in zip(matches.described_mentions, matches.described_actors, strict=True):
+        sets[mention].add(matches.actors[country])
     return sets
 
 
@@ -641,7 +641,7 @@ def test_a_modifier_of_several_words_counts_at_its_head() -> None:
 )
 def test_what_only_looks_like_a_country_describes_nothing(text: str) -> None:
     matches = matched(text)
-    assert matches.countries == ()
+    assert matches.actors == ()
     assert not matches.possible
 
 
@@ -652,7 +652,7 @@ def test_dates_choose_the_country_of_a_name() -> None:
 
 def test_ambiguous_names_match_nothing_and_are_counted() -> None:
     matches = matched("Korean/ADJ>2:amod troops/NOUN>3:nsubj attacked=attack/VERB>0:root")
-    assert matches.countries == ()
+    assert matches.actors == ()
     assert matches.n_ambiguous == 1
 
 
@@ -695,7 +695,7 @@ def test_a_document_without_mentions_has_no_events() -> None:
     tokens = er.parsed("Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root")
     matches = match_document(tokens, np.zeros((0, 3), np.int32), load_rules(), load_lexicon(), DAY)
     assert not matches.possible
-    assert matches.countries == ()
+    assert matches.actors == ()
 
 
 def test_several_triggers_make_an_instance_each_in_the_order_of_the_text() -> None:
@@ -710,9 +710,9 @@ def test_several_triggers_make_an_instance_each_in_the_order_of_the_text() -> No
 def test_countries_are_sorted_and_numbered_in_that_order() -> None:
     text = "Kuwait/PROPN>2:nsubj attacked=attack/VERB>0:root Iraq/PROPN>2:obj"
     matches = matched(text)
-    assert matches.countries == ("IRQ", "KWT")
+    assert matches.actors == ("IRQ", "KWT")
     assert matches.described_mentions.tolist() == [0, 1]
-    assert matches.described_countries.tolist() == [1, 0]
+    assert matches.described_actors.tolist() == [1, 0]
 
 
 def test_a_country_five_steps_below_a_head_is_still_found_by_the_longest_path_of_the_schemes() -> None:
@@ -735,7 +735,7 @@ def test_where_fitting_schemes_see_different_events_the_document_is_rejected() -
         InputError, match=r"fit ud2 and ud1 and clearnlp, which give different events \(scheme chooses\)"
     ):
         matched(text, rule=extended)
-    assert matched(text, "ud2", rule=extended).countries == ("USA",)
+    assert matched(text, "ud2", rule=extended).actors == ("USA",)
     assert found(text, "ud2", preset="extended") == ""
     assert found(text, "clearnlp", preset="extended") == "USA"
 

@@ -52,8 +52,8 @@ def test_traces_agree_with_the_matches_of_every_shipped_example(name: str) -> No
             # A trigger is counted by itself if each role that needs an actor has a single one, of its classes; the
             # police of a country are the police.
             described: dict[int, set[str]] = {}
-            for mention, code in zip(matches.described_mentions, matches.described_countries, strict=True):
-                described.setdefault(int(mention), set()).add(matches.countries[code])
+            for mention, code in zip(matches.described_mentions, matches.described_actors, strict=True):
+                described.setdefault(int(mention), set()).add(matches.actors[code])
             counted = {
                 token
                 for token, instance in zip(matches.triggers.tolist(), matches.instances.tolist(), strict=True)

@@ -13,14 +13,14 @@ from events.pages import write_report
 from events.pages._document_texts import checked_places
 from events.runs.counting._job import CountOptions, count_events
 
-PLACES = {"instances": [[2, [-1], 0.7]], "descriptions": [], "alternatives": [[2, "nsubj troops", 0.7, 1.0]]}
+PLACES = {"instances": [[2, [-1], 0.7]], "descriptions": [], "parses": [[2, "nsubj troops", 0.7, 1.0]]}
 
 
 def test_places_have_what_the_parses_have_at_the_trigger() -> None:
     assert checked_places(json.dumps(PLACES), 4, 1) == {
         "instances": [{"trigger": 2, "mentions": [], "p": 700}],
         "descriptions": [],
-        "alternatives": [{"trigger": 2, "text": "nsubj troops", "share": 700, "p": 1000}],
+        "parses": [{"trigger": 2, "text": "nsubj troops", "share": 700, "p": 1000}],
     }
     with pytest.raises(ValueError, match="places must be within the document"):
         checked_places(json.dumps(PLACES | {"instances": []}), 2, 1)

@@ -71,7 +71,7 @@ def documents(run: Path) -> dict[str, ScoredDocument]:
 
 
 def test_every_country_has_its_band(browser: WebDriver, run: Path) -> None:
-    n_countries = pd.read_csv(run / "counts.csv")["country"].nunique()
+    n_countries = pd.read_csv(run / "counts.csv")["actor"].nunique()
     until(browser, ALL_DRAWN)
     assert len(all_of(browser, "#panels .panel-band svg")) == n_countries
     assert len(all_of(browser, "#band svg")) == 1
@@ -103,7 +103,7 @@ def test_the_most_uncertain_documents_are_listed_first(browser: WebDriver, run: 
 
 def test_pointing_at_a_period_shows_its_values(browser: WebDriver, run: Path) -> None:
     choose_actor(browser, "USA")
-    counts = pd.read_csv(run / "counts.csv").set_index(["country", "period"])
+    counts = pd.read_csv(run / "counts.csv").set_index(["actor", "period"])
     for label in ("1995Q1", "1995Q4", "1996Q2"):
         at_period(browser, run, label, click=False)
         row = counts.loc[("USA", label)]
@@ -116,11 +116,11 @@ def test_pointing_at_a_period_shows_its_values(browser: WebDriver, run: Path) ->
 
 def test_a_click_on_a_quarter_lists_its_documents_by_probability(browser: WebDriver, run: Path) -> None:
     table = evidence(run)
-    sizes = table.groupby(["country", "period"]).size().sort_values()
+    sizes = table.groupby(["actor", "period"]).size().sort_values()
     country, label = sizes.index[-1]
     choose_actor(browser, country)
     at_period(browser, run, label, click=True)
-    rows = table[(table["country"] == country) & (table["period"] == label)]
+    rows = table[(table["actor"] == country) & (table["period"] == label)]
     rows = rows.sort_values("probability", ascending=False, kind="stable")
     assert listed(browser) == rows["doc_id"].tolist()
     shown = [str(each.get_attribute("textContent")) for each in all_of(browser, "#list .p")]
@@ -145,7 +145,7 @@ def test_a_click_on_a_document_shows_its_text_and_the_mentions_of_the_event(
     assert all(trigger.startswith("attack") for trigger in triggers)
     assert triggers
     assert words
-    assert all(word in row["country_mentions"] for word in words)
+    assert all(word in row["actor_mentions"] for word in words)
     assert f"= {row['probability']:.3f}" in text(browser, ".verdict")
 
 
@@ -307,7 +307,7 @@ def test_a_chart_has_a_table_with_the_same_values(browser: WebDriver, run: Path)
     one(browser, "#band-table-frame summary").click()
     until(browser, "document.querySelectorAll('#band-table td').length")
     counts = pd.read_csv(run / "counts.csv")
-    rows = counts[counts["country"] == "IRQ"].to_dict("records")
+    rows = counts[counts["actor"] == "IRQ"].to_dict("records")
     cells = [
         [cell.text for cell in row.find_elements("css selector", "th, td")] for row in all_of(browser, "#band-table tr")
     ]

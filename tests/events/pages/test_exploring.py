@@ -51,7 +51,7 @@ def actors(browser: WebDriver) -> list[str]:
 def likeliest(run: Path, n: int = 1) -> Any:
     """The n-th row of evidence by probability, of an actor with a plain name."""
     table = evidence(run)
-    plain = table[table["country"].str.fullmatch("[A-Z]{3}")]
+    plain = table[table["actor"].str.fullmatch("[A-Z]{3}")]
     return plain.sort_values("probability", kind="stable").iloc[-n]
 
 
@@ -84,7 +84,7 @@ def test_back_returns_through_documents_and_actors(browser: WebDriver, run: Path
 def test_a_link_shows_what_its_sender_saw(browser: WebDriver, page: Path, run: Path) -> None:
     row = likeliest(run)
     sent = {
-        "actor": row["country"],
+        "actor": row["actor"],
         "period": row["period"],
         "show": "period",
         "order": "date",
@@ -96,7 +96,7 @@ def test_a_link_shows_what_its_sender_saw(browser: WebDriver, page: Path, run: P
     assert text(browser, "#documents-heading").endswith(f", {row['period']}: documents by date")
     assert text(browser, "#reader-heading") == row["doc_id"]
     expected = (
-        evidence(run).query("country == @row.country and period == @row.period").sort_values("date", kind="stable")
+        evidence(run).query("actor == @row.actor and period == @row.period").sort_values("date", kind="stable")
     )
     assert sorted(listed(browser)) == sorted(expected["doc_id"])
     assert text(browser, "#readout").startswith(row["period"])
@@ -158,7 +158,7 @@ def test_words_are_searched_in_texts_and_ids(browser: WebDriver, run: Path) -> N
 def greater(table: pd.DataFrame, a: str, b: str, period: str) -> tuple[float, float]:
     """Bounds of P(n_a > n_b): all outcomes of all documents, for all ends of the ranges of the joint probabilities."""
     rows = table[table["period"] == period]
-    p = {each: rows[rows["country"] == each].set_index("doc_id")["probability"] for each in (a, b)}
+    p = {each: rows[rows["actor"] == each].set_index("doc_id")["probability"] for each in (a, b)}
     documents = sorted(set(p[a].index) | set(p[b].index))
     pairs = [(p[a].get(d, 0.0), p[b].get(d, 0.0)) for d in documents]
     ends = [sorted({max(0.0, pa + pb - 1.0), min(pa, pb)}) for pa, pb in pairs]
@@ -229,7 +229,7 @@ def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: WebDri
     n_checked = 0
     for a, b in itertools.permutations(actors(session)[:4], 2):
         compare(session, a, b)
-        drawn = (samples.counts[:, samples.countries.index(code)] for code in (a, b))
+        drawn = (samples.counts[:, samples.actors.index(code)] for code in (a, b))
         shares = dict(zip(samples.periods, np.mean(np.greater(*drawn), axis=0), strict=True))
         for period, shown in greater_in_table(session):
             assert float(shown) == pytest.approx(shares[period], abs=0.0055)
@@ -267,12 +267,12 @@ def saved(browser: WebDriver, folder: Path, button: str) -> Path:
 
 
 def test_the_table_of_an_actor_is_that_of_the_run(browser: WebDriver, run: Path, downloads: Path) -> None:
-    code = likeliest(run)["country"]
+    code = likeliest(run)["actor"]
     choose_actor(browser, code)
     path = saved(browser, downloads, "save-csv")
     assert path.name == f"counts-{code}.csv"
     found = pd.read_csv(path, encoding="utf-8-sig", keep_default_na=False)
-    expected = pd.read_csv(run / "counts.csv", keep_default_na=False).query("country == @code")
+    expected = pd.read_csv(run / "counts.csv", keep_default_na=False).query("actor == @code")
     assert found.columns.tolist() == expected.columns.tolist()
     rounded = ["mean", "mean_mc_se", "sd"]
     assert found.drop(columns=rounded).to_numpy().tolist() == expected.drop(columns=rounded).to_numpy().tolist()
@@ -296,7 +296,7 @@ def test_the_list_is_a_table_for_labels(browser: WebDriver, run: Path, downloads
     choose(browser, "#order", "high")
     found = pd.read_csv(saved(browser, downloads, "save-list"), encoding="utf-8-sig", keep_default_na=False)
     assert found.columns.tolist() == [
-        *("doc_id", "date", "period", "event", "country", "probability", "mc_se", "one_best", "text", "label", "note"),
+        *("doc_id", "date", "period", "event", "actor", "probability", "mc_se", "one_best", "text", "label", "note"),
     ]
     assert len(found) == len(evidence(run))
     assert found["probability"].is_monotonic_decreasing

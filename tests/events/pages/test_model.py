@@ -60,12 +60,12 @@ def test_counts_and_evidence_are_those_of_the_tables(run: Path) -> None:
     labels = [period["label"] for period in content["periods"]]
     assert labels == list(counts["period"].unique())
     for actor in content["actors"]:
-        rows = counts[counts["country"] == actor["code"]]
+        rows = counts[counts["actor"] == actor["code"]]
         for field, column in {"mean": "mean", "lower": "lower", "upper": "upper", "oneBest": "one_best"}.items():
             np.testing.assert_allclose(actor[field], rows[column], rtol=6e-4)
     rows = content["evidence"]
     assert [content["documents"]["id"][d] for d in rows["document"]] == evidence["doc_id"].tolist()
-    assert [content["actors"][a]["code"] for a in rows["actor"]] == evidence["country"].tolist()
+    assert [content["actors"][a]["code"] for a in rows["actor"]] == evidence["actor"].tolist()
     assert [labels[i] for i in rows["period"]] == evidence["period"].tolist()
     np.testing.assert_allclose(rows["probability"], evidence["probability"], rtol=6e-4)
 
@@ -92,7 +92,7 @@ def test_pairs_of_countries_are_named_by_both(run: Path, tmp_path: Path) -> None
     folder = copied(run, tmp_path)
     for name in ("counts", "evidence"):
         table = pd.read_parquet(folder / f"{name}.parquet")
-        table["country"] = table["country"].replace("IRQ", "IRQ>KWT")
+        table["actor"] = table["actor"].replace("IRQ", "IRQ>KWT")
         table.to_parquet(folder / f"{name}.parquet")
     record = json.loads((folder / "run.json").read_text())
     record["names"]["KWT"] = "Kuwait"
@@ -184,7 +184,7 @@ def test_events_have_the_places_of_the_evidence(run: Path) -> None:
     for row in evidence.to_dict("records"):
         content = contents[row["doc_id"]]
         words = [word.removeprefix(" ") for word in content["tokens"]]
-        event = content["events"][codes[row["country"]]]
+        event = content["events"][codes[row["actor"]]]
 
         def quoted(mention: int, content: dict[str, Any] = content, words: Sequence[str] = words) -> str:
             start, end = (content["mentions"][mention][name] for name in ("start", "end"))
@@ -192,8 +192,8 @@ def test_events_have_the_places_of_the_evidence(run: Path) -> None:
 
         agents = [f"{quoted(each['mentions'][0])} {each['p'] / 1000:.3f}" for each in event["instances"]]
         described = [f"{quoted(each['mention'])} {each['p'] / 1000:.3f}" for each in event["descriptions"]]
-        assert " | ".join(agents) == row["agent_mentions"]
-        assert " | ".join(dict.fromkeys(described)) == row["country_mentions"]
+        assert " | ".join(agents) == row["role_mentions"]
+        assert " | ".join(dict.fromkeys(described)) == row["actor_mentions"]
         assert all(words[each["trigger"]].startswith("attack") for each in event["instances"])
         for mention, (start, end) in ((each["mention"], each["words"]) for each in event["descriptions"]):
             first, last = (content["mentions"][mention][name] for name in ("start", "end"))
@@ -340,7 +340,7 @@ def test_evidence_outside_its_document_is_rejected(run: Path, tmp_path: Path) ->
 def test_evidence_of_unknown_countries_is_rejected(run: Path, tmp_path: Path) -> None:
     folder = copied(run, tmp_path)
     table = pd.read_parquet(folder / "evidence.parquet")
-    table.loc[0, "country"] = "ZZZ"
+    table.loc[0, "actor"] = "ZZZ"
     table.to_parquet(folder / "evidence.parquet")
     with pytest.raises(InputError, match="evidence must have only actors and periods of the counts, got ZZZ"):
         read_report(folder)

@@ -75,7 +75,7 @@ def test_the_alternatives_at_the_trigger_are_those_of_the_evidence(browser: WebD
     choose_actor(browser, "IRQ")
     open_document(browser, "several parses")
     evidence = pd.read_parquet(run / "evidence.parquet").set_index("doc_id").loc["several parses"]
-    alternatives = json.loads(evidence["places"])["alternatives"]
+    alternatives = json.loads(evidence["places"])["parses"]
     assert rows(browser) == [
         [f"{share:.3f}", f"{probability:.3f}", f"attacked {words}"] for _, words, share, probability in alternatives
     ]

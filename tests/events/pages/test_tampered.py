@@ -74,7 +74,7 @@ def infinite(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def missing(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.assign(country=pd.Series([None, *frame["country"][1:]], frame.index, object))
+    return frame.assign(actor=pd.Series([None, *frame["actor"][1:]], frame.index, object))
 
 
 def text(frame: pd.DataFrame) -> pd.DataFrame:
@@ -85,7 +85,7 @@ def text(frame: pd.DataFrame) -> pd.DataFrame:
     ("change", "message"),
     [
         (infinite, "counts.parquet: column mean must be finite, got another number"),
-        (missing, "counts.parquet: column country must have no missing value, got 1"),
+        (missing, "counts.parquet: column actor must have no missing value, got 1"),
         (text, "counts.parquet: column mean must be double, got"),
     ],
 )

@@ -18,14 +18,14 @@ from matplotlib.patches import StepPatch
 from corefsample import ParameterError
 from corefsample.plots import save_figure
 from events.counting import CountPosterior, count_pmf
-from events.plots import comparisons_by_event, count_bars, country_comparison, event_band, event_bands, query_coverage
+from events.plots import comparisons_by_event, count_bars, actor_comparison, event_band, event_bands, query_coverage
 
 
 def counts(*countries: str, periods: int = 4) -> pd.DataFrame:
     starts = [datetime.date(1999 + n // 4, 1 + 3 * (n % 4), 1) for n in range(periods)]
     rows = [
         {
-            "country": country,
+            "actor": country,
             "period": f"{start.year}Q{start.month // 3 + 1}",
             "period_start": start,
             "mean": 1.0 + c + n / 10,
@@ -38,7 +38,7 @@ def counts(*countries: str, periods: int = 4) -> pd.DataFrame:
         for n, start in enumerate(starts)
     ]
     return pd.DataFrame(
-        rows, columns=["country", "period", "period_start", "mean", "lower", "upper", "level", "one_best"]
+        rows, columns=["actor", "period", "period_start", "mean", "lower", "upper", "level", "one_best"]
     )
 
 
@@ -83,7 +83,7 @@ def test_every_country_has_a_panel(n: int) -> None:
 
 
 def test_a_country_that_is_not_in_the_table_is_rejected() -> None:
-    with pytest.raises(ParameterError, match="countries must be in the table, got YYY, ZZZ"):
+    with pytest.raises(ParameterError, match="actors must be in the table, got YYY, ZZZ"):
         event_bands(counts("AAA"), ["ZZZ", "AAA", "YYY"])
 
 
@@ -137,7 +137,7 @@ def test_pages_show_all_countries_once() -> None:
     pages = [event_bands(table, most=5, page=page) for page in (1, 2, 3)]
     assert [title for page in pages for title in titles(page)] == [f"C{n:02}" for n in range(11, -1, -1)]
     notes = [page.get_supxlabel() for page in pages]
-    assert notes[1] == "countries 6 to 10 of 12, by documents with an event"
+    assert notes[1] == "actors 6 to 10 of 12, by documents with an event"
     assert event_bands(table, most=12).get_supxlabel() == ""
     with pytest.raises(ParameterError, match="page must be at most 3, got 4"):
         event_bands(table, most=5, page=4)
@@ -244,10 +244,10 @@ def stairs(ax: Axes) -> list[Any]:
 def test_two_countries_stand_above_the_probability_that_each_has_more() -> None:
     table, compared = counts("AAA", "BBB", "CCC"), comparison()
     figure = Figure(layout="constrained")
-    assert country_comparison(table, compared, names={"AAA": "Aland"}, fig=figure) is figure
+    assert actor_comparison(table, compared, names={"AAA": "Aland"}, fig=figure) is figure
     above, below = figure.axes
     for line, country in zip(above.lines, ("AAA", "BBB"), strict=True):
-        assert line.get_ydata().tolist() == table.loc[table["country"] == country, "mean"].tolist()
+        assert line.get_ydata().tolist() == table.loc[table["actor"] == country, "mean"].tolist()
     bands = [
         (path.vertices[:, 1].min(), path.vertices[:, 1].max()) for c in above.collections for path in c.get_paths()
     ]
@@ -263,14 +263,14 @@ def test_two_countries_stand_above_the_probability_that_each_has_more() -> None:
 
 
 def test_the_two_differ_in_grey_too() -> None:
-    above, below = country_comparison(counts("AAA", "BBB"), comparison()).axes
+    above, below = actor_comparison(counts("AAA", "BBB"), comparison()).axes
     first, second = above.lines
     assert first.get_linestyle() != second.get_linestyle()
     assert len({patch.get_hatch() for patch in below.patches}) == 2
 
 
 def test_each_probability_stands_about_its_point() -> None:
-    _, below = country_comparison(counts("AAA", "BBB"), comparison()).axes
+    _, below = actor_comparison(counts("AAA", "BBB"), comparison()).axes
     edges, starts = stairs(below)[0][1], date2num(comparison()["period_start"])
     assert ((edges[:-1] < starts) & (starts < edges[1:])).all()
     # From 1 January to 1 April are 90 days, to 1 July 91.
@@ -278,16 +278,16 @@ def test_each_probability_stands_about_its_point() -> None:
 
 
 def test_one_period_can_be_compared() -> None:
-    above, below = country_comparison(counts("AAA", "BBB", periods=1), comparison(1)).axes
+    above, below = actor_comparison(counts("AAA", "BBB", periods=1), comparison(1)).axes
     assert len(stairs(below)[0][0]) == 1
     assert len({bar.get_linewidth()[0] for bar in above.collections}) == 2
     assert len({line.get_marker() for line in above.lines}) == 2
 
 
 def test_a_country_without_an_event_is_named() -> None:
-    above, _ = country_comparison(counts("AAA"), comparison()).axes
+    above, _ = actor_comparison(counts("AAA"), comparison()).axes
     assert "BBB: no event" in [text.get_text() for text in above.get_legend().get_texts()]
-    above, _ = country_comparison(counts(), comparison()).axes
+    above, _ = actor_comparison(counts(), comparison()).axes
     assert [text.get_text() for text in above.texts] == ["No document contains an event."]
 
 
@@ -300,18 +300,18 @@ def test_each_event_has_a_comparison_of_its_own() -> None:
     axes = np.reshape(figure.axes, (3, 2))
     for (above, below), event in zip(axes, events, strict=True):
         assert above.figure.get_suptitle() == below.figure.get_suptitle() == event
-        rows = table[(table["event"] == event) & (table["country"] == "AAA")]
+        rows = table[(table["event"] == event) & (table["actor"] == "AAA")]
         periods = compared.loc[compared["event"] == event, "p_first_greater"]
         assert above.lines[0].get_ydata().tolist() == rows["mean"].iloc[: len(periods)].tolist()
         assert stairs(below)[0][0].tolist() == periods.tolist()
 
 
 def test_no_period_and_several_pairs_are_reported() -> None:
-    above, _ = country_comparison(counts(), comparison(0)).axes
+    above, _ = actor_comparison(counts(), comparison(0)).axes
     assert [text.get_text() for text in above.texts] == ["No period to compare."]
     both = pd.concat([comparison(), comparison(second="CCC")])
     with pytest.raises(ParameterError, match="comparison must be of one pair of actors, got 2"):
-        country_comparison(counts("AAA", "BBB"), both)
+        actor_comparison(counts("AAA", "BBB"), both)
 
 
 # --- one count ---------------------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def test_no_period_and_several_pairs_are_reported() -> None:
 
 def posterior(**changes: Any) -> CountPosterior:
     fields: dict[str, Any] = {
-        "country": "AAA",
+        "actor": "AAA",
         "period": "1999Q2",
         "n_docs": 1234,
         "pmf": count_pmf([0.5, 0.5, 0.9]),
@@ -378,7 +378,7 @@ def test_an_svg_is_valid_and_keeps_its_text(name: str, tmp_path: Path) -> None:
     table = counts("AAA", "BBB")
     figures = {
         "bands": lambda: event_bands(table, names=odd),
-        "comparison": lambda: country_comparison(table, comparison(), names=odd),
+        "comparison": lambda: actor_comparison(table, comparison(), names=odd),
         "count": lambda: count_bars(posterior(), title="שלום 日本 <b>$x_{$").figure,
     }
     save_figure(figures[name](), tmp_path / "picture.svg")
@@ -387,7 +387,7 @@ def test_an_svg_is_valid_and_keeps_its_text(name: str, tmp_path: Path) -> None:
 
 
 def test_a_panel_of_events_without_an_actor_says_so() -> None:
-    from events.plots.bands import country_title
+    from events.plots.bands import actor_title
 
-    assert country_title("-", {"USA": "United States"}) == "no actor named"
-    assert country_title("USA", {"USA": "United States"}) == "United States (USA)"
+    assert actor_title("-", {"USA": "United States"}) == "no actor named"
+    assert actor_title("USA", {"USA": "United States"}) == "United States (USA)"

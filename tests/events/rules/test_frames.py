@@ -120,7 +120,7 @@ def test_an_event_without_roles_counts_documents(tmp_path: Path, lexicon: Lexico
         counter.add(er.scored(er.json_document(f"d{number}", "2000-01-01", [sentence])))
     (row,) = counter.counts().to_frame().to_dict("records")
     assert (row["event"], row["mean"], row["lower"], row["one_best"], row["n_docs"]) == ("arrest", 2.0, 2, 2, 3)
-    assert "country" not in row
+    assert "actor" not in row
     assert counter.counts().pmf((), "2000Q1").tolist() == pytest.approx([0, 0, 1])
 
 
@@ -183,7 +183,7 @@ def test_two_wholes_of_an_inner_actor_are_left_out_in_any_order(tmp_path: Path, 
 
 
 def test_a_role_with_classes_considers_only_actors_of_these(tmp_path: Path, lexicon: Lexicon) -> None:
-    assert events_of(rule(tmp_path, classes={"agent": ["country"]}), lexicon, KOSOVO) == {("XKX",)}
+    assert events_of(rule(tmp_path, classes={"agent": ["actor"]}), lexicon, KOSOVO) == {("XKX",)}
     assert events_of(rule(tmp_path, classes={"agent": ["police"]}), lexicon, KOSOVO) == {("POLICE",)}
     iraq = "Iraqis=Iraqi/PROPN>2:nsubj arrested=arrest/VERB>0:root"
     assert events_of(rule(tmp_path, classes={"agent": ["police"]}), lexicon, iraq) == set()

@@ -43,7 +43,7 @@ def test_its_probabilities_are_those_of_the_evidence(run: Path) -> None:
         if name
     }
     evidence = pd.read_parquet(run / "run" / "evidence.parquet")
-    expected = zip(evidence["doc_id"], evidence["country"], evidence["probability"], strict=True)
+    expected = zip(evidence["doc_id"], evidence["actor"], evidence["probability"], strict=True)
     assert listed == {(doc_id, country): p for doc_id, country, p in expected}
 
 

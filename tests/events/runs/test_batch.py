@@ -106,9 +106,9 @@ def test_counts_are_the_sums_of_the_evidence(corpus: Path, tmp_path: Path) -> No
     assert list(counts.columns) == list(COUNT_COLUMNS)
     assert len(counts) == 3 * 6  # three countries in the six quarters from 1999Q1 to 2000Q2
     evidence = pd.read_csv(tmp_path / "run" / "evidence.csv")
-    sums = evidence.groupby(["country", "period"])["probability"].sum()
+    sums = evidence.groupby(["actor", "period"])["probability"].sum()
     for row in counts.to_dict("records"):
-        assert row["mean"] == pytest.approx(sums.get((row["country"], row["period"]), 0.0), abs=1e-12)
+        assert row["mean"] == pytest.approx(sums.get((row["actor"], row["period"]), 0.0), abs=1e-12)
     assert counts.groupby("period")["n_docs"].first().tolist() == [5, 0, 0, 3, 1, 1]
 
 
@@ -124,11 +124,11 @@ def test_tables_say_the_same_in_both_formats(corpus: Path, tmp_path: Path) -> No
 
 def test_evidence_quotes_the_text(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
-    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv").set_index(["doc_id", "country"])
+    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv").set_index(["doc_id", "actor"])
     row = evidence.loc[("doc 2", "IRQ")]
     assert row["sentences"] == 'Iraqis waited , " | they attacked it'
-    assert row["agent_mentions"] == f"they [4-5] {row['probability']:.3f}"
-    assert row["country_mentions"] == f"Iraqis [0-1] {row['probability']:.3f}"
+    assert row["role_mentions"] == f"they [4-5] {row['probability']:.3f}"
+    assert row["actor_mentions"] == f"Iraqis [0-1] {row['probability']:.3f}"
     assert row["period"] == "1999Q1"
     assert bool(row["one_best"])
     assert sorted(evidence.index) == [
@@ -175,7 +175,7 @@ def test_the_record_names_inputs_arguments_and_versions(corpus: Path, tmp_path: 
 
 def test_probabilities_are_those_of_the_documents_by_themselves(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run", n_samples=20_000)
-    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv").set_index(["doc_id", "country"])["probability"]
+    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv").set_index(["doc_id", "actor"])["probability"]
     # Doc 2: the link to Iraqis has score 1 beside NEW's 0. Doc 3: forces and Kuwait stay apart, score -2.
     # Doc 9 likewise, score -4. Five standard errors of 20,000 samples.
     for key, p in {("doc 2", "IRQ"): 1.0, ("doc 3", "USA"): 2.0, ("doc 9", "IRQ"): 4.0}.items():
@@ -250,7 +250,7 @@ def test_options_reach_the_parts_they_are_for(corpus: Path, tmp_path: Path) -> N
     run(corpus, tmp_path / "run", rule="attack_target", period="year", level=0.5, compare=None, scheme="ud2")
     table = pd.read_csv(tmp_path / "run" / "counts.csv")
     # Doc 2's "they attacked it" is IRQ>IRQ where both are the Iraqis.
-    pairs = set(zip(table["country"], table["target_country"], strict=True))
+    pairs = set(zip(table["actor"], table["target"], strict=True))
     assert pairs == {("IRQ", "IRN"), ("IRQ", "IRQ"), ("USA", "KWT")}
     assert table["period"].unique().tolist() == [1999, 2000]
     assert set(table["level"]) == {0.5}
@@ -265,7 +265,7 @@ def test_a_users_lexicon_and_rule_are_used(corpus: Path, tmp_path: Path) -> None
     lexicon = tmp_path / "own.yaml"
     lexicon.write_text("version: 1\nentries:\n  - {code: THEM, name: They, aliases: [they]}\n")
     run(corpus, tmp_path / "run", lexicon=str(lexicon), compare=None)
-    assert set(pd.read_csv(tmp_path / "run" / "counts.csv")["country"]) == {"THEM"}
+    assert set(pd.read_csv(tmp_path / "run" / "counts.csv")["actor"]) == {"THEM"}
 
 
 def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
         assert pd.read_csv(tmp_path / "run" / f"{name}.csv").empty
         assert pq.read_table(tmp_path / "run" / f"{name}.parquet").num_rows == 0
     assert (tmp_path / "run" / "counts.csv").read_text().strip() == ",".join(COUNT_COLUMNS)
-    assert (tmp_path / "run" / "near_half.csv").read_text().startswith("doc_id,date,period,event,country,probability,")
+    assert (tmp_path / "run" / "near_half.csv").read_text().startswith("doc_id,date,period,event,actor,probability,")
     assert list(read_documents(tmp_path / "run" / "documents.parquet")) == []
     assert pd.read_csv(tmp_path / "run" / "comparisons.csv")["p_equal"].eq(1.0).all()
 

@@ -28,7 +28,7 @@ def written(rows: list[EvidenceRow], out: Path, at_once: int = 30) -> None:
     """Write evidence that comes in parts, the last part first."""
     counter = EventCounter()
     for start in reversed(range(0, len(rows), at_once)):
-        counter.rows.evidence.add(evidence_batch(rows[start : start + at_once], {"attack": ("country",)}, ("country",)))
+        counter.rows.evidence.add(evidence_batch(rows[start : start + at_once], {"attack": ("actor",)}, ("actor",)))
     with RunFolder(out) as folder:
         write_counts(folder, counter, pictures=False)
         folder.finish_record({"corefsample": "0"})

@@ -110,7 +110,7 @@ def test_a_run_counts_sample_by_sample_under_the_draws_of_each_genre(run: Path) 
     expected = reference_counts(recalibrated())
     samples = read_count_samples(run)
     assert samples.counts.sum() == sum(each.sum() for each in expected.values()) > 100
-    for c, country in enumerate(samples.countries):
+    for c, country in enumerate(samples.actors):
         for t, period in enumerate(samples.periods):
             np.testing.assert_array_equal(samples.counts[:, c, t], expected[country, period])
     # Without the genres all documents share one shift, which gives other samples.
@@ -176,13 +176,13 @@ def test_the_counter_has_the_counts_and_samples_of_the_run(run: Path) -> None:
     for name in ("mean", "sd", "lower", "upper", "mean_mc_se"):
         assert table[name].tolist() == expected[name].tolist()
     ours, read = count_samples(counts), read_count_samples(run)
-    assert (read.countries, read.periods) == (ours.countries, ours.periods)
+    assert (read.actors, read.periods) == (ours.actors, ours.periods)
     for name in ("counts", "period_starts", "n_docs", "one_best"):
         np.testing.assert_array_equal(getattr(read, name), getattr(ours, name))
     row = table.loc[table["sd"].idxmax()]
-    cell = str(row["country"]), str(row["period"])
+    cell = str(row["actor"]), str(row["period"])
     np.testing.assert_array_equal(read_count_posterior(run, *cell).pmf, count_posterior(counts, *cell).pmf)
-    assert read_count_posterior(run, str(table.loc[table["mean"].idxmin(), "country"]), cell[1]).pmf.sum() == 1.0
+    assert read_count_posterior(run, str(table.loc[table["mean"].idxmin(), "actor"]), cell[1]).pmf.sum() == 1.0
 
 
 def test_actors_are_compared_by_their_joint_samples(run: Path) -> None:
@@ -199,7 +199,7 @@ def test_samples_of_a_run_are_chosen_by_country_and_rule(folder: Path, run: Path
     assert (read_count_samples(both, ["USA"], event="attack").counts == read_count_samples(run, ["USA"]).counts).all()
     with pytest.raises(ParameterError, match=r"event must be one of .*, got 'sue'"):
         read_count_samples(both, ["USA"], event="sue")
-    with pytest.raises(ParameterError, match=r"countries must be different ones out of .*, got USA, USA"):
+    with pytest.raises(ParameterError, match=r"actors must be different ones out of .*, got USA, USA"):
         read_count_samples(run, ["USA", "USA"])
     counted(folder / "plain.jsonl", tmp_path / "plain")
     with pytest.raises(InputError, match=r"count_samples\.parquet is missing in the run's folder \(only runs whose"):
@@ -239,7 +239,7 @@ def test_damaged_samples_of_a_run_are_one_line(
     assert "\n" not in str(caught.value)
     cell = pd.read_parquet(run / "count_samples.parquet").iloc[0]
     with pytest.raises(InputError, match=r"count_samples\.parquet: "):
-        read_count_posterior(broken, str(cell["country"]), str(cell["period"]))
+        read_count_posterior(broken, str(cell["actor"]), str(cell["period"]))
     status, line = refused(capsys, "report", broken, "--out", tmp_path / "page.html")
     assert status == 3
     assert "count_samples.parquet" in line
@@ -265,7 +265,7 @@ def test_damaged_counts_of_a_run_are_one_line(run: Path, tmp_path: Path, column:
     cell = pd.read_parquet(run / "count_samples.parquet").iloc[0]
     for read in (
         lambda: read_count_samples(broken),
-        lambda: read_count_posterior(broken, str(cell["country"]), str(cell["period"])),
+        lambda: read_count_posterior(broken, str(cell["actor"]), str(cell["period"])),
     ):
         with pytest.raises(InputError, match=rf"counts\.parquet: {rule}") as caught:
             read()
@@ -280,7 +280,7 @@ def test_damaged_metadata_for_pandas_do_no_harm(run: Path, tmp_path: Path) -> No
 
 
 def test_countries_of_samples_are_a_list(run: Path) -> None:
-    with pytest.raises(ParameterError, match=r"countries must be a list of codes, got 'USA'") as caught:
+    with pytest.raises(ParameterError, match=r"actors must be a list of codes, got 'USA'") as caught:
         read_count_samples(run, "USA")
     assert "\n" not in str(caught.value)
 

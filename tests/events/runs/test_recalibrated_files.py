@@ -45,7 +45,7 @@ def test_a_run_does_not_recalibrate_twice(folder: Path, tmp_path: Path, uncertai
     options = {"recalibration": record, "uncertainty": uncertainty}
     expected = counts(folder / "gold.jsonl", tmp_path / "once", **options)
     found = counts(folder / "fitted.jsonl", tmp_path / "twice", **options)
-    assert found[["country", "period", "uncertainty"]].equals(expected[["country", "period", "uncertainty"]])
+    assert found[["actor", "period", "uncertainty"]].equals(expected[["actor", "period", "uncertainty"]])
     # Scores differ by rounding: a sample near a threshold may differ, one of 200.
     np.testing.assert_allclose(found["mean"], expected["mean"], atol=0.005)
     plain = counts(folder / "gold.jsonl", tmp_path / "plain")

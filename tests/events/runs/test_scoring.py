@@ -407,7 +407,7 @@ def test_two_commands_turn_news_into_counts(
     assert (status, err) == (0, "")
     assert out.startswith("3 documents, 2001Q1 to 2001Q2")
     counts = pd.read_csv(tmp_path / "run" / "counts.csv")
-    (row,) = counts[(counts["country"] == "FRA") & (counts["period"] == "2001Q2")].to_dict("records")
+    (row,) = counts[(counts["actor"] == "FRA") & (counts["period"] == "2001Q2")].to_dict("records")
     assert (row["n_docs"], row["one_best"]) == (2, 1)
     assert row["mean"] > 0.5
 
@@ -797,4 +797,4 @@ def test_news_goes_through_a_real_pipeline_to_counts(
     assert len(record["pipeline"]["sha256"]) == 64
     status, _, err = called(capsys, "events", scored, "--samples", 20, "--out", tmp_path / "run", "--no-pictures")
     assert (status, err) == (0, "")
-    assert pd.read_csv(tmp_path / "run" / "counts.csv")["country"].tolist() == ["FRA"]
+    assert pd.read_csv(tmp_path / "run" / "counts.csv")["actor"].tolist() == ["FRA"]

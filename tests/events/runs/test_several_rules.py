@@ -42,13 +42,13 @@ def run(news: Path, folder: Path, rule: str | tuple[str, ...], **options: str) -
 
 def test_the_tables_have_the_rows_of_each_rules_own_run(news: Path, tmp_path: Path) -> None:
     together = run(news, tmp_path / "run", RULES)
-    assert list(together["counts"].columns[:5]) == ["event", "country", "actor", "target_country", "period"]
+    assert list(together["counts"].columns[:5]) == ["event", "actor", "actor", "target", "period"]
     for rule in RULES:
         alone = run(news, tmp_path / rule, rule)
         for name, table in together.items():
             rows = table[table["event"] == rule].reset_index(drop=True)
             pd.testing.assert_frame_equal(rows[alone[name].columns.tolist()], alone[name])
-            others = [c for c in ("country", "actor", "target_country") if c not in alone[name]]
+            others = [c for c in ("actor", "actor", "target") if c not in alone[name]]
             assert rows[others].eq("").all(axis=None)
 
 
@@ -106,7 +106,7 @@ def test_an_event_without_an_actor_and_one_with_are_counted_apart(news: Path, tm
 
 def test_the_report_names_events_and_actors(news: Path, tmp_path: Path) -> None:
     run(news, tmp_path / "run", RULES)
-    names = {entry["code"]: entry["name"] for entry in read_report(tmp_path / "run").counts["countries"]}
+    names = {entry["code"]: entry["name"] for entry in read_report(tmp_path / "run").counts["actors"]}
     assert names == {
         "attack: IRQ": "attack: Iraq",
         "arrest: -": "arrest: no actor named",

@@ -27,7 +27,7 @@ TABLES = (
     *("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "near_half.csv", "comparisons.csv"),
     *("documents.parquet", "all_documents.parquet"),
 )
-PARSE_COLUMNS = ["n_parses", "parse_variance", "coreference_variance", "parses", "alternatives"]
+PARSE_COLUMNS = ["n_parses", "parse_variance", "coreference_variance", "parses", "trigger_parses"]
 
 
 def documents() -> list[dict[str, Any]]:
@@ -98,10 +98,10 @@ def test_a_run_has_the_numbers_of_the_counter(corpus: Path, reference: Path) -> 
     counter.update(read_documents(corpus))
     evidence = pd.read_parquet(reference / "evidence.parquet")
     expected = counter.evidence()
-    order = ["date", "doc_id", "country"]
+    order = ["date", "doc_id", "actor"]
     expected = expected.sort_values(order).reset_index(drop=True)
     found = evidence.sort_values(order).reset_index(drop=True)
-    for name in ("doc_id", "country", "probability", *PARSE_COLUMNS):
+    for name in ("doc_id", "actor", "probability", *PARSE_COLUMNS):
         assert found[name].tolist() == expected[name].tolist()
     assert {1, 3} == set(found["n_parses"])
     assert (found["parse_variance"] > 0).any()
@@ -117,7 +117,7 @@ def test_a_recalibrated_run_has_the_numbers_of_the_counter(corpus: Path, tmp_pat
     counter = EventCounter(n_samples=OPTIONS.n_samples, recalibration=recalibration, uncertainty=uncertainty)
     counter.update(read_documents(corpus))
     counts, expected = pd.read_parquet(tmp_path / "run" / "counts.parquet"), counter.counts().to_frame()
-    for name in ("country", "mean", "sd", "lower", "upper", "one_best", "uncertainty"):
+    for name in ("actor", "mean", "sd", "lower", "upper", "one_best", "uncertainty"):
         assert counts[name].tolist() == expected[name].tolist()
     plain = EventCounter(n_samples=OPTIONS.n_samples)
     plain.update(read_documents(corpus))
