@@ -200,16 +200,10 @@ def test_queries_are_true_in_the_samples_of_the_definition(case: Case, seed: int
     for row in labels.tolist():
         for mention_type, verb in rr.true_queries(row, *case.named):
             expected[VERBS.index(verb), MENTION_TYPES.index(mention_type)] += 1
-    counts = np.zeros((3, 3), np.int64)
-    _query_kernels.query_hits(
-        np.ascontiguousarray(labels.T),
-        queries.typed_mentions,
-        queries.types,
-        queries.pronouns,
-        queries.pronoun_verbs,
-        counts,
-    )
-    np.testing.assert_array_equal(counts, expected)
+    holds = np.zeros((3, 3, 15), np.uint8)
+    mentions = queries.typed_mentions, queries.types, queries.pronouns, queries.pronoun_verbs
+    _query_kernels.query_samples(np.ascontiguousarray(labels.T), *mentions, holds)
+    np.testing.assert_array_equal(holds.sum(axis=2), expected)
     if queries.n_queries:
         np.testing.assert_array_equal(queries.hits(AS_IT_IS, n_samples=15, seed=seed), expected)
 
