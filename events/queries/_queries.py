@@ -114,7 +114,8 @@ class DocumentQueries:
         if not self.n_queries:
             return np.zeros((len(self.verbs), len(MENTION_TYPES)), np.int64)
         changed = recalibration.apply(self.antecedents, self.kinds)
-        return self._sampled(changed, n_samples, seed, first_sample)[1].sum(axis=2, dtype=np.int64)
+        counts: Ints = self._sampled(changed, n_samples, seed, first_sample)[1].sum(axis=2, dtype=np.int64)
+        return counts
 
     def slopes(self, recalibration: Recalibration, *, n_samples: int, seed: int = 0, first_sample: int = 0) -> Floats:
         """Estimate the derivatives of each query's probability in the parameters of a recalibration.
