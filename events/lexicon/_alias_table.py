@@ -44,7 +44,7 @@ class AliasTable:
     __slots__ = ("_spelling", "beginnings", "owners")
 
     def __init__(self, aliases: Iterable[tuple[Alias, tuple[Claim, ...]]], *, cased: bool = False) -> None:
-        self._spelling = 0 if cased else 1
+        self._spelling = 0 if cased else 1  # which of the `spellings` of a token
         self.owners: dict[str, _Owners] = {}
         for alias, codes in aliases:
             before = self.owners.get(alias.squeezed, _Owners((), frozenset()))
