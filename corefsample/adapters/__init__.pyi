@@ -6,8 +6,6 @@ from ._berkeley import from_berkeley as from_berkeley
 from ._corpipe import from_corpipe as from_corpipe
 from ._e2e import from_e2e as from_e2e
 from ._fastcoref import from_fastcoref as from_fastcoref
-from ._refused import REFUSED as REFUSED
-from ._refused import refuse as refuse
 from ._spacy_experimental import from_spacy_experimental as from_spacy_experimental
 from ._stanza import StanzaScores as StanzaScores
 from ._stanza import from_stanza as from_stanza

@@ -12,6 +12,8 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.errors import ParameterError
 
+SYSTEMS_HINT = "docs/adapters.md lists the systems whose scores can be converted, and what their adapters take"
+
 # A score at or below this is a mask: -inf, a dtype's minimum, -1e9, or a true score to which -10,000 was added.
 # exp(-5,000) is 0 in float64, so no candidate with a probability is lost.
 _MASKED = -5000.0
@@ -37,7 +39,8 @@ def _array(name: str, value: Any, kinds: str, content: str, ndim: int) -> npt.ND
     try:
         array = _host_array(value)
     except (TypeError, ValueError):
-        raise ParameterError(f"must be an array of {content}, got {_checks.shown(value)}", parameter=name) from None
+        rule = f"must be an array of {content}"
+        raise ParameterError(f"{rule}, got {_checks.shown(value)}", parameter=name, hint=SYSTEMS_HINT) from None
     if array.ndim == ndim + 1 and array.shape[0] == 1:  # a batch of one document
         array = array[0]
     if array.ndim != ndim:

@@ -13,7 +13,6 @@ from corefsample._arrays import Floats, Ints
 from corefsample.adapters._arrays import float_matrix, int_matrix, int_vector, is_masked
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
-from corefsample.adapters._refused import reject_undistributed
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError, ParameterHint
 
@@ -72,7 +71,6 @@ def from_berkeley(
     ----------
     Durrett & Klein (2013), whose model Nguyen & O'Connor (2015) sample from.
     """
-    reject_undistributed(chart)
     _checks.choice("values", values, ("scores", "probabilities"))
     square = _square(chart)
     n_mentions = square.shape[0]

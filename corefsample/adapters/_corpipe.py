@@ -12,7 +12,6 @@ from corefsample._arrays import Floats, Ints
 from corefsample.adapters._arrays import float_matrix, int_vector
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
-from corefsample.adapters._refused import reject_undistributed
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError
 
@@ -63,7 +62,6 @@ def from_corpipe(
     ----------
     Straka (2023), ÚFAL CorPipe at CRAC 2023.
     """
-    reject_undistributed(charts)
     lengths = int_vector("sentence_lengths", sentence_lengths)
     previous = int_vector("n_previous", n_previous)
     for name, values in (("mentions", mentions), ("n_previous", previous), ("sentence_lengths", lengths)):

@@ -12,7 +12,6 @@ from corefsample._arrays import Ints
 from corefsample.adapters._arrays import head_array, int_matrix, int_vector
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
-from corefsample.adapters._refused import reject_undistributed
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError
 
@@ -68,7 +67,6 @@ def from_e2e(
     >>> document.mentions.tolist(), document.antecedents.scores.tolist()
     ([[0, 2, 1], [3, 4, 3]], [1.0])
     """
-    reject_undistributed(scores)
     bounds = int_matrix("spans", spans, 2)
     n_spans = bounds.shape[0]
     links = Links.from_new_first(scores, antecedents, n_spans, "span")

@@ -10,10 +10,9 @@ import numpy as np
 
 from corefsample._arrays import Bools, Ints
 from corefsample._checks import choice, shown
-from corefsample.adapters._arrays import float_matrix, head_array, int_matrix
+from corefsample.adapters._arrays import SYSTEMS_HINT, float_matrix, head_array, int_matrix
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links, require_new
-from corefsample.adapters._refused import reject_undistributed
 from corefsample.adapters._tokens import ALIGNMENTS, align, is_spacy_doc, spacy_tokens
 from corefsample.documents import ScoredDocument, Tokens
 from corefsample.errors import ParameterError
@@ -62,12 +61,10 @@ def from_fastcoref(
     ParameterError
         If an array has another shape or is not finite, the texts differ, or a span begins or ends inside a token.
     """
-    reject_undistributed(result)
     for name in ("coref_logit", "char_map", "text"):
         if not hasattr(result, name):
-            raise ParameterError(
-                f"must be a CorefResult of fastcoref, with {name}, got {type(result).__name__}", parameter="result"
-            )
+            rule = f"must be a CorefResult of fastcoref, with {name}"
+            raise ParameterError(f"{rule}, got {type(result).__name__}", parameter="result", hint=SYSTEMS_HINT)
     scores = float_matrix("coref_logit", result.coref_logit)
     n_rows = scores.shape[0]
     if scores.shape[1] != n_rows + 1:

@@ -11,7 +11,6 @@ import numpy as np
 from corefsample import _checks
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
-from corefsample.adapters._refused import reject_undistributed
 from corefsample.adapters._tokens import is_spacy_doc, spacy_tokens
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
@@ -55,7 +54,6 @@ def from_spacy_experimental(
     ParameterError
         If an array has another shape or is not finite, or a span does not contain its head.
     """
-    reject_undistributed(prediction)
     if not is_spacy_doc(doc):
         raise ParameterError(f"must be a spaCy Doc, got {type(doc).__name__}", parameter="doc")
     tokens = spacy_tokens(doc)

@@ -13,7 +13,6 @@ from corefsample._checks import shown
 from corefsample.adapters._arrays import float_matrix, int_matrix
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
-from corefsample.adapters._refused import reject_undistributed
 from corefsample.adapters._tokens import stanza_tokens
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
@@ -154,7 +153,6 @@ def from_stanza(
     ParameterError
         If an array has another shape or is not finite, or a span does not contain its head.
     """
-    reject_undistributed(scores)
     if not hasattr(document, "sentences"):
         raise ParameterError(f"must be a Stanza Document, got {type(document).__name__}", parameter="document")
     if isinstance(scores, StanzaScores):

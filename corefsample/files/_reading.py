@@ -206,12 +206,16 @@ class LineReader(ReadProgress):
             raise InputError(error.message, place=f"{self.path}: line {number + 1}") from None
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
+        return ((number, text.rstrip("\r\n")) for number, text in self.text_lines())
+
+    def text_lines(self, what: str = "a line") -> Iterator[tuple[int, str]]:
+        """Yield number and text of each line, with its end; `what` names one in the error of a line over the limit."""
         for number, line, is_complete in self.byte_lines():
             if not is_complete:
-                message, hint = too_long()
+                message, hint = too_long(what)
                 raise InputError(message, place=f"{self.path}: line {number}", hint=hint)
             try:
-                yield number, line.decode().rstrip("\r\n")
+                yield number, line.decode()
             except UnicodeDecodeError as error:
                 found = f"{error.object[error.start : error.start + 1]!r} at byte {error.start + 1}"
                 place = f"{self.path}: line {number}"

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
-from events.lexicon._alias_table import AliasTable, Beginnings, Claim, LoneNames, spellings
+from events.lexicon._alias_table import AliasTable, Beginnings, Claim, spellings
 from events.lexicon._content import Alias, Entry, LexiconContent
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS, lexicon_content, shipped_content
 
@@ -71,15 +71,11 @@ class Lexicon:
     inner: frozenset[str] = field(default=frozenset())
     _aliases_begin: Beginnings = field(init=False)
     _nouns_begin: Beginnings = field(init=False)
-    _aliases_alone: LoneNames = field(init=False)
-    _nouns_alone: LoneNames = field(init=False)
 
     def __post_init__(self) -> None:
         nouns = () if self._nouns is None else (self._nouns,)
         object.__setattr__(self, "_aliases_begin", Beginnings(self._folded, self._cased))
         object.__setattr__(self, "_nouns_begin", Beginnings(*nouns))
-        object.__setattr__(self, "_aliases_alone", LoneNames(self._folded, self._cased))
-        object.__setattr__(self, "_nouns_alone", LoneNames(*nouns))
 
     def __repr__(self) -> str:
         return f"Lexicon({self.source!r}, {len(self.names)} codes)"
@@ -152,21 +148,13 @@ class Lexicon:
         codes: dict[int, str] = {}
         spans: dict[int, tuple[int, int]] = {}
         n_ambiguous = end = 0
-        known: dict[tuple[str, ...], tuple[str, ...]] = {}  # valid codes of names of one token, most of which repeat
         for start in self._possible_starts(text, lemma):
             if start < end:
                 continue
-            tokens = self._two_tokens(text, lemma, start)
-            valid = known.get(tokens)
-            if valid is None and (claims := self._alone(tokens)) is not None:
-                valid = known[tokens] = self._valid(claims, date)
-            if valid is not None:
-                head, end = start, start + 1
-            else:
-                end, owners = self._longest(text, lemma, start)
-                valid = self._valid(owners, date)
-                head = _head(text, heads, start, end) if len(valid) == 1 else start
+            end, claims = self._longest(text, lemma, start)
+            valid = self._valid(claims, date)
             if len(valid) == 1:
+                head = _head(text, heads, start, end)
                 codes[head], spans[head] = valid[0], (start, end)
             n_ambiguous += len(valid) > 1
         return LexiconMatches(codes, spans, n_ambiguous)
@@ -203,30 +191,14 @@ class Lexicon:
             return starts
         return sorted({*starts, *compress(range(len(lemma)), map(self._nouns_begin.__getitem__, lemma))})
 
-    def _two_tokens(self, text: Sequence[str], lemma: Sequence[str] | None, start: int) -> tuple[str, ...]:
-        """A token and the next one, "" after the last, and their lemmas if nouns match lemmas."""
-        following = start + 1
-        if following == len(text):
-            return (text[start], "") if self._nouns is None or lemma is None else (text[start], "", lemma[start], "")
-        if self._nouns is None or lemma is None:
-            return text[start], text[following]
-        return text[start], text[following], lemma[start], lemma[following]
-
-    def _alone(self, tokens: tuple[str, ...]) -> tuple[Claim, ...] | None:
-        """Claims of a name that is the first of two tokens alone; None if more tokens may belong to it."""
-        if len(tokens) == 2:  # a key of the table itself
-            return self._aliases_alone[tokens]
-        claims, nouns = self._aliases_alone[tokens[0], tokens[1]], self._nouns_alone[tokens[2], tokens[3]]
-        return None if claims is None or nouns is None else tuple(sorted({*claims, *nouns}))
-
     def _longest(self, text: Sequence[str], lemma: Sequence[str] | None, start: int) -> tuple[int, tuple[Claim, ...]]:
         """End and claims of the longest alias at a token; without an alias, the token itself and no claim."""
         several = [self._folded.longest(text, start), self._cased.longest(text, start)]
         if self._nouns is not None and lemma is not None:
             several.append(self._nouns.longest(lemma, start))
         found = [each for each in several if each is not None]
-        if not found:
-            return start + 1, ()
+        if len(found) < 2:
+            return found[0] if found else (start + 1, ())
         end = max(each_end for each_end, _ in found)
         claims = {claim for each_end, claimed in found if each_end == end for claim in claimed}
         return end, tuple(sorted(claims))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from corefsample.documents import Rejected
-from corefsample.files import PathLike, ReadProgress, SeenIds, total_size
+from corefsample.files import FileSeries, LineReader, PathLike, SeenIds
 from events.news._fields import Article, ArticleFault, FieldRules, Record
 from events.news._files import ARCHIVES, MARKUP, TEXTS, corpus_paths, news_suffix
 from events.news._markup import archive_records, xml_records
@@ -14,7 +14,7 @@ from events.news._texts import text_records
 from events.news._workbooks import workbook_records
 
 
-class ArticleStream:
+class ArticleStream(FileSeries):
     """The articles of several files, one after another, in their order.
 
     Memory stays constant however many articles there are, except for about 20 bytes for each doc_id.
@@ -72,23 +72,13 @@ class ArticleStream:
         self._columns = Columns(text_column, date_column, id_column, title_column, metadata)
         self._rules = FieldRules(date_format, max_chars)
         self._on_rejected = on_rejected
-        self.paths = corpus_paths(inputs)
-        self.total_bytes = total_size(self.paths)
-        self._bytes_before = 0
-        self._progress = ReadProgress()
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of all files read so far."""
-        return self._bytes_before + self._progress.bytes_read
+        super().__init__(corpus_paths(inputs))
 
     def __iter__(self) -> Iterator[Article]:
         """Read the files from the beginning; standard input can be read once."""
-        self._bytes_before = 0
         doc_ids = SeenIds()
-        for path in self.paths:
-            self._progress = ReadProgress()
-            for record in self._records(path):
+        for path, reader in self._readers(LineReader):
+            for record in self._records(path, reader):
                 try:
                     article = self._rules.article(record)
                     if not doc_ids.add(article.doc_id):
@@ -97,24 +87,22 @@ class ArticleStream:
                     self._reject(path, record, fault)
                 else:
                     yield article
-            self._bytes_before += total_size([path])
-            self._progress = ReadProgress()
 
-    def _records(self, path: str) -> Iterator[Record]:
+    def _records(self, path: str, reader: LineReader) -> Iterator[Record]:
         suffix = news_suffix(path)
         if suffix in ARCHIVES:
-            return archive_records(path, self._progress, by_name=self._columns.doc_id is None)
+            return archive_records(path, reader, by_name=self._columns.doc_id is None)
         if suffix in MARKUP:
-            return xml_records(path, self._progress, by_name=self._columns.doc_id is None)
+            return xml_records(path, reader, by_name=self._columns.doc_id is None)
         if suffix in TEXTS:
-            return text_records(path, self._rules.date_format, self._progress)
+            return text_records(path, self._rules.date_format, reader)
         if suffix == ".xlsx":
-            return workbook_records(path, self._columns, self._progress)
+            return workbook_records(path, self._columns, reader)
         if suffix == ".parquet":
-            return parquet_records(path, self._columns, self._progress)
+            return parquet_records(path, self._columns, reader)
         if suffix in (".csv", ".csv.gz"):
-            return csv_records(path, self._columns, self._progress)
-        return json_records(path, self._columns, self._progress)
+            return csv_records(reader, self._columns)
+        return json_records(reader, self._columns)
 
     def _reject(self, path: str, record: Record, fault: ArticleFault) -> None:
         rejected = Rejected(path, record.place, None, fault.doc_id, str(fault), record.original(), fault.hint)

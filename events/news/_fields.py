@@ -179,6 +179,15 @@ def _unicode(name: str, value: Any) -> str:
     return value
 
 
+def decoded(content: bytes, what: str, doc_id: str = "") -> str:
+    """The text of bytes in UTF-8; `what` names them in the fault."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        found = f"{content[error.start : error.start + 1]!r} at byte {error.start + 1}"
+        raise ArticleFault(f"{what} must be UTF-8, got {found}", doc_id, hint="save the file as UTF-8") from None
+
+
 def _json_values(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out null and empty values, and turn the others into JSON values."""
     values = {name: _json_value(value) for name, value in metadata.items()}

@@ -16,20 +16,11 @@ import pyarrow.parquet as pq
 
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files import (
-    ReadProgress,
-    limited_lines,
-    max_line_bytes,
-    open_bytes,
-    parquet_source,
-    too_long,
-    total_size,
-)
-from events.news._fields import ArticleFault, Record
+from corefsample.files import LineReader, ReadProgress, max_line_bytes, parquet_source, too_long, total_size
+from events.news._fields import ArticleFault, Record, decoded
 
 _ROWS = 256  # read from Parquet at a time
 _SEPARATORS = (",", ";", "\t", "|")  # programs write a semicolon where a comma begins the decimals
-_UTF8_HINT = "save the file as UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +100,10 @@ class Columns:
 # --- JSON Lines --------------------------------------------------------------------------------------------
 
 
-def json_records(path: str, columns: Columns, progress: ReadProgress) -> Iterator[Record]:
+def json_records(lines: LineReader, columns: Columns) -> Iterator[Record]:
     """Read one JSON object a line, without blank lines."""
     number = 0
-    for line_number, line, is_complete in _lines(path, progress):
+    for line_number, line, is_complete in lines.byte_lines():
         if not line.strip():
             continue
         number += 1
@@ -126,13 +117,7 @@ def json_records(path: str, columns: Columns, progress: ReadProgress) -> Iterato
         except ArticleFault as fault:
             yield Record(place, original, fault=fault)
         else:
-            yield columns.record(path, number, place, row, original)
-
-
-def _lines(path: str, progress: ReadProgress) -> Iterator[tuple[int, bytes, bool]]:
-    """Yield number, content and completeness of each line; a line over the limit is truncated."""
-    with open_bytes(path, progress) as stream:
-        yield from limited_lines(stream)
+            yield columns.record(lines.path, number, place, row, original)
 
 
 def _decoder(line: bytes) -> Callable[[], str]:
@@ -142,10 +127,8 @@ def _decoder(line: bytes) -> Callable[[], str]:
 def _json_object(line: bytes, *, is_first: bool) -> dict[str, Any]:
     hint = "one object per line, no list around them" if is_first else None
     try:
-        text = line.decode().rstrip("\r\n")
+        text = decoded(line, "a line").rstrip("\r\n")
         content = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant, parse_float=_finite)
-    except UnicodeDecodeError as error:
-        raise ArticleFault(f"a line must be UTF-8, got {_bad_byte(error)}", hint=_UTF8_HINT) from None
     except json.JSONDecodeError as error:
         raise ArticleFault(f"a line must be JSON, got: {error.msg} at column {error.colno}", hint=hint) from None
     except RecursionError:
@@ -153,10 +136,6 @@ def _json_object(line: bytes, *, is_first: bool) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ArticleFault(f"a line must be a JSON object, got {shown(content)}", hint=hint)
     return content
-
-
-def _bad_byte(error: UnicodeDecodeError) -> str:
-    return f"{error.object[error.start : error.start + 1]!r} at byte {error.start + 1}"
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -182,85 +161,62 @@ def _finite(text: str) -> float:
 # --- CSV ---------------------------------------------------------------------------------------------------
 
 
-def csv_records(path: str, columns: Columns, progress: ReadProgress) -> Iterator[Record]:
+def csv_records(lines: LineReader, columns: Columns) -> Iterator[Record]:
     """Read separated values with a header; every value is text, "NA" too.
 
-    Commas, semicolons, tabs or vertical bars separate the values: see `separated`.
+    Commas, semicolons, tabs or vertical bars separate the values: see `_separator`.
     """
     # The interpreter's limit is too low for articles; it applies to the whole process, so it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), max_line_bytes()))
-    lines = _TextLines(path, progress)
-    separator, all_lines = separated(lines, list(columns.required))
-    # `strict` raises for a quote that is never closed.
-    rows = _csv_rows(path, csv.reader(all_lines, strict=True, delimiter=separator), lines)
+    rows = _csv_rows(lines, columns.required)
     place, names = next(rows, ("", []))
     if not names:
-        raise InputError("a header is missing, the file is empty", place=f"{path}: line 1")
-    columns.require_in(path, names)
+        raise InputError("a header is missing, the file is empty", place=f"{lines.path}: line 1")
+    columns.require_in(lines.path, names)
     for number, (place, row) in enumerate(rows, start=1):
         original = json_writer(row)
         if len(row) != len(names):
             fault = ArticleFault(f"a row must have {len(names)} values, as the header has, got {len(row)}")
             yield Record(place, original, fault=fault)
         else:
-            yield columns.record(path, number, place, dict(zip(names, row, strict=True)), original)
+            yield columns.record(lines.path, number, place, dict(zip(names, row, strict=True)), original)
 
 
-def separated(lines: Iterable[str], required: Sequence[str]) -> tuple[str, Iterator[str]]:
-    """Find what separates the values of a table from its first line; return it and all lines.
+def _separator(header: str, required: Iterable[str]) -> str:
+    """Find what separates the values of a table.
 
     It is the separator with which the header has the required columns; if none has them, the one with the most
     columns, a comma where several are equal.
     """
-    every = iter(lines)
-    first = next(every, "")
-    headers = {separator: next(csv.reader([first], delimiter=separator), []) for separator in _SEPARATORS}
+    headers = {separator: next(csv.reader([header], delimiter=separator), []) for separator in _SEPARATORS}
     complete = [separator for separator, names in headers.items() if {*required}.issubset(names)]
-    separator = complete[0] if complete else max(headers, key=lambda separator: len(headers[separator]))
-    return separator, chain([first] if first else [], every)
+    return complete[0] if complete else max(headers, key=lambda separator: len(headers[separator]))
 
 
-def _csv_rows(path: str, reader: Any, lines: _TextLines) -> Iterator[tuple[str, list[str]]]:
-    """Yield place and values of each row that is not empty. After a fault of syntax no row can be trusted."""
-    while True:
-        place = f"line {reader.line_num + 1}"
-        lines.n_bytes = 0
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise InputError(f"text must be CSV, got: {error}", place=f"{path}: line {reader.line_num}") from None
-        if row is None:
-            return
-        if row:
-            yield place, row
+def _csv_rows(lines: LineReader, required: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the first line and the values of each row that is not empty. After a fault no row can be trusted."""
+    line, n_characters = 1, 0  # of the row, which quoted fields continue over several lines
 
-
-class _TextLines:
-    """The lines of a file of CSV, with a limit for those of one row: quoted fields contain line breaks.
-
-    Attributes
-    ----------
-    n_bytes
-        Bytes since the last row began; the reader of rows sets it to 0.
-    """
-
-    def __init__(self, path: str, progress: ReadProgress) -> None:
-        self.n_bytes = 0
-        self._path = path
-        self._lines = _lines(path, progress)
-
-    def __iter__(self) -> Iterator[str]:
-        for number, line, is_complete in self._lines:
-            place = f"{self._path}: line {number}"
-            self.n_bytes += len(line)
-            if not is_complete or self.n_bytes > max_line_bytes():
+    def texts() -> Iterator[str]:
+        nonlocal n_characters
+        for number, text in lines.text_lines("a row"):
+            n_characters += len(text)
+            if n_characters > max_line_bytes():
                 message, hint = too_long("a row")
-                raise InputError(message, place=place, hint=hint)
-            try:
-                text = line.decode()
-            except UnicodeDecodeError as error:
-                raise InputError(f"text must be UTF-8, got {_bad_byte(error)}", place=place, hint=_UTF8_HINT) from None
+                raise InputError(message, place=f"{lines.path}: line {number}", hint=hint)
             yield text
+
+    every = texts()
+    header = next(every, "")
+    # `strict` raises for a quote that is never closed.
+    reader = csv.reader(chain([header], every), strict=True, delimiter=_separator(header, required))
+    try:
+        for row in reader:
+            if row:
+                yield f"line {line}", row
+            line, n_characters = reader.line_num + 1, 0
+    except csv.Error as error:
+        raise InputError(f"text must be CSV, got: {error}", place=f"{lines.path}: line {reader.line_num}") from None
 
 
 def json_writer(content: Any) -> Callable[[], str]:

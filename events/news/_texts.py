@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from corefsample.errors import ParameterHint
 from corefsample.files import ReadProgress, max_line_bytes, open_bytes, too_long
-from events.news._fields import ArticleFault, Record
+from events.news._fields import ArticleFault, Record, decoded
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # 2001-09-11, 2001_09_11, 2001.09.11 or 20010911, not within a longer number.
@@ -43,20 +43,11 @@ def text_records(path: str, date_format: str | None, progress: ReadProgress) -> 
         if len(content) > max_line_bytes():
             message, hint = too_long("a text")
             raise ArticleFault(message, stem, hint=hint)
-        date, text = _date_in(stem, date_format), _decoded(content, stem)
+        date, text = _date_in(stem, date_format), decoded(content.removeprefix(_BYTE_ORDER_MARK), "text", stem)
     except ArticleFault as fault:
         yield Record("line 1", original, fault=fault)
     else:
         yield Record("line 1", original, text=text, date=date, doc_id=stem)
-
-
-def _decoded(content: bytes, stem: str) -> str:
-    try:
-        text: str = content.removeprefix(_BYTE_ORDER_MARK).decode()
-    except UnicodeDecodeError as error:
-        found = f"{content[error.start : error.start + 1]!r} at byte {error.start + 1}"
-        raise ArticleFault(f"text must be UTF-8, got {found}", stem, hint="save the file as UTF-8") from None
-    return text
 
 
 def _date_in(stem: str, date_format: str | None) -> datetime.date:

@@ -113,18 +113,8 @@ class DocumentQueries:
         """
         if not self.n_queries:
             return np.zeros((len(self.verbs), len(MENTION_TYPES)), np.int64)
-        samples = sample_clusterings(
-            recalibration.apply(self.antecedents, self.kinds),
-            n_samples=n_samples,
-            seed=seed,
-            doc_id=self.doc_id,
-            first_sample=first_sample,
-        )
-        return self._hits(samples.labels.T)
-
-    def _hits(self, labels: Ints32) -> Ints:
-        counts = np.zeros((len(self.verbs), len(MENTION_TYPES)), np.int64)
-        _kernels.query_hits(labels, self.typed_mentions, self.types, self.pronouns, self.pronoun_verbs, counts)
+        changed = recalibration.apply(self.antecedents, self.kinds)
+        counts: Ints = self._sampled(changed, n_samples, seed, first_sample)[1].sum(axis=2, dtype=np.int64)
         return counts
 
     def slopes(self, recalibration: Recalibration, *, n_samples: int, seed: int = 0, first_sample: int = 0) -> Floats:
@@ -165,9 +155,13 @@ class DocumentQueries:
             antecedents, n_samples=n_samples, seed=seed, doc_id=self.doc_id, first_sample=first_sample
         )
         labels = np.ascontiguousarray(samples.labels.T)
-        holds = np.zeros((len(self.verbs), len(MENTION_TYPES), n_samples), np.uint8)
+        return labels, self._holds(labels)
+
+    def _holds(self, labels: Ints32) -> Bytes:
+        """Whether each query holds in each clustering of labels (n_mentions, n_samples)."""
+        holds = np.zeros((len(self.verbs), len(MENTION_TYPES), labels.shape[1]), np.uint8)
         _kernels.query_samples(labels, self.typed_mentions, self.types, self.pronouns, self.pronoun_verbs, holds)
-        return labels, holds
+        return holds
 
     def true_in(self, labels: npt.ArrayLike) -> Bools:
         """Which queries are true in one clustering: bool (n_verbs, n_types).
@@ -177,7 +171,7 @@ class DocumentQueries:
         labels
             int (n_mentions,): mentions with the same label form an entity.
         """
-        return self._hits(canonical_labels(labels)[:, None]) > 0
+        return self._holds(canonical_labels(labels)[:, None])[:, :, 0] > 0
 
 
 def match_queries(

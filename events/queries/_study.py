@@ -7,6 +7,7 @@ without it, so the results of a recalibration are those for documents outside it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -109,15 +110,17 @@ def study_queries(
         raise ParameterError(f"{rule}, got none in {len(all_documents)} documents", parameter="documents")
     matched = [QueryScore(**options).queries(document) for document in with_gold]
     table = QueryTable.of(matched)
-    sampling: dict[str, Any] = {"n_samples": n_samples, "n_draws": n_boot, "seed": seed}
-    own = None if recalibration is not None else _of_scores(with_gold, uncertainty)
-    as_scored = table.probabilities(_NONE, n_samples=n_samples, seed=seed)
     metadata = {each.doc_id: each.metadata for each in with_gold}
     of_documents = [metadata[doc_id] for doc_id in table.doc_ids]
-    shared = None if own is None else _draws(own, uncertainty, table, of_documents, **sampling)
-    variants = [QueryVariant(AS_SCORED, None, as_scored, shared)]
+    own = None if recalibration is not None else _of_scores(with_gold, uncertainty)
+    variant = partial(_variant, table, n_samples=n_samples, seed=seed)
+    as_scored = (_NONE,) * len(table.documents)
+    variants = [variant(AS_SCORED, None, as_scored, _changes(own, uncertainty, of_documents, n_boot, seed))]
     if recalibration is not None:
-        variants.append(_elsewhere(recalibration, uncertainty, table, of_documents, **sampling))
+        fitted = recalibration.recalibration
+        each = [_NONE if recalibration.is_in(applied_to(had)) else fitted for had in of_documents]
+        changes = _changes(recalibration, uncertainty, of_documents, n_boot, seed)
+        variants.append(variant(RECALIBRATED, None, each, changes))
         objective_of = {}
     fitting: dict[str, Any] = {"missing": missing, "unannotated": unannotated, "form": form, "domains": domains}
     failures: dict[str, str] = {}
@@ -128,7 +131,11 @@ def study_queries(
         except NoMinimumError as error:  # the other objectives may have one
             failures[name] = str(error)
             continue
-        variants.append(_variant(name, fit, table, domains or {}, n_samples, seed))
+        fold_of = dict(zip(fit.doc_ids, fit.folds.tolist(), strict=True))
+        folds = [fold_of[doc_id] for doc_id in table.doc_ids]
+        each = [fit.recalibrations[fold] for fold in folds]
+        own_domains = [domains[doc_id] for doc_id in table.doc_ids] if domains else []
+        variants.append(variant(name, fit, each, _held_out_changes(fit, folds, own_domains, seed)))
     return QueryStudy(
         table=table,
         variants=tuple(variants),
@@ -155,37 +162,34 @@ def _of_scores(documents: Sequence[ScoredDocument], uncertainty: Uncertainty | N
     return known
 
 
-def _elsewhere(
-    recalibration: UncertainRecalibration,
-    uncertainty: Uncertainty | None,
+def _variant(
     table: QueryTable,
-    metadata: Sequence[Mapping[str, Any]],
+    name: str,
+    fit: CrossFit | None,
+    recalibrations: Sequence[Recalibration],
+    changes: Sequence[Sequence[Recalibration]] | None,
     *,
     n_samples: int,
-    n_draws: int,
     seed: int,
 ) -> QueryVariant:
-    """Probabilities under a recalibration that was fitted to other documents, some of which may have had it."""
-    fit = recalibration.recalibration
-    each = tuple(_NONE if recalibration.is_in(applied_to(own)) else fit for own in metadata)
-    draws = _draws(recalibration, uncertainty, table, metadata, n_samples=n_samples, n_draws=n_draws, seed=seed)
-    probabilities = table.probabilities(each, n_samples=n_samples, seed=seed)
-    return QueryVariant(RECALIBRATED, None, probabilities, draws, each)
+    """Probabilities under the recalibration of each document, and under the draws of it."""
+    probabilities = table.probabilities(recalibrations, n_samples=n_samples, seed=seed)
+    draws = None if changes is None else _shares(name, table, changes, n_samples, seed)
+    return QueryVariant(name, fit, probabilities, draws, tuple(recalibrations))
 
 
-def _draws(
-    recalibration: UncertainRecalibration,
+def _changes(
+    recalibration: UncertainRecalibration | None,
     uncertainty: Uncertainty | None,
-    table: QueryTable,
     metadata: Sequence[Mapping[str, Any]],
-    *,
-    n_samples: int,
     n_draws: int,
     seed: int,
-) -> Floats | None:
-    """Probabilities under draws of a recalibration, (n_draws, n_pairs), or None without uncertainty."""
+) -> list[Sequence[Recalibration]] | None:
+    """Draws of a recalibration that was fitted elsewhere, for each document; None without uncertainty."""
+    if recalibration is None or not n_draws:
+        return None
     chosen = recalibration.widest if uncertainty is None else uncertainty
-    if not n_draws or chosen == "none":
+    if chosen == "none":
         return None
     places = [(recalibration.domain_of(own), recalibration.is_in(applied_to(own))) for own in metadata]
     changes: dict[tuple[str, bool], Sequence[Recalibration]] = {}
@@ -193,40 +197,34 @@ def _draws(
         drawn = recalibration.sampled(chosen, n_draws, seed=seed, domain=domain)
         fit = recalibration.recalibration
         changes[domain, had_it] = [each.relative_to(fit) for each in drawn] if had_it else drawn
-    return _shares(RECALIBRATED, table, [changes[place] for place in places], n_samples, n_draws, seed)
+    return [changes[place] for place in places]
+
+
+def _held_out_changes(
+    fit: CrossFit, folds: Sequence[int], domains: Sequence[str], seed: int
+) -> list[Sequence[Recalibration]] | None:
+    """Draws of the recalibration that was fitted without each document; None where there are none."""
+    n_draws = len(fit.draws[0]) if fit.draws else 0
+    if not n_draws:
+        return None
+    if not fit.domain_effects:
+        refits = [tuple(each) for each in fit.draws]
+        return [refits[fold] for fold in folds]
+    drawn = {
+        (fold, name): each.sampled("domain", n_draws, seed=seed, domain=name)
+        for fold, each in enumerate(map(UncertainRecalibration, fit.recalibrations, fit.draws, fit.domain_effects))
+        for name in sorted({*domains})
+    }
+    return [drawn[place] for place in zip(folds, domains, strict=True)]
 
 
 def _shares(
-    name: str, table: QueryTable, changes: Sequence[Sequence[Recalibration]], n_samples: int, n_draws: int, seed: int
+    name: str, table: QueryTable, changes: Sequence[Sequence[Recalibration]], n_samples: int, seed: int
 ) -> Floats:
     """Probabilities under the draws of each document, (n_draws, n_pairs)."""
     draws = []
-    for draw in range(n_draws):
-        log_step("%s: queries with draw %d of %d", name, draw + 1, n_draws)
+    for draw, each in enumerate(zip(*changes, strict=True)):
+        log_step("%s: queries with draw %d of %d", name, draw + 1, len(changes[0]))
         first = n_samples + draw * _DRAW_SAMPLES
-        each = [own[draw] for own in changes]
         draws.append(table.probabilities(each, n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
     return np.stack(draws)
-
-
-def _variant(
-    name: str, fit: CrossFit, table: QueryTable, domains: Mapping[str, str], n_samples: int, seed: int
-) -> QueryVariant:
-    """Probabilities of every document under the recalibrations fitted without it."""
-    fold_of = dict(zip(fit.doc_ids, fit.folds.tolist(), strict=True))
-    folds = [fold_of[doc_id] for doc_id in table.doc_ids]
-    draws, n_draws = None, len(fit.draws[0]) if fit.draws else 0
-    if n_draws and fit.domain_effects:
-        uncertain = map(UncertainRecalibration, fit.recalibrations, fit.draws, fit.domain_effects)
-        names = sorted({*domains.values()})
-        drawn = [
-            {name: each.sampled("domain", n_draws, seed=seed, domain=name) for name in names} for each in uncertain
-        ]
-        own = [drawn[fold][domains[doc_id]] for fold, doc_id in zip(folds, table.doc_ids, strict=True)]
-        draws = _shares(name, table, own, n_samples, n_draws, seed)
-    elif n_draws:
-        refits = [tuple(each) for each in fit.draws]
-        draws = _shares(name, table, [refits[fold] for fold in folds], n_samples, n_draws, seed)
-    each = tuple(fit.recalibrations[fold] for fold in folds)
-    probabilities = table.probabilities(each, n_samples=n_samples, seed=seed)
-    return QueryVariant(name, fit, probabilities, draws, each)

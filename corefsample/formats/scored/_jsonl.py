@@ -57,6 +57,7 @@ _PARSE_FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
     **{name: _FIELDS[name] for name in ("mentions", "antecedents", "scores", "gold")},
 }
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
+_REQUIRED_OF_MIXTURES = ("doc_id", "tokens", "parses")
 _STRINGS = msgspec.json.Decoder(list[str])
 _INTEGERS = msgspec.json.Decoder(list[Int32])
 _ANY_LIST = msgspec.json.Decoder(list[Any])
@@ -129,16 +130,18 @@ def _decoded(line: bytes, *, is_first: bool) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _malformed(line, error, is_first=is_first) from None
     doc_id = _known_id(raw)
-    version = _version(raw, doc_id)
-    if version == MIXTURE_VERSION:
-        return _decoded_mixture(line, raw, doc_id)
-    _require_distinct_keys(line, raw, doc_id, known=_FIELDS)
+    has_parses = _version(raw, doc_id) == MIXTURE_VERSION
+    decoders, required = (_MIXTURE_FIELDS, _REQUIRED_OF_MIXTURES) if has_parses else (_FIELDS, _REQUIRED)
+    _require_distinct_keys(line, raw, doc_id, known=decoders)
     tokens = bytes(raw.get("tokens", b""))
-    row = _fields(raw, _FIELDS, _REQUIRED, doc_id)
+    row = _fields(raw, decoders, required, doc_id)
     if row["tokens"] is not None:
         _require_distinct_keys(tokens, row["tokens"], doc_id, known=TOKEN_COLUMNS)
-        row["tokens"], row["tokens_extra"] = _tokens(row["tokens"], doc_id)
     row["metadata"] = _metadata(line, raw)
+    if has_parses:
+        return _with_parses(row, doc_id)
+    if row["tokens"] is not None:
+        row["tokens"], row["tokens_extra"] = _tokens(row["tokens"], doc_id)
     return row
 
 
@@ -168,17 +171,11 @@ def _fields(
     return row
 
 
-def _decoded_mixture(line: bytes, raw: dict[str, msgspec.Raw], doc_id: str) -> dict[str, Any]:
-    """Decode the members of a line of version 2 to the row of its first parse, with the rows of all as `parses`."""
-    _require_distinct_keys(line, raw, doc_id, known=(*_MIXTURE_FIELDS, "parses"))
-    tokens = bytes(raw.get("tokens", b""))
-    document = _fields(raw, _MIXTURE_FIELDS, ("doc_id", "tokens", "parses"), doc_id)
-    shared = document.pop("tokens") or {}
-    _require_distinct_keys(tokens, shared, doc_id, known=TOKEN_COLUMNS)
-    members = document.pop("parses")
+def _with_parses(document: dict[str, Any], doc_id: str) -> dict[str, Any]:
+    """The row of the first parse of a document of version 2, with the rows of all as `parses`."""
+    shared, members = document.pop("tokens"), document.pop("parses")
     if not members:
         raise _FaultError("parses must have at least one parse, got none", doc_id)
-    document["metadata"] = _metadata(line, raw)
     rows = [document | _decoded_parse(member, shared, doc_id, f"parses[{k}].") for k, member in enumerate(members)]
     return {**rows[0], "parses": rows}
 

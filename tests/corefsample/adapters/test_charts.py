@@ -89,17 +89,10 @@ BAD_CHARTS = [
     ([[0.0], [1.0]], MENTIONS[:2], {}, "chart[1] must have 2 values, the last for NEW, got 1"),
     (np.zeros((2, 3)), MENTIONS[:2], {}, "chart must be square, its diagonal for NEW, got shape (2, 3)"),
     (3.0, MENTIONS, {}, "chart must have one row of values per mention, got 3.0"),
-    ([[0.0], [math.nan, 0.0]], MENTIONS[:2], {}, "chart[1][0][0] must be finite or a mask, got nan"),
     (CHART, MENTIONS[:3], {}, "mentions must have one row for each of the chart (4), got 3"),
     (CHART, MENTIONS, {"values": "logits"}, "values must be one of scores, probabilities, got 'logits'"),
     ([[1.0], [0.5, 0.6]], MENTIONS[:2], {"values": "probabilities"}, "chart[1] must add up to one, got 1.1"),
     ([[1.0], [-0.5, 1.5]], MENTIONS[:2], {"values": "probabilities"}, "chart[1][0] must be a probability, got -0.5"),
-    (
-        [[-INF], [0.0, 0.0]],
-        MENTIONS[:2],
-        {},
-        "chart[0] must have a score for NEW or a mention before it, got masks only",
-    ),
     (
         [[0.0]],
         [[2, 0, 1, 0]],

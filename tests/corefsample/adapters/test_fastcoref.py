@@ -155,16 +155,10 @@ CASES = [
         "coref_logit must have one column more than rows, the last for NEW, got shape (5, 5)",
     ),
     ({"coref_logit": NO_NEW}, {}, "coref_logit[2] must end with the score of NEW, got -inf"),
-    ({"coref_logit": np.full((5, 6), np.nan)}, {}, "coref_logit[0][0] must be finite or a mask, got nan"),
     (
         {"char_map": {(1, 1): (7, (0, 3))}},
         {},
         "char_map[(1, 1)] must be a row of coref_logit (0 to 4) that occurs once, got 7",
-    ),
-    (
-        {"char_map": {(1, 1): (1, (0, 3)), (1, 2): (1, (0, 7))}},
-        {},
-        "char_map[(1, 2)] must be a row of coref_logit (0 to 4) that occurs once, got 1",
     ),
     ({}, {"alignment": "contract"}, "alignment must be one of strict, expand, drop, got 'contract'"),
     ({}, {"offsets": None}, "tokens must be a spaCy Doc, or come with offsets, because fastcoref read a text"),
@@ -173,7 +167,6 @@ CASES = [
         {"offsets": [(0, 3), (2, 7)]},
         "offsets[1] must begin where the token before ends, or later, and have a character, got [2, 7] after 3",
     ),
-    ({}, {"heads": [0, 1]}, "heads must have one token per row (5), got 2"),
     ({}, {"tokens": "Ann"}, "tokens must be a spaCy Doc or Tokens, got str"),
     (
         {},

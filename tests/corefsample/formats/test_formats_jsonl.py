@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from references import coreference as references
 from strategies import documents as strategies
 from strategies.documents import Document
 
 from corefsample import InputError, read_documents, write_documents
-from corefsample.formats import convert
 
 SMALL: Document = {
     "doc_id": "d",
@@ -50,26 +49,6 @@ def read(raw: bytes, name: str = "corpus.jsonl") -> list[dict[str, Any]]:
 @given(strategies.corpora)
 def test_documents_have_the_content_of_their_line(corpus: list[Document]) -> None:
     assert read(lines_of(corpus)) == [references.content_of_json(document) for document in corpus]
-
-
-@settings(max_examples=50)
-@given(strategies.corpora)
-def test_documents_written_and_read_again_are_the_same(corpus: list[Document]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        first, second = Path(folder) / "first.jsonl", Path(folder) / "second.jsonl.gz"
-        first.write_bytes(lines_of(corpus))
-        assert write_documents(read_documents(first), second) == len(corpus)
-        assert contents(second) == contents(first)
-
-
-@settings(max_examples=50)
-@given(strategies.corpora.filter(bool))
-def test_converted_documents_are_the_same(corpus: list[Document]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        first, second = Path(folder) / "first.jsonl", Path(folder) / "second.jsonl"
-        first.write_bytes(lines_of(corpus))
-        assert convert(first, second) == len(corpus)
-        assert contents(second) == contents(first)
 
 
 def test_written_lines_are_objects_of_the_format(tmp_path: Path) -> None:

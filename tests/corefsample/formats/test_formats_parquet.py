@@ -13,12 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
 from references import coreference as references
-from strategies import documents as strategies
 from strategies.documents import Document
 
-from corefsample import InputError, ScoredDocument, read_documents, write_documents
+from corefsample import InputError, ScoredDocument, read_documents
 from corefsample.documents import SCHEMA, Rejected
 from corefsample.formats import DocumentStream, convert
 
@@ -67,40 +65,11 @@ def read_table(table: pa.Table, **keywords: Any) -> list[dict[str, Any]]:
 # --- round trips -------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=50)
-@given(strategies.corpora.filter(bool))
-def test_lines_to_parquet_and_back_keep_the_content(corpus: list[Document]) -> None:
-    expected = [references.content_of_json(document) for document in corpus]
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        convert(write_lines(corpus, folder / "one.jsonl"), folder / "two.parquet")
-        assert contents(folder / "two.parquet") == expected
-        convert(folder / "two.parquet", folder / "three.jsonl.gz")
-        assert contents(folder / "three.jsonl.gz") == expected
-
-
-@settings(max_examples=50)
-@given(strategies.corpora)
-def test_documents_written_and_read_again_are_the_same(corpus: list[Document]) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        documents = list(read_documents(write_lines(corpus, folder / "one.jsonl")))
-        assert write_documents(documents, folder / "two.parquet") == len(corpus)
-        assert contents(folder / "two.parquet") == [references.content(document) for document in documents]
-
-
 def test_the_file_has_its_version_and_types(table: pa.Table) -> None:
     assert table.schema.metadata == {b"corefsample.version": b"1"}
     assert table.schema.field("date").type == pa.string()
     assert table.schema.field("antecedents").type.value_type.value_type == pa.int32()
     assert table.schema.field("scores").type.value_type.value_type == pa.float64()
-
-
-def test_rows_of_several_groups_are_read_in_order(tmp_path: Path) -> None:
-    many = [DOCUMENT | {"doc_id": f"d{number}"} for number in range(600)]
-    convert(write_lines(many, tmp_path / "one.jsonl"), tmp_path / "two.parquet")
-    assert pq.ParquetFile(tmp_path / "two.parquet").num_row_groups > 1
-    assert [document.doc_id for document in read_documents(tmp_path / "two.parquet")] == [d["doc_id"] for d in many]
 
 
 def test_the_real_corpus_comes_back_from_parquet(gum_path: Path, tmp_path: Path) -> None:
@@ -198,10 +167,6 @@ def test_optional_columns_may_be_missing(table: pa.Table) -> None:
 
 def test_a_file_without_a_version_is_read_as_version_1(table: pa.Table) -> None:
     assert len(read_table(table.replace_schema_metadata(None))) == 3
-
-
-def test_a_file_of_no_rows_has_no_documents(table: pa.Table) -> None:
-    assert read_table(table.slice(0, 0)) == []
 
 
 # --- files that are rejected --------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.stats
 import tolerance
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import events as er
@@ -200,16 +201,10 @@ def test_queries_are_true_in_the_samples_of_the_definition(case: Case, seed: int
     for row in labels.tolist():
         for mention_type, verb in rr.true_queries(row, *case.named):
             expected[VERBS.index(verb), MENTION_TYPES.index(mention_type)] += 1
-    counts = np.zeros((3, 3), np.int64)
-    _query_kernels.query_hits(
-        np.ascontiguousarray(labels.T),
-        queries.typed_mentions,
-        queries.types,
-        queries.pronouns,
-        queries.pronoun_verbs,
-        counts,
-    )
-    np.testing.assert_array_equal(counts, expected)
+    holds = np.zeros((3, 3, 15), np.uint8)
+    mentions = queries.typed_mentions, queries.types, queries.pronouns, queries.pronoun_verbs
+    _query_kernels.query_samples(np.ascontiguousarray(labels.T), *mentions, holds)
+    np.testing.assert_array_equal(holds.sum(axis=2), expected)
     if queries.n_queries:
         np.testing.assert_array_equal(queries.hits(AS_IT_IS, n_samples=15, seed=seed), expected)
 
@@ -328,16 +323,9 @@ def test_a_score_is_not_misled_by_two_documents_of_one_name() -> None:
     assert score(one, AS_IT_IS) == QueryScore(n_samples=20)(one, AS_IT_IS)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"score": "rank"}, "score must be one of brier, log, got 'rank'"),
-        ({"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-    ],
-)
-def test_a_score_rejects_what_it_cannot_use(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+@pytest.mark.parametrize("options", [{"score": "rank"}, {"n_samples": 1}, {"seed": -1}])
+def test_a_score_rejects_what_it_cannot_use(options: dict[str, Any]) -> None:
+    with error(ParameterError, next(iter(options))):
         QueryScore(**options)
 
 
@@ -377,17 +365,11 @@ def test_probabilities_are_each_documents_own_under_its_own_recalibration() -> N
 
 
 @pytest.mark.parametrize(
-    ("documents", "message"),
-    [
-        ([], "documents must contain a query (a mention with a type, and a pronoun in the role), got none"),
-        (
-            [match_queries(story(["cats=cat/NOUN>0:root"], gold=["a"]))],
-            "documents must contain a query (a mention with a type",
-        ),
-    ],
+    "documents",
+    [[], [match_queries(story(["cats=cat/NOUN>0:root"], gold=["a"]))]],
 )
-def test_tables_of_nothing_are_rejected(documents: list[DocumentQueries], message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
+def test_tables_of_nothing_are_rejected(documents: list[DocumentQueries]) -> None:
+    with error(ParameterError, "documents"):
         QueryTable.of(documents)
 
 

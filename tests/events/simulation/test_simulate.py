@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from expected_errors import error
 from references.coreference import connected_components
 from tolerance import plausible_counts, plausible_means
 
@@ -244,15 +245,9 @@ def confidence_error(temperature: float) -> float:
     return distance / variance**0.5
 
 
-def test_temperature_one_is_calibrated() -> None:
+def test_temperature_one_is_calibrated_a_high_one_overconfident_a_low_one_underconfident() -> None:
     assert plausible_means(confidence_error(1.0), 0.0, 1.0)
-
-
-def test_a_high_temperature_is_overconfident() -> None:
     assert confidence_error(2.0) < -10.0
-
-
-def test_a_low_temperature_is_underconfident() -> None:
     assert confidence_error(0.5) > 10.0
 
 
@@ -279,30 +274,23 @@ def test_unlikely_candidates_are_left_out(few: list[SimulatedDocument]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameter", "values"),
     [
-        ({"n_documents": -1}, "n_documents must be a whole number of at least 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0"),
-        ({"start": DAY, "end": DAY - datetime.timedelta(1)}, "end must not be before start, 1995-05-05"),
-        ({"temperature": 0.0}, "temperature must lie in"),
-        ({"temperature": float("nan")}, "temperature must lie in"),
-        ({"event_share": 1.5}, "event_share must lie in"),
-        ({"median_mentions": 5.0}, "median_mentions must lie in"),
-        ({"countries": default_countries()[:2]}, "countries must be at least 3 on every day, got 2 on 1990-01-01"),
-        ({"countries": default_countries()[:3] * 2}, "countries must have distinct codes, got 'AFG' twice"),
-        (
-            {"countries": [SimulatedCountry(code, "Iraq", rate=-1.0) for code in "ABC"]},
-            "countries must have rates of at least 0, got -1.0 for A",
-        ),
-        (
-            {"countries": [SimulatedCountry(code, "Iraq", rate=0.0) for code in "ABC"]},
-            "event_share must be 0 if no country has a rate above 0, got 0.1",
-        ),
+        ("n_documents", {"n_documents": -1}),
+        ("seed", {"seed": -1}),
+        ("end", {"start": DAY, "end": DAY - datetime.timedelta(1)}),
+        ("temperature", {"temperature": float("nan")}),
+        ("event_share", {"event_share": 1.5}),
+        ("median_mentions", {"median_mentions": 5.0}),
+        ("countries", {"countries": default_countries()[:2]}),
+        ("countries", {"countries": default_countries()[:3] * 2}),
+        ("countries", {"countries": [SimulatedCountry(code, "Iraq", rate=-1.0) for code in "ABC"]}),
+        ("event_share", {"countries": [SimulatedCountry(code, "Iraq", rate=0.0) for code in "ABC"]}),
     ],
 )
-def test_parameters_outside_their_range_raise_at_once(parameters: dict[str, object], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        simulate_documents(**{"n_documents": 1, **parameters})  # type: ignore[arg-type]
+def test_parameters_outside_their_range_raise_at_once(parameter: str, values: dict[str, object]) -> None:
+    with error(ParameterError, parameter):
+        simulate_documents(**{"n_documents": 1, **values})  # type: ignore[arg-type]
 
 
 def test_a_country_may_begin_to_exist_within_the_period() -> None:
