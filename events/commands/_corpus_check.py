@@ -97,7 +97,7 @@ def check_corpus(files: list[str], on_progress: Progress | None) -> CorpusReport
         if len(report.problems) < _SHOWN:
             report.problems.append(rejected.error())
 
-    stream = DocumentStream(files, on_rejected=on_rejected, mixtures=True)
+    stream = DocumentStream(files, on_rejected=on_rejected, parses=True)
     sizes: list[int] = []
     new_mass, schemes = 0.0, Counter[str]()
     for batch in stream:

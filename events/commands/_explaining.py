@@ -148,7 +148,7 @@ def _traces(
     on_progress: Progress | None,
 ) -> Iterator[tuple[DocumentBatch, int, list[DocumentTrace]]]:
     """Each document with its trace in each parse; without any if it is not the wanted one."""
-    stream = DocumentStream(inputs, needs=("tokens",), mixtures=True)
+    stream = DocumentStream(inputs, needs=("tokens",), parses=True)
     n_documents, is_found = 0, options.doc_id is None
     for batch in stream:
         for row in range(len(batch)):

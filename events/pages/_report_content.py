@@ -12,7 +12,7 @@ from corefsample import _checks
 from corefsample._arrays import Ints
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files import PathLike, opened_folder
-from events.counting import Calendar, checked_table
+from events.counting import Calendar, checked_table, role_columns
 from events.pages._audited import AuditContent, read_audit
 from events.pages._document_texts import DocumentTexts, Places
 from events.pages._names import shown_name
@@ -219,7 +219,7 @@ def _period_rows(calendar: Calendar, numbers: Ints, n_docs: list[int]) -> list[d
 
 def _actor(run: FinishedRun, code: str) -> dict[str, Any]:
     rows = run.counts[run.counts["name"] == code]
-    named = rows.columns[: rows.columns.get_loc("period")]  # event and roles
+    named = ("event", *role_columns(rows.columns))
     first = rows[[*named, *rows.columns.intersection(_SAME)]].astype(object).iloc[0]
     return {
         "code": code,

@@ -32,7 +32,7 @@ def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) 
     marker = _marker(record["arguments"])
     left = None if chosen is None else set(chosen)
     for path in [os.fspath(each["path"]) for each in record["inputs"] if Path(os.fspath(each["path"])).is_file()]:
-        for batch in DocumentStream(path, on_rejected=_ignored, mixtures=True):
+        for batch in DocumentStream(path, on_rejected=_ignored, parses=True):
             if left is not None and left.isdisjoint(batch.doc_ids):
                 continue
             for row, doc_id in enumerate(batch.doc_ids):

@@ -25,7 +25,7 @@ from corefsample.documents import (
 )
 from corefsample.errors import InputError
 from corefsample.files import ReadProgress, parquet_source, total_size
-from corefsample.formats.scored._parquet_mixtures import MIXTURE_SCHEMA, parse_columns, parses_fault
+from corefsample.formats.scored._parquet_parses import MIXTURE_SCHEMA, parse_columns, parses_fault
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
@@ -135,7 +135,7 @@ class ParquetReader(ReadProgress):
     def _canonical(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
         """Cast to the schema, leaving out rows with a number that does not fit; absent columns are null."""
         if self._has_parses:
-            return self._canonical_mixtures(table, first)
+            return self._canonical_parses(table, first)
         for field in SCHEMA:
             if field.name not in table.schema.names:
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
@@ -148,7 +148,7 @@ class ParquetReader(ReadProgress):
             batch = batch.take([row for row in range(table.num_rows) if row not in faults])
             return batch.with_columns(self._cast(batch.columns)), rejected
 
-    def _canonical_mixtures(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
+    def _canonical_parses(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
         """The same for rows with a list of parses."""
         columns, counts, weights = parse_columns(table)
         bounds, reasons = bounds_of(counts), {}

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from corefsample.documents import SCHEMA, DocumentBatch
 from corefsample.formats.scored._parquet import BATCH_BYTES, STRING_PATHS, ParquetReader, row_group_sizes
-from corefsample.formats.scored._parquet_mixtures import MIXTURE_SCHEMA, mixture_table
+from corefsample.formats.scored._parquet_parses import MIXTURE_SCHEMA, mixture_table
 
 _ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small
 

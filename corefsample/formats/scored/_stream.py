@@ -36,7 +36,7 @@ class DocumentStream(FileSeries):
         Largest number of documents in a batch.
     row_groups
         Of Parquet files, the row groups to read; None for all.
-    mixtures
+    parses
         Whether documents with several parses are accepted; otherwise they are rejected with a reason.
     ahead
         Whether a thread reads and checks the next batch while one is used; it takes the memory of one more batch.
@@ -64,7 +64,7 @@ class DocumentStream(FileSeries):
         on_rejected: Callable[[Rejected], None] | None = None,
         batch_size: int = 64,
         row_groups: range | None = None,
-        mixtures: bool = False,
+        parses: bool = False,
         ahead: bool = False,
     ) -> None:
         super().__init__(input_paths(inputs, suffixes=SUFFIXES))
@@ -72,7 +72,7 @@ class DocumentStream(FileSeries):
         self._on_rejected = on_rejected
         self._batch_size = whole("batch_size", batch_size, 1)
         self._row_groups = row_groups
-        self._mixtures = mixtures
+        self._parses = parses
         self._ahead = ahead
 
     def __iter__(self) -> Iterator[DocumentBatch]:
@@ -106,7 +106,7 @@ class DocumentStream(FileSeries):
         """The documents of each batch that satisfy the format, and the others."""
         for batch, rejected in reader.batches(self._batch_size):
             valid, faults = checked(batch, self._needs)
-            if valid.parses is not None and not self._mixtures:
+            if valid.parses is not None and not self._parses:
                 several = np.flatnonzero(valid.parses.counts > 1).tolist()
                 rejected = rejected + [valid.rejected(row, _several(valid.n_parses(row))) for row in several]
                 valid = valid.take(np.flatnonzero(valid.parses.counts < 2))
@@ -166,5 +166,5 @@ def read_documents(
     InputError
         At the call if a file is missing; at the first bad document, with its place (file, line or row, doc_id).
     """
-    stream = DocumentStream(inputs, needs=needs, on_rejected=on_rejected, batch_size=32, mixtures=True)
+    stream = DocumentStream(inputs, needs=needs, on_rejected=on_rejected, batch_size=32, parses=True)
     return (batch.document(row) for batch in stream for row in range(len(batch)))

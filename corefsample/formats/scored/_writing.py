@@ -186,7 +186,7 @@ def convert(
     InputError, ParameterError, OutputError
         As `read_documents` and `write_documents`; then no file is left.
     """
-    stream = DocumentStream(inputs, on_rejected=on_rejected, mixtures=True)
+    stream = DocumentStream(inputs, on_rejected=on_rejected, parses=True)
     count = 0
     with _new_documents(path, overwrite=overwrite) as write:
         for batch in stream:

@@ -82,7 +82,7 @@ def count_part(
         on_rejected=on_rejected,
         batch_size=_BATCH,
         row_groups=row_groups,
-        mixtures=True,
+        parses=True,
         ahead=True,
     )
 

@@ -41,7 +41,7 @@ def _repeated_error(plan: RunPlan, first: tuple[Partition, int], second: tuple[P
 def _place(plan: RunPlan, partition: Partition, number: int) -> tuple[str, str]:
     """Place and doc_id of a document by its partition and number."""
     file = plan.input_of(partition)
-    stream = DocumentStream(file.place, row_groups=partition.groups, mixtures=True, on_rejected=lambda rejected: None)
+    stream = DocumentStream(file.place, row_groups=partition.groups, parses=True, on_rejected=lambda rejected: None)
     for batch in stream:
         if number in batch.places:
             return f"{batch.source}: {batch.unit} {number}", batch.doc_ids[list(batch.places).index(number)]

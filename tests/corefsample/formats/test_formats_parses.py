@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from references import coreference as references
 from strategies import documents as one_parse_documents
-from strategies import mixtures as strategies
+from strategies import several_parses as strategies
 from strategies.documents import Document
 
 from corefsample import InputError, ScoredDocument, read_documents, write_documents
