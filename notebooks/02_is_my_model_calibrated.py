@@ -26,11 +26,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from corefsample import read_documents
+from corefsample import fit_recalibration, link_tables, read_documents
 from corefsample.calibration import curve_of_bins
-from corefsample.links import calibrate_links, link_tables
+from corefsample.links import calibrate_links
 from corefsample.plots import calibration_error_dots, reliability_figure
-from corefsample.recalibration import LinkScore, fit_recalibration
+from corefsample.recalibration import LinkScore
 from events import simulate_documents
 
 # %% [markdown]

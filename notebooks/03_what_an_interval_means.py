@@ -31,8 +31,16 @@ from scipy.stats import binomtest
 
 from corefsample.calibration import reliability_curve
 from corefsample.plots import COLOURS, LINE_STYLES, MARKERS, reliability_axes
-from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting import TrueEvents, count_pmf, hdi_interval, quantile_interval
+from events import (
+    EventCounter,
+    TrueEvents,
+    hdi_interval,
+    load_lexicon,
+    load_rules,
+    quantile_interval,
+    simulate_documents,
+)
+from events.counting import count_pmf
 
 # %% [markdown]
 # ## News, truth, and three models

@@ -29,8 +29,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from corefsample.plots import COLOURS
-from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting import TrueEvents
+from events import EventCounter, TrueEvents, load_lexicon, load_rules, simulate_documents
 from events.plots import event_band
 
 # %% [markdown]

@@ -29,9 +29,8 @@ import pandas as pd
 from terminal import run
 
 from corefsample import read_documents, write_documents
-from events import TrueEvents, simulate_documents
+from events import TrueEvents, load_rules, simulate_documents
 from events.plots import audit_bands
-from events.rules import load_rules
 
 temporary = tempfile.TemporaryDirectory()  # removed when the notebook is closed
 folder = Path(temporary.name)

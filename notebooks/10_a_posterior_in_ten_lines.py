@@ -24,9 +24,8 @@ from importlib.util import find_spec
 import corefsample as cs
 from corefsample import plots, summaries
 from corefsample.links import compare_links, scorer_links
-from events import EventCounter, load_lexicon, load_rules, simulate_documents
+from events import EventCounter, count_samples, load_lexicon, load_rules, simulate_documents
 from events.arviz_export import to_arviz
-from events.counting import count_samples
 
 # %%
 document = next(iter(simulate_documents(1, seed=3))).document  # mentions, antecedents with scores, tokens, gold
