@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -261,41 +262,33 @@ ZERO = np.zeros((2, 2))
 
 
 @pytest.mark.parametrize(
-    ("unary", "pairwise", "message"),
+    ("unary", "pairwise", "parameter", "message"),
     [
-        ([[0.0, np.nan]], ZERO, "unary[0, 1] must be -inf or a number of at most 1e+300 in size, got nan"),
-        ([[0.0, 0.0]], [[0.0, INF], [0.0, 0.0]], "pairwise[0, 1] must be -inf or a number"),
-        ([[0.0, -1.7e308]], ZERO, "unary[0, 1] must be -inf or a number of at most 1e+300 in size, got -1.7e+308"),
-        (np.zeros((0, 2)), ZERO, "unary must have at least one token and one tag, got the shape (0, 2)"),
-        (np.zeros((3, 2)), np.zeros((3, 3)), "pairwise must have the shape (2, 2) or (2, 2, 2), as unary has (3, 2)"),
-        (np.zeros((3, 2)), np.zeros((3, 2, 2)), "got (3, 2, 2)"),
-        (np.zeros(3), ZERO, "unary must be numbers in 2 dimensions, got 1 dimension of float64"),
-        ([["a", "b"]], ZERO, "unary must be numbers in 2 dimensions"),
-        ([[-INF, -INF]], ZERO, "scores must allow a tag sequence, got none that reaches token 0"),
-        (np.zeros((2, 2)), ZERO - INF, "scores must allow a tag sequence, got none that reaches token 1"),
-        (np.zeros((3, 2)), np.zeros((2, 2, 2)) - INF, "got none that reaches token 1"),
+        ([[0.0, np.nan]], ZERO, "unary[0, 1]", "must be -inf or a number of at most 1e+300 in size, got nan"),
+        ([[0.0, 0.0]], [[0.0, INF], [0.0, 0.0]], "pairwise[0, 1]", "got inf"),
+        ([[0.0, -1.7e308]], ZERO, "unary[0, 1]", "got -1.7e+308"),
+        (np.zeros((0, 2)), ZERO, "unary", "must have at least one token and one tag, got the shape (0, 2)"),
+        (np.zeros((3, 2)), np.zeros((3, 3)), "pairwise", "the shape (2, 2) or (2, 2, 2), as unary has (3, 2)"),
+        (np.zeros((3, 2)), np.zeros((3, 2, 2)), "pairwise", "got (3, 2, 2)"),
+        (np.zeros(3), ZERO, "unary", "must be numbers in 2 dimensions, got 1 dimension of float64"),
+        ([["a", "b"]], ZERO, "unary", "<U1"),
+        ([[-INF, -INF]], ZERO, "scores", "must allow a tag sequence, got none that reaches token 0"),
+        (np.zeros((2, 2)), ZERO - INF, "scores", "token 1"),
+        (np.zeros((3, 2)), np.zeros((2, 2, 2)) - INF, "scores", "token 1"),
     ],
 )
-def test_scores_that_break_a_rule_raise(unary: Any, pairwise: Any, message: str) -> None:
-    with pytest.raises(ParameterError) as error:
+def test_scores_that_break_a_rule_raise(unary: Any, pairwise: Any, parameter: str, message: str) -> None:
+    with error(ParameterError, parameter) as found:
         LinearChain.from_scores(unary, pairwise)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
+    assert message in str(found.value)
 
 
 @pytest.mark.parametrize(
-    ("tags", "message"),
-    [
-        ([0], "tags must be one for each of 2 tokens, got 1"),
-        ([0, 2], "tags[1] must be from 0 to 1, got 2"),
-        ([-1, 0], "tags[0] must be from 0 to 1, got -1"),
-        ([0.0, 1.0], "tags must be whole numbers"),
-    ],
+    ("tags", "parameter"), [([0], "tags"), ([0, 2], "tags[1]"), ([-1, 0], "tags[0]"), ([0.0, 1.0], "tags")]
 )
-def test_tags_that_break_a_rule_raise(tags: Any, message: str) -> None:
-    with pytest.raises(ParameterError) as error:
+def test_tags_that_break_a_rule_raise(tags: Any, parameter: str) -> None:
+    with error(ParameterError, parameter):
         LinearChain.from_scores(ZERO, ZERO).log_prob(tags)
-    assert message in str(error.value)
 
 
 def test_a_forbidden_sequence_has_a_log_probability_of_minus_infinity() -> None:
@@ -303,28 +296,13 @@ def test_a_forbidden_sequence_has_a_log_probability_of_minus_infinity() -> None:
     assert chain.log_prob([0, 1]) == -INF
 
 
-@pytest.mark.parametrize(
-    ("unaries", "pairwise", "message"),
-    [
-        ([ZERO, np.zeros((0, 2))], ZERO, "unaries[1] must have the shape (n, 2)"),
-        ([ZERO, np.zeros((2, 3))], ZERO, "unaries[1] must have the shape (n, 2)"),
-        ([ZERO, ZERO, [[0.0, np.nan]]], ZERO, "unaries[2][0, 1] must be -inf or a number"),
-        ([ZERO, [[0.0, 0.0], [-INF, -INF]]], ZERO, "unaries[1]: scores must allow a tag sequence"),
-    ],
-)
-def test_a_batch_names_the_sentence_that_breaks_a_rule(unaries: Any, pairwise: Any, message: str) -> None:
-    with pytest.raises(ParameterError) as error:
-        LinearChain.from_batch(unaries, pairwise)
-    assert message in str(error.value)
-
-
 @pytest.mark.parametrize("k", [0, 1.5, True])
 def test_a_number_of_sequences_out_of_range_raises(k: Any) -> None:
-    with pytest.raises(ParameterError, match="k must be a whole number of at least 1"):
+    with error(ParameterError, "k"):
         LinearChain.from_scores(ZERO, ZERO).k_best(k)
 
 
 def test_a_chain_of_another_shape_has_no_divergence() -> None:
     chain = LinearChain.from_scores(ZERO, ZERO)
-    with pytest.raises(ParameterError, match="other must be a LinearChain of 2 tokens and 2 tags, got LinearChain"):
+    with error(ParameterError, "other"):
         chain.kl_divergence(LinearChain.from_scores(np.zeros((3, 2)), ZERO))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from expected_errors import error
 from references.chains import enumeration
 from tolerance import plausible_counts
 
@@ -175,16 +176,7 @@ def test_a_wrong_sampler_fails_the_check(sampler: Callable[[LinearChain, np.rand
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("keywords", "message"),
-    [
-        ({"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-        ({"first_sample": 2**63}, "first_sample must be at most"),
-        ({"doc_id": 7}, "doc_id must be a string, got 7"),
-    ],
-)
-def test_parameters_out_of_range_raise(keywords: Any, message: str) -> None:
-    with pytest.raises(ParameterError) as error:
-        LONG.sample(**keywords)
-    assert message in str(error.value)
+@pytest.mark.parametrize("option", [{"n_samples": 0}, {"seed": -1}, {"first_sample": 2**63}, {"doc_id": 7}])
+def test_parameters_out_of_range_raise(option: Any) -> None:
+    with error(ParameterError, *option):
+        LONG.sample(**option)
