@@ -92,9 +92,6 @@ class RecalibrationFitter:
         """Number of documents with gold."""
         return len(self.gold.documents)
 
-    def _fitted(self, weights: Floats) -> Recalibration:
-        return Recalibration.from_vector(self._search.fitted(weights)[0])
-
     def fit(self) -> RecalibrationFit:
         """Fit to all documents.
 
@@ -155,7 +152,7 @@ class RecalibrationFitter:
         if any(not self._losses.n_terms[part].sum() > 0 for part in trained):
             rule = f"must leave terms of the objective {self._losses.name} outside each fold"
             raise ParameterError(f"{rule}, got {n_folds}", parameter="n_folds")
-        fits = [self._fitted(part.astype(np.float64)) for part in trained]
+        fits = [Recalibration.from_vector(self._search.fitted(part.astype(np.float64))[0]) for part in trained]
         after = np.stack([self._losses.at(fit) for fit in fits])
         return CrossFit(
             objective=self._losses.name,

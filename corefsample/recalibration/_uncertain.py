@@ -84,12 +84,8 @@ class UncertainRecalibration:
         if applied == after(self.base, self.recalibration.fingerprint()):
             return True
         hint = "take scores as they were before, such as those of corefsample score without a recalibration"
-        raise ParameterError(self.other_scores(applied), parameter="scores", hint=hint)
-
-    def other_scores(self, applied: str) -> str:
-        """Message for scores that had other recalibrations than those to which it was fitted."""
         rule = f"must be like those to which the recalibration was fitted ({described(self.base)})"
-        return f"{rule}, got {described(applied)}"
+        raise ParameterError(f"{rule}, got {described(applied)}", parameter="scores", hint=hint)
 
     def sampled(
         self, uncertainty: Uncertainty, n_draws: int = 50, *, seed: int = 0, domain: str = ""
@@ -185,7 +181,7 @@ def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
         parts[name] = values.astype(np.float64)
     if not (parts["temperature"] > 0).all():
         raise ParameterError(f"must be above 0, got {parts['temperature'].min()}", parameter="draws.temperature")
-    return RecalibrationDraws(**parts)
+    return RecalibrationDraws(parts["temperature"], parts["new_bias"], 0, parts.get("offsets"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,7 @@ def fine_sums(keys: Ints, q: Floats, y: Labels) -> tuple[Ints, Floats]:
     distinct, places = np.arange(int(keys.max(initial=0)) + 1), keys
     if distinct.shape[0] > keys.shape[0]:  # too many for a row of each
         distinct, places = np.unique(keys, return_inverse=True)
-    sums = np.stack([np.bincount(places, each, distinct.shape[0]) for each in (None, q, q * q, y, q * y)])
+    columns = (None, q, q * q, y, q * y)
+    sums = np.array([np.bincount(places, each, distinct.shape[0]) for each in columns], np.float64)
     used = sums[0] > 0
     return distinct[used], sums[:, used]

@@ -20,7 +20,7 @@ from references import calibration_intervals as references
 from references.coreference import poisson_binomial_pmf
 from tolerance import plausible_counts, plausible_means, plausible_table
 
-from corefsample.calibration.binning import BlockBins, ReliabilityBins
+from corefsample.calibration.binning import BlockBins, ReliabilityBins, block_bin_pairs
 from corefsample.calibration.intervals import (
     _draws,
     bin_intervals,
@@ -77,25 +77,8 @@ def drawn_pairs(n: int, n_documents: int, seed: int, off: float = 0.0) -> list[r
 def synthetic_blocks(n_pairs: int, bin_size: int, seed: int, **design: Any) -> tuple[BlockBins, float]:
     """Sums of synthetic pairs, and the true binned error."""
     pairs = synthetic_pairs(n_pairs, Design(**design), seed=seed)
-    rank = np.argsort(np.argsort(pairs.q))
-    n_bins = n_pairs // bin_size
-    place = np.minimum(rank // bin_size, n_bins - 1)
-
-    def by_bin(weights: npt.ArrayLike) -> Floats:
-        return np.bincount(place, weights, n_bins)
-
-    def by_block(weights: npt.ArrayLike) -> Floats:
-        n_blocks = int(pairs.documents.max()) + 1
-        return np.bincount(pairs.documents * n_bins + place, weights, n_blocks * n_bins).reshape(n_blocks, n_bins)
-
-    q, y, one = pairs.q, pairs.y.astype(float), np.ones(n_pairs)
-    n = by_bin(one)
-    ends = np.zeros(n_bins), np.ones(n_bins)
-    bins = ReliabilityBins(
-        n.astype(np.int64), by_bin(q), by_bin(q * q), by_bin(y), by_bin(q * y), *ends, "adaptive", bin_size, None
-    )
-    truth = math.sqrt(float(np.sum(by_bin(pairs.p - q) ** 2 / n)) / n_pairs)
-    return BlockBins(bins, by_block(one), by_block(q), by_block(y)), truth
+    blocks = block_bin_pairs(pairs.q, pairs.y, pairs.documents, bin_size=bin_size)
+    return blocks, math.sqrt(float(blocks.bins.n @ pairs.true_gaps(blocks.bins) ** 2) / n_pairs)
 
 
 SMALL = references.adaptive_bins(drawn_pairs(60, 5, seed=1), 10)

@@ -180,11 +180,6 @@ def test_two_documents_with_one_name_have_their_own_link_scores() -> None:
     assert score(rr.document(lists, ["a", "b"]), Recalibration()) == pytest.approx(9 / 16)
 
 
-def test_a_gold_pair_that_is_impossible_has_a_bounded_log_score() -> None:
-    document = rr.document(Lists([[], []], [[], []]), ["a", "a"])
-    assert LinkScore("log")(document, Recalibration()) == pytest.approx(-math.log(1e-6))
-
-
 # --- rules for gold -----------------------------------------------------------------------------------------
 
 # Mention 0 in entity a; 1 unknown; 2 in a, whose only candidate is unknown; 3 in a, candidates 1 and 2; 4 in b.
@@ -380,20 +375,22 @@ class _Nothing(DocumentObjective):
 @pytest.mark.parametrize(
     ("objective", "message"),
     [
-        ("likelyhood", "objective must be one of likelihood, links, got 'likelyhood'"),
-        (3, "objective must be one of likelihood, links or callable, got 3"),
-        (lambda document, change: math.nan, "objective must return a finite number for each document, got nan"),
-        (lambda document, change: "low", "objective must return a finite number for each document, got 'low'"),
+        ("likelyhood", "must be one of likelihood, links, got 'likelyhood'"),
+        (3, "must be one of likelihood, links or callable, got 3"),
+        (lambda document, change: math.nan, "must return a finite number for each document, got nan"),
+        (lambda document, change: "low", "must return a finite number for each document, got 'low'"),
         (_Nothing(), "gold must give the objective nothing a term, got none"),
-        (
-            lambda document, change: -change.new_bias,
-            "gold must determine a temperature and a bias, got documents where the objective <lambda> has no minimum",
-        ),
     ],
 )
 def test_objectives_that_cannot_be_fitted_raise(calibrated: list[ScoredDocument], objective: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
+    with error(ParameterError, None if isinstance(objective, _Nothing) else "objective") as found:
         fit_recalibration(calibrated[:3], objective=objective)
+    assert found.value.message == message
+
+
+def test_an_objective_without_a_minimum_is_named(calibrated: list[ScoredDocument]) -> None:
+    with pytest.raises(NoMinimumError, match=r"got documents where the objective <lambda> has no minimum$"):
+        fit_recalibration(calibrated[:3], objective=lambda document, change: -change.new_bias)
 
 
 # --- gold that determines nothing ------------------------------------------------------------------------------
@@ -411,7 +408,7 @@ ONE_LINK = Lists([[], [0]], [[], [1.0]])
     ],
 )
 def test_gold_that_determines_no_recalibration_raises(lists: Lists, gold: list[int | str | None]) -> None:
-    with pytest.raises(ParameterError, match="gold must determine a temperature and a bias, got documents where"):
+    with error(NoMinimumError):
         fit_recalibration([rr.document(lists, gold)])
 
 
@@ -427,15 +424,10 @@ def test_gold_that_determines_no_recalibration_raises(lists: Lists, gold: list[i
     ],
 )
 def test_documents_that_determine_no_fit_raise(documents: list[ScoredDocument], parameter: str | None) -> None:
-    with error(ParameterError, parameter):
+    with error(ParameterError, parameter) as found:
         fit_recalibration(documents)
-
-
-def test_what_is_wrong_with_the_documents_is_named() -> None:
-    with pytest.raises(ParameterError, match=r"^gold must annotate a mention of some document, got none in 1 "):
-        fit_recalibration([rr.document(ONE_LINK, None)])
-    with pytest.raises(ParameterError, match=r"^scores must not all be 0: no temperature can be fitted"):
-        fit_recalibration([rr.document(Lists([[]], [[]]), ["a"])])
+    expected = "must have unique" if parameter else "gold must|scores must not all be 0: no temperature can be fitted"
+    assert re.match(expected, found.value.message)
 
 
 @pytest.mark.parametrize(("option", "value"), [("missing", "drop"), ("unannotated", "guess")])
@@ -685,13 +677,3 @@ def test_a_lower_loss_that_polynomials_promise_but_is_not_there_is_not_followed(
 
     found = find_surface(Cliff(), np.zeros(2), np.ones(1), at_minimum=False)
     assert Cliff().at(Recalibration(math.exp(found.center[0]), found.center[1]))[0] < 9.6
-
-
-def test_an_objective_without_a_minimum_is_named() -> None:
-    documents = rr.calibrated_documents(5, 8, seed=1)
-
-    def falling(document: ScoredDocument, recalibration: Recalibration) -> float:
-        return -recalibration.new_bias
-
-    with pytest.raises(NoMinimumError, match="got documents where the objective falling has no minimum"):
-        fit_recalibration(documents, objective=falling)
