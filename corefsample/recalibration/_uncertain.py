@@ -84,8 +84,12 @@ class UncertainRecalibration:
         if applied == after(self.base, self.recalibration.fingerprint()):
             return True
         hint = "take scores as they were before, such as those of corefsample score without a recalibration"
+        raise ParameterError(self.other_scores(applied), parameter="scores", hint=hint)
+
+    def other_scores(self, applied: str) -> str:
+        """Message for scores that had other recalibrations than those to which it was fitted."""
         rule = f"must be like those to which the recalibration was fitted ({described(self.base)})"
-        raise ParameterError(f"{rule}, got {described(applied)}", parameter="scores", hint=hint)
+        return f"{rule}, got {described(applied)}"
 
     def sampled(
         self, uncertainty: Uncertainty, n_draws: int = 50, *, seed: int = 0, domain: str = ""
