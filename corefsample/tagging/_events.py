@@ -108,6 +108,7 @@ def event_pairs(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], ev
 
     Examples
     --------
+    >>> from corefsample.tagging import LinearChain
     >>> chain = LinearChain.from_scores(np.log([[0.75, 0.25], [0.5, 0.5]]), np.zeros((2, 2)))
     >>> posterior = LabelledPosterior.from_tags(chain, ["N", "V"], ["N", "V"])
     >>> event_pairs([posterior], ["N", "V"], ["N", ("N", "V")]).to_frame()[["event", "q", "y"]]
