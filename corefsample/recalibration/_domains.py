@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,14 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
-from corefsample.recalibration._kind_offsets import LINK_OFFSETS, LOG_TEMPERATURE, N_PARAMETERS, NEW_BIAS, NEW_OFFSETS
+from corefsample.recalibration._kind_offsets import (
+    LINK_OFFSETS,
+    LOG_TEMPERATURE,
+    N_PARAMETERS,
+    NEW_BIAS,
+    NEW_OFFSETS,
+    json_fields,
+)
 from corefsample.recalibration._losses import Derivatives
 from corefsample.recalibration._newton import quadratic_minimum
 
@@ -49,16 +56,10 @@ class DomainEffect:
     @classmethod
     def from_json(cls, content: Any) -> Self:
         """Build from its fields by name; raise ParameterError if one is missing, unknown or out of range."""
-        names = [each.name for each in fields(cls)]
-        if not isinstance(content, Mapping) or set(content) != set(names):
-            found = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
-            rule = f"must have the fields {', '.join(names)}"
-            raise ParameterError(f"{rule}, got {found or 'none'}", parameter="domain_effect")
-        for name in names[:-1]:
-            value = _checks.finite(f"domain_effect.{name}", content[name])
-            if value < 0.0:
-                raise ParameterError(f"must be at least 0, got {value}", parameter=f"domain_effect.{name}")
-        _checks.whole("domain_effect.n_domains", content["n_domains"], 1)
+        *sds, n_domains = json_fields("domain_effect", content, (*BLOCKS, "n_domains"))
+        for name, value in zip(BLOCKS, sds, strict=True):
+            _checks.at_least_zero(f"domain_effect.{name}", value)
+        _checks.whole("domain_effect.n_domains", n_domains, 1)
         return cls(**content)
 
     def sds(self) -> Floats:

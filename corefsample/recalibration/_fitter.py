@@ -19,7 +19,7 @@ from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._losses import Likelihood, Objective, make_losses
 from corefsample.recalibration._model import Recalibration, RecalibrationFit
 from corefsample.recalibration._refits import CrossFit, RecalibrationDraws
-from corefsample.recalibration._search import GlobalSearch, KindSearch, Search, likeliest
+from corefsample.recalibration._search import GlobalSearch, KindSearch, likeliest
 
 _PRIOR_FOLDS = 10  # of documents, to choose the prior of offsets by kind
 
@@ -75,7 +75,7 @@ class RecalibrationFitter:
         self._domains = None if domains is None else self._domain_numbers(domains)
         unit = _size(self.gold.scores)
         start = partial(likeliest, Likelihood(self.gold), unit=unit)
-        self._search: Search = GlobalSearch(self._losses, start)
+        self._search: GlobalSearch | KindSearch = GlobalSearch(self._losses, start)
         if by_kind:
             begin = self._losses if isinstance(self._losses, Likelihood) else Likelihood(self.gold, by_kind=True)
             groups = self._folds(min(_PRIOR_FOLDS, self.n_documents), 0)
@@ -91,9 +91,6 @@ class RecalibrationFitter:
     def n_documents(self) -> int:
         """Number of documents with gold."""
         return len(self.gold.documents)
-
-    def _fitted(self, weights: Floats) -> Recalibration:
-        return Recalibration.from_vector(self._search.fitted(weights)[0])
 
     def fit(self) -> RecalibrationFit:
         """Fit to all documents.
@@ -155,7 +152,7 @@ class RecalibrationFitter:
         if any(not self._losses.n_terms[part].sum() > 0 for part in trained):
             rule = f"must leave terms of the objective {self._losses.name} outside each fold"
             raise ParameterError(f"{rule}, got {n_folds}", parameter="n_folds")
-        fits = [self._fitted(part.astype(np.float64)) for part in trained]
+        fits = [Recalibration.from_vector(self._search.fitted(part.astype(np.float64))[0]) for part in trained]
         after = np.stack([self._losses.at(fit) for fit in fits])
         return CrossFit(
             objective=self._losses.name,

@@ -69,16 +69,16 @@ class GoldSet:
         widths = np.concatenate([np.diff(each.antecedents.indptr) for each in used])
         indptr = np.append(0, np.cumsum(widths)).astype(np.int64)
         scores = np.concatenate([each.antecedents.scores for each in used])
-        n_missing, n_linked = np.count_nonzero(kinds == MISSED), np.count_nonzero(kinds == HAS_ANTECEDENT)
+        _, n_new, n_linked, n_missing = np.bincount(kinds, minlength=MISSED + 1).tolist()
         n_floored = _floored(indptr, scores, kinds, candidates) if missing == "floor" else 0
         counts = GoldCounts(
             n_documents=len(used),
             n_without_gold=n_documents - len(used),
             n_mentions=len(kinds),
             n_unannotated=sum(entity is None for document in used for entity in document.gold or ()),
-            n_new=int(np.count_nonzero(kinds == IS_NEW)),
-            n_linked=int(n_linked),
-            n_missing=int(n_missing),
+            n_new=n_new,
+            n_linked=n_linked,
+            n_missing=n_missing,
             n_floored=n_floored,
         )
         bounds = np.append(0, np.cumsum([each.n_mentions for each in used])).astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -44,12 +44,8 @@ class KindOffsets:
     links: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
-        rows = [_row("new", self.new), *(_row("links", row) for row in self.links)]
-        if len(rows) != 1 + N_KINDS:
-            rule = f"must have one row for each kind of mention ({N_KINDS})"
-            raise ParameterError(f"{rule}, got {len(rows) - 1}", parameter="links")
-        object.__setattr__(self, "new", rows[0])
-        object.__setattr__(self, "links", tuple(rows[1:]))
+        object.__setattr__(self, "new", _row("new", self.new, _checks.finite))
+        object.__setattr__(self, "links", _row("links", self.links, lambda name, row: _row(name, row, _checks.finite)))
 
     def table(self) -> Floats:
         """Offsets of candidates: float64 (n_kinds, n_kinds), by kind of mention and of antecedent."""
@@ -66,38 +62,33 @@ class KindOffsets:
 
     def to_json(self) -> dict[str, Any]:
         """Offsets by the names of the kinds."""
-        return {
-            "new": dict(zip(MENTION_KINDS, self.new, strict=True)),
-            "links": {
-                kind: dict(zip(MENTION_KINDS, row, strict=True))
-                for kind, row in zip(MENTION_KINDS, self.links, strict=True)
-            },
-        }
+        return {"new": _by_kind(self.new), "links": _by_kind(map(_by_kind, self.links))}
 
     @classmethod
     def from_json(cls, content: Any) -> Self:
         """Build from the result of `to_json`; raise ParameterError if a kind is missing or unknown."""
-        if not isinstance(content, Mapping) or set(content) != {"new", "links"}:
-            raise ParameterError("must have the fields new and links only", parameter="offsets")
-        links = _values("links", content["links"])
-        return cls(tuple(_values("new", content["new"])), tuple(tuple(_values("links", row)) for row in links))
+        new, links = json_fields("offsets", content, ("new", "links"))
+        rows = json_fields("links", links, MENTION_KINDS)
+        return cls(json_fields("new", new, MENTION_KINDS), tuple(json_fields("links", r, MENTION_KINDS) for r in rows))
 
 
-def _row(name: str, values: Any) -> tuple[float, ...]:
-    row = tuple(_checks.finite(name, value) for value in values)
+def _row(name: str, values: Iterable[Any], checked: Callable[[str, Any], Any]) -> tuple[Any, ...]:
+    row = tuple(checked(name, value) for value in values)
     if len(row) != N_KINDS:
-        raise ParameterError(
-            f"must have one number for each kind of mention ({N_KINDS}), got {len(row)}", parameter=name
-        )
+        raise ParameterError(f"must be one for each kind of mention ({N_KINDS}), got {len(row)}", parameter=name)
     return row
 
 
-def _values(name: str, content: Any) -> list[Any]:
-    """Values by the names of the kinds, in their order."""
-    if not isinstance(content, Mapping) or set(content) != set(MENTION_KINDS):
+def _by_kind(values: Iterable[Any]) -> dict[str, Any]:
+    return dict(zip(MENTION_KINDS, values, strict=True))
+
+
+def json_fields(parameter: str, content: Any, names: Sequence[str], optional: Collection[str] = ()) -> tuple[Any, ...]:
+    """Values of the fields of a JSON object in this order; raise if one is missing, or there are others."""
+    if not isinstance(content, Mapping) or set(content) - set(optional) != set(names):
         found = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
-        raise ParameterError(f"must have the kinds {', '.join(MENTION_KINDS)}, got {found}", parameter=name)
-    return [content[kind] for kind in MENTION_KINDS]
+        raise ParameterError(f"must have the fields {', '.join(names)}, got {found or 'none'}", parameter=parameter)
+    return tuple(content[name] for name in names)
 
 
 def changes_by_parameters(*, by_kind: bool) -> Floats:

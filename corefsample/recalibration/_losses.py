@@ -119,21 +119,11 @@ class Likelihood(Losses):
             offsets += recalibration.offsets.table()
         losses, gradients, hessians = np.empty(n), np.zeros((n, size)), np.zeros((n, size, size))
 
+        rows = gold.indptr, self._antecedents, gold.scores, gold.kinds, gold.candidates, self._kinds
+
         def fill(part: slice) -> None:
-            _kernels.likelihood_derivatives(
-                gold.bounds[part.start : part.stop + 1],
-                gold.indptr,
-                self._antecedents,
-                gold.scores,
-                gold.kinds,
-                gold.candidates,
-                self._kinds,
-                recalibration.temperature,
-                offsets,
-                losses[part],
-                gradients[part],
-                hessians[part],
-            )
+            bounds, filled = gold.bounds[part.start : part.stop + 1], (losses[part], gradients[part], hessians[part])
+            _kernels.likelihood_derivatives(bounds, *rows, recalibration.temperature, offsets, *filled)
 
         n_threads = min(processors(), n)
         ends = np.searchsorted(gold.indptr[gold.bounds], np.linspace(0, gold.indptr[-1], n_threads + 1)[1:-1])
@@ -162,7 +152,7 @@ class CalledLosses(Losses):
         self.name = options.name if options is objective else getattr(objective, "__name__", type(objective).__name__)
         self.sampled = options.sampled
         self.n_terms: Floats = np.array([options.n_terms(each) for each in documents], np.float64)
-        self._documents, self._objective, self._options = documents, objective, options
+        self._documents, self._objective, self.options = documents, objective, options
         self._n_calls = 0
         self._hessians: Floats | None = None  # of an objective that has gradients only
         self._is_near = False  # whether they are those near the minimum
@@ -173,7 +163,7 @@ class CalledLosses(Losses):
         recalibration: Recalibration,
         documents: Sequence[ScoredDocument],
     ) -> list[Any]:
-        with ThreadPoolExecutor(processors() if self._options.parallel else 1) as pool:
+        with ThreadPoolExecutor(processors() if self.options.parallel else 1) as pool:
             return list(pool.map(function, documents, repeat(recalibration)))
 
     def at(self, recalibration: Recalibration) -> Floats:
@@ -190,7 +180,7 @@ class CalledLosses(Losses):
 
     def derivatives(self, recalibration: Recalibration) -> Derivatives:
         """Losses with derivatives; where the objective has gradients only, the Hessians are those of another point."""
-        return self._derivatives(self._options.with_samples(_SEARCH_SAMPLES), recalibration)
+        return self._derivatives(self.options.with_samples(_SEARCH_SAMPLES), recalibration)
 
     def _derivatives(self, objective: DocumentObjective, recalibration: Recalibration) -> Derivatives:
         function = objective.derivatives if objective.has_derivatives else objective.gradient
@@ -222,7 +212,7 @@ class CalledLosses(Losses):
     def around(self, point: Floats, n_samples: int) -> Losses:
         """Quadratics if the losses are sampled; otherwise itself, with the Hessians of the first such point."""
         if self.sampled:
-            objective, there = self._options.with_samples(n_samples), Recalibration.from_vector(point)
+            objective, there = self.options.with_samples(n_samples), Recalibration.from_vector(point)
             return Quadratics(self, point, self._derivatives(objective, there))
         if not self._is_near:
             self._hessians, self._is_near = None, True
@@ -287,7 +277,7 @@ def make_losses(objective: Objective, gold: GoldSet, *, unannotated: Unannotated
     losses = CalledLosses(gold.documents, objective)
     if not losses.n_terms.sum() > 0:
         raise ParameterError(f"gold must give the objective {losses.name} a term, got none")
-    options = objective if isinstance(objective, DocumentObjective) else DocumentObjective()
+    options = losses.options
     if by_kind and not (options.has_derivatives or options.has_gradient):
         raise ParameterError(f"must have derivatives for the form 'kinds', got {losses.name}", parameter="objective")
     return JointLosses(Likelihood(gold, by_kind=by_kind), losses) if options.adds_likelihood else losses

@@ -26,6 +26,7 @@ from corefsample.recalibration._kind_offsets import (
     N_PARAMETERS,
     NEW_BIAS,
     KindOffsets,
+    json_fields,
 )
 
 
@@ -90,11 +91,7 @@ class Recalibration:
         ParameterError
             If a score would overflow.
         """
-        with np.errstate(over="ignore"):
-            changed = np.asarray(scores, np.float64) / self.temperature - self.new_bias
-        if not np.isfinite(changed).all():
-            raise ParameterError(f"must leave every score finite, got {self.temperature!r}", parameter="temperature")
-        return changed
+        return recalibrated_scores(np.asarray(scores, np.float64), self.temperature, self.new_bias)
 
     def apply(self, antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None = None) -> AntecedentDistribution:
         """Recalibrate the distribution over antecedents of one document.
@@ -113,10 +110,10 @@ class Recalibration:
             If a score would overflow, or kinds are missing or not one per mention.
         """
         require_distribution(antecedents)
-        changed = self.scores(antecedents.scores)
-        if self.offsets is not None:
-            changed += self.offsets.table().ravel()[places_of(antecedents, kinds)]
-        return antecedents.with_scores(changed)
+        offsets = None if self.offsets is None else self.offsets.table().ravel()[places_of(antecedents, kinds)]
+        return antecedents.with_scores(
+            recalibrated_scores(antecedents.scores, self.temperature, self.new_bias, offsets)
+        )
 
     def apply_document(self, document: ScoredDocument) -> ScoredDocument:
         """Return the document with recalibrated scores, and with the fingerprint of the recalibration in its metadata.
@@ -186,12 +183,23 @@ class Recalibration:
         ParameterError
             If a number is missing or outside its range, or there is another field.
         """
-        if not isinstance(content, Mapping) or set(content) - {"offsets"} != {"temperature", "new_bias"}:
-            names = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
-            rule = "must have the fields temperature and new_bias only, or offsets too"
-            raise ParameterError(f"{rule}, got {names or 'nothing'}", parameter="recalibration")
+        temperature, new_bias = json_fields("recalibration", content, ("temperature", "new_bias"), ("offsets",))
         offsets = KindOffsets.from_json(content["offsets"]) if "offsets" in content else None
-        return cls(content["temperature"], content["new_bias"], offsets)
+        return cls(temperature, new_bias, offsets)
+
+
+def recalibrated_scores(
+    scores: Floats, temperature: Floats | float, new_bias: Floats | float, offsets: Floats | None = None
+) -> Floats:
+    """Scores over the temperature minus the bias, plus offsets; raise if one would overflow."""
+    with np.errstate(over="ignore"):
+        changed = np.asarray(scores / temperature - new_bias)
+    if offsets is not None:
+        changed += offsets
+    if not np.isfinite(changed).all():
+        found = float(np.min(temperature))
+        raise ParameterError(f"must leave every score finite, got {found!r}", parameter="temperature")
+    return changed
 
 
 def places_of(antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None) -> Ints:

@@ -213,14 +213,6 @@ class CrossFit:
         import pandas as pd
 
         fits = [self.recalibrations[fold] for fold in self.folds]
-        return pd.DataFrame(
-            {
-                "doc_id": list(self.doc_ids),
-                "fold": self.folds,
-                "temperature": [fit.temperature for fit in fits],
-                "new_bias": [fit.new_bias for fit in fits],
-                "n_terms": self.n_terms,
-                "loss_before": self.loss_before,
-                "loss_after": self.loss_after,
-            }
-        )
+        of_fit = {name: [getattr(fit, name) for fit in fits] for name in ("temperature", "new_bias")}
+        losses = {name: getattr(self, name) for name in ("n_terms", "loss_before", "loss_after")}
+        return pd.DataFrame({"doc_id": list(self.doc_ids), "fold": self.folds, **of_fit, **losses})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -41,18 +40,6 @@ def likeliest(likelihood: Likelihood, weights: Floats, unit: float) -> Floats:
     if np.linalg.eigvalsh(there.total(weights)[2])[0] < _LEAST_CURVATURE * (weights @ likelihood.n_terms):
         raise no_minimum(likelihood.name)
     return quadratic_minimum(there, point, weights, no_prior)
-
-
-class Search(Protocol):
-    """Fits of one form to weighted documents."""
-
-    def fitted(self, weights: Floats) -> tuple[Floats, float | None]:
-        """Parameters of weighted documents, and the standard deviation of the offsets' prior if there are any."""
-        ...
-
-    def refitted(self, weights: Floats, draws: Floats) -> RecalibrationDraws:
-        """Fits to re-weighted documents: `draws`, (n_draws, n_documents), of those with the given weights."""
-        ...
 
 
 class GlobalSearch:

@@ -15,8 +15,8 @@ from corefsample.coreference import AntecedentDistribution, sample_rescored
 from corefsample.errors import ParameterError
 from corefsample.recalibration._applied import after, described
 from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._kind_offsets import N_GLOBAL, N_KINDS, N_PARAMETERS
-from corefsample.recalibration._model import Recalibration, places_of
+from corefsample.recalibration._kind_offsets import N_GLOBAL, N_KINDS, N_PARAMETERS, json_fields
+from corefsample.recalibration._model import Recalibration, places_of, recalibrated_scores
 from corefsample.recalibration._refits import RecalibrationDraws
 
 Uncertainty = Literal["none", "fit", "domain"]
@@ -159,38 +159,33 @@ class UncertainRecalibration:
         if not isinstance(content, Mapping) or "recalibration" not in content:
             raise ParameterError("must be the record of a recalibration, got another", parameter="file")
         recalibration = Recalibration.from_json(content["recalibration"])
-        draws, effect, base = content.get("draws"), content.get("domain_effect"), content.get("base", "")
-        field = content.get("domain_field", DOMAIN_FIELD)
-        if not isinstance(field, str):
-            raise ParameterError(f"must be the name of a field, got {field!r}", parameter="domain_field")
-        if not isinstance(base, str):
-            raise ParameterError(f"must be fingerprints of recalibrations as a text, got {base!r}", parameter="base")
+        draws, effect = content.get("draws"), content.get("domain_effect")
+        texts = {"base": content.get("base", ""), "domain_field": content.get("domain_field", DOMAIN_FIELD)}
+        for name, text in texts.items():
+            if not isinstance(text, str):
+                raise ParameterError(f"must be a text, got {text!r}", parameter=name)
         draws = None if draws is None else _draws(draws, by_kind=recalibration.offsets is not None)
-        return cls(recalibration, draws, None if effect is None else DomainEffect.from_json(effect), base, field)
+        return cls(recalibration, draws, None if effect is None else DomainEffect.from_json(effect), **texts)
 
 
 def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
-    names = ["temperature", "new_bias", *(["offsets"] if by_kind else [])]
-    if not isinstance(content, Mapping) or not set(names) <= set(content):
-        found = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
-        raise ParameterError(f"must have the fields {', '.join(names)}, got {found or 'none'}", parameter="draws")
-    temperature, new_bias = (_checks.floats(f"draws.{name}", content[name]) for name in names[:2])
-    if not temperature.size or temperature.shape != new_bias.shape or not (temperature > 0).all():
-        raise ParameterError("must be temperatures above 0 and as many NEW biases, got others", parameter="draws")
-    parts = {"draws.temperature": temperature, "draws.new_bias": new_bias}
-    if by_kind:
+    widths = {"temperature": (), "new_bias": (), **({"offsets": (N_PARAMETERS - N_GLOBAL,)} if by_kind else {})}
+    every = content if isinstance(content, Mapping) else ()
+    json_fields("draws", content, tuple(widths), set(every) - set(widths))
+    parts: dict[str, Floats] = {}
+    for name, width in widths.items():
         try:
-            parts["draws.offsets"] = np.array(content["offsets"], np.float64)
-        except (TypeError, ValueError):
-            rule = "must be lists of numbers of one length, got others"
-            raise ParameterError(rule, parameter="draws.offsets") from None
-        wanted, shape = (len(temperature), N_PARAMETERS - N_GLOBAL), parts["draws.offsets"].shape
-        if shape != wanted:
-            raise ParameterError(f"must have the shape {wanted}, got {shape}", parameter="draws.offsets")
-    for name, values in parts.items():
-        if not np.isfinite(values).all():
-            raise ParameterError(f"must be finite, got {values[~np.isfinite(values)][0]}", parameter=name)
-    return RecalibrationDraws(temperature, new_bias, 0, parts.get("draws.offsets"))
+            values = np.asarray(content[name])
+        except ValueError:  # lists of different lengths
+            values = np.empty(0, object)
+        shape = (*parts.get("temperature", values).shape[:1], *width)
+        if values.shape != shape or not values.size or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+            rule = f"must be finite numbers in the shape {shape}"
+            raise ParameterError(f"{rule}, got {_checks.shown(content[name])}", parameter=f"draws.{name}")
+        parts[name] = values.astype(np.float64)
+    if not (parts["temperature"] > 0).all():
+        raise ParameterError(f"must be above 0, got {parts['temperature'].min()}", parameter="draws.temperature")
+    return RecalibrationDraws(parts["temperature"], parts["new_bias"], 0, parts.get("offsets"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,15 +241,8 @@ class MixedRecalibrations:
         ParameterError
             If a score would overflow.
         """
-        with np.errstate(over="ignore"):
-            changed = scores / self.temperatures[chosen, None] - self.biases[chosen, None]
-            if self.tables is not None:
-                changed += self.tables[chosen][:, places]
-        finite = np.isfinite(changed).all(axis=1)
-        if not finite.all():
-            found = float(self.temperatures[chosen][~finite][0])
-            raise ParameterError(f"must leave every score finite, got {found!r}", parameter="temperature")
-        return np.asarray(changed)
+        offsets = None if self.tables is None else self.tables[chosen][:, places]
+        return recalibrated_scores(scores, self.temperatures[chosen, None], self.biases[chosen, None], offsets)
 
 
 def mixture_labels(

@@ -244,12 +244,8 @@ class LinearChain:
             place = f"tags[{outside[0]}]"
             raise ParameterError(f"must be from 0 to {self.n_tags - 1}, got {sequence[outside[0]]}", parameter=place)
         scores = self.unary[np.arange(self.n), sequence]
-        before, after = sequence[:-1], sequence[1:]
-        pairs = (
-            self.pairwise[before, after]
-            if self.pairwise.ndim == 2
-            else self.pairwise[np.arange(self.n - 1), before, after]
-        )
+        matrices = _stack(self.pairwise)
+        pairs = matrices[np.arange(self.n - 1) % len(matrices), sequence[:-1], sequence[1:]]
         return min(float(scores.sum() + pairs.sum()) - self.log_partition, 0.0)
 
     def map(self) -> Ints32:

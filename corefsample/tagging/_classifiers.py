@@ -16,7 +16,7 @@ from corefsample._extras import require_extra
 from corefsample.errors import ParameterError
 from corefsample.tagging._chain import LinearChain
 from corefsample.tagging._sentences import Item, LabelledText, checked_sentences, checked_words, tagset
-from corefsample.tagging._trained import TrainedModel, require_shape
+from corefsample.tagging._trained import TrainedModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,13 +37,8 @@ class TextWeights:
 
     tags: tuple[str, ...]
     words: tuple[str, ...]
-    intercepts: Floats
-    weights: Floats = field(metadata={"columns": "tags"})
-
-    def __post_init__(self) -> None:
-        n_tags = len(self.tags)
-        require_shape("intercepts", self.intercepts, (n_tags,))
-        require_shape("weights", self.weights, (len(self.words), n_tags))
+    intercepts: Floats = field(metadata={"axes": ("tags",)})
+    weights: Floats = field(metadata={"axes": ("words", "tags")})
 
 
 class TextClassifier(TrainedModel[TextWeights]):

@@ -13,7 +13,7 @@ import numpy as np
 
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import InputError
-from corefsample.tagging._trained import require_rows, require_shape
+from corefsample.tagging._trained import require_rows
 
 _HEADER = struct.Struct("<4sI4s9I")
 _TABLE = struct.Struct("<4s5I")
@@ -45,13 +45,11 @@ class LinearWeights:
     indptr: Ints
     codes: Ints
     weights: Floats
-    transitions: Floats = field(metadata={"columns": "tags"})
+    transitions: Floats = field(metadata={"axes": ("tags", "tags")})
 
     def __post_init__(self) -> None:
-        n_tags = len(self.tags)
-        require_shape("transitions", self.transitions, (n_tags, n_tags))
         self.transitions.flags.writeable = False  # so that chains share it
-        require_rows(self.indptr, self.codes, self.weights.shape[0], len(self.attributes), n_tags, "codes")
+        require_rows(self.indptr, self.codes, self.weights.shape[0], len(self.attributes), len(self.tags), "codes")
 
 
 def read_crfsuite(content: bytes) -> LinearWeights:

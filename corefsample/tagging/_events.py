@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._arrays import Floats, Ints32
 from corefsample._checks import shown
 from corefsample.calibration.binning import Result
 from corefsample.calibration.tables import CalibrationTable, Grid, TableBuilder
 from corefsample.calibration.tags import TagScores
 from corefsample.errors import ParameterError
-from corefsample.tagging._chain import LinearChain
 from corefsample.tagging._labelled import OUTSIDE, LabelledPosterior, tag_codes
 
 if TYPE_CHECKING:
@@ -109,6 +108,7 @@ def event_pairs(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], ev
 
     Examples
     --------
+    >>> from corefsample.tagging import LinearChain
     >>> chain = LinearChain.from_scores(np.log([[0.75, 0.25], [0.5, 0.5]]), np.zeros((2, 2)))
     >>> posterior = LabelledPosterior.from_tags(chain, ["N", "V"], ["N", "V"])
     >>> event_pairs([posterior], ["N", "V"], ["N", ("N", "V")]).to_frame()[["event", "q", "y"]]
@@ -240,20 +240,16 @@ class _Selection:
         if not self.events or len(set(self.events)) < len(self.events):
             raise ParameterError(f"must be distinct, at least one, got {shown(self.events)}", parameter="events")
         self._n_tags = len(code)
-        singles, self._single_codes, pairs, self._pair_codes = [], [], [], []
-        for place, event in enumerate(self.events):
+        codes = []
+        for event in self.events:
             parts = (event,) if isinstance(event, str) else tuple(event)
             if not 1 <= len(parts) <= 2 or any(part not in code for part in parts):
                 known = shown(", ".join(code))
                 raise ParameterError(f"must be tags or pairs of tags of {known}, got {event!r}", parameter="events")
-            if len(parts) == 1:
-                singles.append(code[parts[0]])
-                self._single_codes.append(place)
-            else:
-                pairs.append((code[parts[0]], code[parts[1]]))
-                self._pair_codes.append(place)
-        self._singles = np.array(singles, np.int64)
-        self._pairs = np.array(pairs, np.int64).reshape(-1, 2)
+            codes.append([code[part] for part in parts])
+        self._single_codes, self._pair_codes = ([k for k, c in enumerate(codes) if len(c) == size] for size in (1, 2))
+        self._singles = np.array([codes[place][0] for place in self._single_codes], np.int64)
+        self._pairs = np.array([codes[place] for place in self._pair_codes], np.int64).reshape(-1, 2)
 
     def pairs(self, item: LabelledPosterior) -> tuple[Floats, Floats, Ints32]:
         """Prediction, label and code of the event: events of single tags first, place by place; then pairs of tags."""
@@ -267,18 +263,13 @@ class _Selection:
             codes.append(np.tile(np.array(self._single_codes, np.int32), item.gold.shape[0]))
         if self._pair_codes and item.gold.shape[0] > 1:
             first, second = self._pairs.T
-            q.append(_pair_marginals(item.chain, first, second).ravel())
+            q.append(item.chain.pair_marginals()[:, first, second].ravel())
             y.append(((item.gold[:-1, None] == first) & (item.gold[1:, None] == second)).ravel())
             codes.append(np.tile(np.array(self._pair_codes, np.int32), item.gold.shape[0] - 1))
         if not q:
             return np.empty(0), np.empty(0), np.empty(0, np.int32)
         # Rounding may lead to a marginal of 1 + 1e-16.
         return np.minimum(np.concatenate(q), 1.0), np.concatenate(y).astype(np.float64), np.concatenate(codes)
-
-
-def _pair_marginals(chain: LinearChain, first: Ints, second: Ints) -> Floats:
-    """Probabilities of chosen pairs of tags: float64 (n - 1, n_pairs)."""
-    return np.asarray(chain.pair_marginals()[:, first, second])
 
 
 def _chunks(parts: Iterator[tuple[Floats, Floats, Ints32]]) -> Iterator[tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.tagging._chain import LinearChain
 from corefsample.tagging._sentences import TaggedSentence, checked_sentences, checked_words, tagset
-from corefsample.tagging._trained import TrainedModel, require_rows, require_shape
+from corefsample.tagging._trained import TrainedModel, require_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,17 +36,15 @@ class HmmCounts:
 
     tags: tuple[str, ...]
     words: tuple[str, ...]
-    starts: Ints
-    ends: Ints
-    transitions: Ints = field(metadata={"columns": "tags"})
+    starts: Ints = field(metadata={"axes": ("tags",)})
+    ends: Ints = field(metadata={"axes": ("tags",)})
+    transitions: Ints = field(metadata={"axes": ("tags", "tags")})
     indptr: Ints
     emitted_by: Ints
     emissions: Ints
 
     def __post_init__(self) -> None:
         n_tags, n_rows = len(self.tags), len(self.words) + 1
-        for name, shape in (("starts", (n_tags,)), ("ends", (n_tags,)), ("transitions", (n_tags, n_tags))):
-            require_shape(name, getattr(self, name), shape)
         require_rows(self.indptr, self.emitted_by, self.emissions.shape[0], n_rows, n_tags, "emitted_by")
 
     @classmethod

@@ -11,8 +11,9 @@ names.json
 from __future__ import annotations
 
 import json
+import math
 import os
-from dataclasses import fields
+from dataclasses import Field, fields
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,10 @@ KINDS: dict[str, type[TrainedModel[Any]]] = {
 _TYPES = {"Ints": np.int64, "Floats": np.float64}
 
 
-def _fields(kind: type[TrainedModel[Any]]) -> tuple[list[str], list[tuple[str, type[Any], bool]]]:
-    """Of the content of a fit: fields of names; and of arrays, with their type, and whether columns are tags."""
-    every = [(each.name, str(each.type), bool(each.metadata)) for each in fields(kind._content_type)]
-    names = [name for name, kind_of_field, _ in every if kind_of_field not in _TYPES]
-    return names, [(name, _TYPES[found], by_tags) for name, found, by_tags in every if found in _TYPES]
+def _fields(kind: type[TrainedModel[Any]]) -> tuple[list[str], list[Field[Any]]]:
+    """Names of the fields of texts, and the fields of arrays."""
+    every = fields(kind._content_type)
+    return [each.name for each in every if each.type not in _TYPES], [each for each in every if each.type in _TYPES]
 
 
 def save_model(model: Tagger, path: PathLike, *, overwrite: bool = False) -> None:
@@ -74,8 +74,9 @@ def save_model(model: Tagger, path: PathLike, *, overwrite: bool = False) -> Non
     }
     texts = {field: getattr(content, field) for field in names}
     parts = {"header.json": _json(header), "names.json": _json(texts)}
-    for field, dtype, _ in arrays:
-        parts[f"{field}.npy"] = npy_bytes(np.ascontiguousarray(getattr(content, field), dtype).reshape(-1))
+    for each in arrays:
+        values = np.ascontiguousarray(getattr(content, each.name), _TYPES[str(each.type)])
+        parts[f"{each.name}.npy"] = npy_bytes(values.reshape(-1))
     write_archive(path, parts, overwrite=overwrite)
 
 
@@ -94,10 +95,10 @@ def load_model(path: PathLike) -> Tagger:
     header_part = read_archive(path, {"header.json": 1 << 20}, FORMAT)["header.json"]
     try:
         kind, parameters = _header(header_part)
-        limits = {"names.json": _LARGEST_TEXTS, **{f"{field}.npy": _LARGEST_ARRAY for field, *_ in _fields(kind)[1]}}
+        arrays = {f"{each.name}.npy": _LARGEST_ARRAY for each in _fields(kind)[1]}
     except InputError as error:
         raise error.at(os.fspath(path)) from None
-    parts = read_archive(path, limits, FORMAT)
+    parts = read_archive(path, {"names.json": _LARGEST_TEXTS, **arrays}, FORMAT)
     try:
         model: Any = kind(**parameters)
         model._with(_content(kind, parts))
@@ -137,12 +138,14 @@ def _content(kind: type[TrainedModel[Any]], parts: dict[str, bytes]) -> Any:
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found) or len({*found}) < len(found):
             raise InputError(f"{field} must be a list of distinct texts, got {shown(found)}")
         values[field] = tuple(found)
-    n_tags = len(values["tags"])
-    if n_tags == 0:
+    if not values["tags"]:
         raise InputError("tags must be at least one, got none")
-    for field, dtype, by_tags in arrays:
-        array = npy_array(parts[f"{field}.npy"], dtype, field)
-        if by_tags and array.shape[0] % n_tags:
-            raise InputError(f"{field} must be rows of {n_tags}, got {array.shape[0]} numbers")
-        values[field] = array.reshape(-1, n_tags) if by_tags else array
+    for each in arrays:
+        array = npy_array(parts[f"{each.name}.npy"], _TYPES[str(each.type)], each.name)
+        if not np.isfinite(array).all() or (array.dtype == np.int64 and (array < 0).any()):
+            raise InputError(f"{each.name} must be finite numbers, counts and places at least 0")
+        shape = tuple(len(values[axis]) for axis in each.metadata.get("axes", ()))
+        if shape and array.size != math.prod(shape):
+            raise InputError(f"{each.name} must have shape {shape}, got {array.size} numbers")
+        values[each.name] = array.reshape(shape or -1)
     return kind._content_type(**values)

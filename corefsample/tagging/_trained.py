@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample._arrays import Ints
 from corefsample.errors import ParameterError
@@ -52,12 +51,6 @@ class TrainedModel(ABC, Generic[Content]):
     @abstractmethod
     def posterior(self, words: Sequence[str]) -> LinearChain:
         """Distribution of the tags of a sentence."""
-
-
-def require_shape(name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
-    """Raise unless an array of a fit has a shape."""
-    if array.shape != shape:
-        raise ParameterError(f"must have shape {shape}, got {array.shape}", parameter=name)
 
 
 def require_rows(indptr: Ints, codes: Ints, n_values: int, n_rows: int, n_tags: int, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from corefsample._arrays import Floats
 from corefsample.tagging import LabelledText, TaggedSentence
 
 THREE = [
@@ -26,6 +27,13 @@ def random_sentences(n: int, seed: int = 0, longest: int = 5) -> list[TaggedSent
         text = [str(rng.choice(words, p=emissions[code])) for code in codes]
         sentences.append(TaggedSentence(text, [str(tags[code]) for code in codes], f"doc{number // 3}"))
     return sentences
+
+
+def drawn_scores(n: int, n_tags: int, scale: float, *, own: bool = False, seed: int = 0) -> tuple[Floats, Floats]:
+    """Normal scores of a chain; `own`: a matrix of transitions for each pair of neighbours."""
+    generator = np.random.default_rng(seed)
+    shape = (n - 1, n_tags, n_tags) if own else (n_tags, n_tags)
+    return generator.normal(0.0, scale, (n, n_tags)), generator.normal(0.0, scale, shape)
 
 
 def random_texts(n: int, labels: str = "xy", seed: int = 0) -> list[LabelledText]:

@@ -98,7 +98,8 @@ def simulated(bins: ReliabilityBins, norm: Norm, n_resamples: int, rng: np.rando
 
     The noise of a draw is the error of the drawn shares minus the estimated ones: the effect of chance alone.
     """
-    n, mean_q, mean_y = bins.n.astype(np.float64), bins.mean_q, bins.mean_y
+    n = bins.n.astype(np.float64)
+    mean_q, mean_y = bins.sum_q / n, bins.sum_y / n
     weights = n / n.sum()
     scale = np.sqrt(np.maximum(mean_y * (1.0 - mean_y), 0.0) / n)
     moves = scale > 0.0  # bins with one label only have no spread, so they need no draws

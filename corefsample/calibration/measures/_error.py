@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from corefsample.calibration.binning import (
     checked_level,
     checked_norm,
     generator,
-    require_length,
 )
 from corefsample.calibration.intervals import bootstrapped, error_of_gaps, interval_of_draws, simulated
 from corefsample.calibration.tables import CalibrationTable
@@ -191,14 +190,12 @@ def calibration_error(
     >>> error.n_bins, round(error.estimate, 2)  # sqrt of the mean of (q - q^2)^2, or sqrt(1 / 30)
     (100, 0.18)
     """
-    options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
-    measure = _Measure.of(norm, debiased, interval, documents is not None, level, n_resamples, seed)
-    if measure.kind != "bootstrap":
-        if documents is not None:
-            require_length("documents", documents, np.shape(q)[0] if np.ndim(q) else 0)
-        return measure.of_sums(bin_pairs(q, y, **options))
-    if documents is None:
+    measure = _Measure(norm, debiased, resolved_interval(interval, documents is not None), level, n_resamples, seed)
+    if documents is None and measure.kind == "bootstrap":
         raise ParameterError("must be given for interval='bootstrap', got None", parameter="documents")
+    options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
+    if documents is None:
+        return measure.of_sums(bin_pairs(q, y, **options))
     return measure.of_sums(block_bin_pairs(q, y, documents, **options))
 
 
@@ -224,8 +221,9 @@ def calibration_error_from_table(
     ParameterError
         If an option breaks its rule, or the table is empty.
     """
-    measure = _Measure.of(norm, debiased, interval, table.blocks != ("",), level, n_resamples, seed)
-    make_bins = table.block_bins if measure.kind == "bootstrap" else table.bins
+    kind = resolved_interval(interval, table.blocks != ("",))
+    measure = _Measure(norm, debiased, kind, level, n_resamples, seed)
+    make_bins = table.block_bins if kind == "bootstrap" else table.bins
     return measure.of_sums(make_bins(bin_size=bin_size, n_bins=n_bins, strategy=strategy))
 
 
@@ -238,54 +236,40 @@ def resolved_interval(interval: IntervalKind | None, has_documents: bool) -> Int
     return interval
 
 
-class _Measure(NamedTuple):
-    """Checked options of a calibration error."""
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """Options of a calibration error, which it checks."""
 
     norm: Norm
     debiased: bool
     kind: IntervalKind | None
     level: float
     n_resamples: int
-    rng: np.random.Generator
+    seed: int
 
-    @classmethod
-    def of(
-        cls,
-        norm: Norm,
-        debiased: bool,
-        interval: IntervalKind | None,
-        has_documents: bool,
-        level: float,
-        n_resamples: int,
-        seed: int,
-    ) -> Self:
-        """Check options."""
-        kind = resolved_interval(interval, has_documents)
-        norm = checked_norm(norm, squared_for="to be debiased" if debiased else None)
-        draws = _checks.whole("n_resamples", n_resamples, 2)
-        return cls(norm, debiased, kind, checked_level(level), draws, generator(seed))
+    def __post_init__(self) -> None:
+        checked_norm(self.norm, squared_for="to be debiased" if self.debiased else None)
+        _checks.whole("n_resamples", self.n_resamples, 2)
+        checked_level(self.level)
+        _checks.seed(self.seed)
 
     def of_sums(self, sums: ReliabilityBins | BlockBins) -> CalibrationError:
         """Error of sums by bin, or by block and bin."""
-        norm, debiased, kind, level, n_resamples, rng = self
+        norm, debiased, level = self.norm, self.debiased, self.level
         bins = sums.bins if isinstance(sums, BlockBins) else sums
-        n_bins = bins.n.shape[0]
-        if n_bins < FEWEST_BINS:
-            _log.warning(
-                "calibration error from %d bins of %d pairs: errors can cancel within bins", n_bins, sum(bins.n)
-            )
+        if bins.n_bins < FEWEST_BINS:
+            found = bins.n_bins, bins.n_pairs
+            _log.warning("calibration error from %d bins of %d pairs: errors can cancel within bins", *found)
         estimate = _error_of(bins, norm, debiased)
-        if kind is None:
+        if self.kind is None:
             return CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
-        if isinstance(sums, BlockBins):
-            if sums.n.shape[0] < 2:
-                raise ParameterError(
-                    f"must be at least 2 for a bootstrap, got {sums.n.shape[0]}", parameter="documents"
-                )
-            draws = bootstrapped(sums, norm, n_resamples, rng)
+        if self.kind == "simulated":
+            draws = simulated(bins, norm, self.n_resamples, generator(self.seed))
+            method = "simulated inverted" if debiased else "simulated normal"
+        elif isinstance(sums, BlockBins) and sums.n_blocks >= 2:
+            draws = bootstrapped(sums, norm, self.n_resamples, generator(self.seed))
             method = "bootstrap pivotal" if norm in ("l1", "max") else "bootstrap inverted"
         else:
-            draws = simulated(sums, norm, n_resamples, rng)
-            method = "simulated inverted" if debiased else "simulated normal"
+            raise ParameterError("must be at least 2 for a bootstrap, got 1", parameter="documents")
         ends = interval_of_draws(draws, method, level, norm)
         return CalibrationError(estimate, ends.lower, ends.upper, level, method, norm, debiased, bins)

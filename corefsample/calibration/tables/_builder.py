@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Ints32
+from corefsample._arrays import Floats, Ints
 from corefsample.calibration.binning import in_order, require_all, require_length
-from corefsample.calibration.tables._fine_sums import FineSums
+from corefsample.calibration.tables._fine_sums import fine_sums
 from corefsample.calibration.tables._grids import Grid, require_grid
 from corefsample.calibration.tables._table import CalibrationTable, table_of_rows
 from corefsample.errors import ParameterError
@@ -46,7 +46,7 @@ class TableBuilder:
             raise ParameterError(f"must be distinct names, at least one, got {found}", parameter="groups")
         in_order("groups", self._groups)
         self._blocks: dict[Any, int] = {}
-        self._sums = FineSums(len(self._groups), self._grid.n_cells)
+        self._parts: list[tuple[int, Ints, Floats]] = [(0, np.empty(0, np.int64), np.empty((5, 0)))]
 
     def add(
         self, q: npt.ArrayLike, y: npt.ArrayLike, *, block: object = "", groups: npt.ArrayLike | None = None
@@ -72,16 +72,17 @@ class TableBuilder:
         if np.size(q) == 0 and np.size(y) == 0:
             return
         cells, predictions, labels = self._grid.cell_pairs(q, y)
-        codes = self._group_codes(groups, predictions.shape[0])
-        self._sums.add(self._blocks.setdefault(block, len(self._blocks)), cells, predictions, labels, codes)
+        keys = self._group_codes(groups, predictions.shape[0]) * self._grid.n_cells + cells
+        code = self._blocks.setdefault(block, len(self._blocks))
+        self._parts.append((code, *fine_sums(keys, predictions, labels)))
 
-    def _group_codes(self, groups: npt.ArrayLike | None, n: int) -> Ints32:
+    def _group_codes(self, groups: npt.ArrayLike | None, n: int) -> Ints:
         n_groups = len(self._groups)
         if groups is None:
             if n_groups > 1:
                 raise ParameterError(f"must be one code per pair, of {n_groups} groups, got None", parameter="groups")
-            return np.empty(0, np.int32)
-        codes = _checks.integers_32("groups", groups)
+            return np.zeros(n, np.int64)
+        codes = _checks.integers("groups", groups)
         require_length("groups", codes, n)
         require_all("groups", codes, (codes >= 0) & (codes < n_groups), f"lie in 0 to {n_groups - 1}")
         return codes
@@ -89,4 +90,9 @@ class TableBuilder:
     def table(self) -> CalibrationTable:
         """Table of all pairs so far; more can be added afterwards."""
         in_order("blocks", self._blocks)
-        return table_of_rows(self._grid, self._groups, tuple(self._blocks), *self._sums.rows())
+        blocks, keys, sums = zip(*self._parts, strict=True)
+        group, cell = np.divmod(np.concatenate(keys), self._grid.n_cells)
+        block = np.repeat(blocks, [part.shape[0] for part in keys])
+        return table_of_rows(
+            self._grid, self._groups, tuple(self._blocks), (group, block, cell), np.concatenate(sums, axis=1)
+        )

@@ -1,9 +1,7 @@
 """Compiled loops of the table of sufficient statistics: plain arrays in, plain arrays filled.
 
 Legend of dimensions and names
-    i : pair                                      c : cell of a grid (a fine bin), ascending in q
-    g : group                                     a : cell of one group, g * n_cells + c
-    touched[:m] : the cells `a` that contain a pair  x : min(q, 1 - q)
+    i : pair      c : cell of a grid (a fine bin), ascending in q      x : min(q, 1 - q)
 
 A cell of the float grid is a stretch of x on which the leading bits are the same, on one side of one half.
 """
@@ -12,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._arrays import Floats, Ints32
 from corefsample._jit import inlined, kernel
 from corefsample.calibration.binning._kernels import Labels
 
@@ -29,8 +27,6 @@ OCTAVE_CELLS = np.where(EXPONENTS >= 1, 1 << LEADING_BITS, 1)
 FIRST_CELLS = np.concatenate(([0], np.cumsum(OCTAVE_CELLS)[:-1]))  # of each octave; 0 itself comes before them all
 MIDDLE = int(FIRST_CELLS[HALF]) + 1  # the cell of 0.5, alone in its octave
 N_CELLS = 2 * MIDDLE + 1
-
-SUMS = 5  # n, sum q, sum q^2, sum y, sum q y
 
 
 @inlined
@@ -54,36 +50,3 @@ def float_cells(q: Floats, y: Labels, cells: Ints32) -> bool:
         p = p + 0.0 if fine else 0.0  # -0.0 becomes 0.0
         cells[i] = fine_bin(p)
     return good
-
-
-@kernel
-def accumulate(q: Floats, y: Labels, cells: Ints32, groups: Ints32, n_cells: int, sums: Floats, touched: Ints) -> int:
-    """Add pairs to sums[a, :], list in `touched` each cell that was empty, and return the number of those.
-
-    `groups` is one code per pair, or empty where all pairs are of group 0.
-    """
-    m = 0
-    grouped = groups.shape[0] > 0
-    for i in range(q.shape[0]):
-        a = np.int64(cells[i])
-        if grouped:
-            a += np.int64(groups[i]) * n_cells
-        p, label = q[i], float(y[i])
-        if sums[a, 0] == 0.0:
-            touched[m] = a
-            m += 1
-        sums[a, 0] += 1.0
-        sums[a, 1] += p
-        sums[a, 2] += p * p
-        sums[a, 3] += label
-        sums[a, 4] += p * label
-    return m
-
-
-@kernel
-def take_out(sums: Floats, touched: Ints, rows: Floats) -> None:
-    """Move sums[touched] to `rows`, and reset them to zero."""
-    for r in range(touched.shape[0]):
-        for s in range(SUMS):
-            rows[s, r] = sums[touched[r], s]
-            sums[touched[r], s] = 0.0

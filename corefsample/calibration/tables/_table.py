@@ -24,7 +24,7 @@ from corefsample.calibration.binning import (
     require_all,
     sums_by_block,
 )
-from corefsample.calibration.tables._fine_sums import FineSums
+from corefsample.calibration.tables._fine_sums import fine_sums
 from corefsample.calibration.tables._grids import Grid, require_grid
 from corefsample.errors import ParameterError
 
@@ -121,15 +121,11 @@ class CalibrationTable(Result):
         cells, predictions, labels = fine.cell_pairs(q, y)
         group_codes, group_names = _coded_or_one("groups", groups, predictions.shape[0])
         block_codes, block_names = _coded_or_one("blocks", blocks, predictions.shape[0])
-        columns: list[npt.NDArray[Any]] = [cells, predictions, labels, group_codes]
-        if (np.diff(block_codes) < 0).any():
-            order = np.argsort(block_codes, kind="stable")
-            columns = [column[order] for column in columns]
-        sums = FineSums(len(group_names), fine.n_cells)
-        ends = np.cumsum(np.bincount(block_codes, minlength=len(block_names))).tolist()
-        for block, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
-            sums.add(block, *(column[begin:end] for column in columns))
-        return table_of_rows(fine, group_names, block_names, *sums.rows())
+        keys = (group_codes.astype(np.int64) * len(block_names) + block_codes) * fine.n_cells + cells
+        distinct, sums = fine_sums(keys, predictions, labels)
+        groups_and_blocks, cell = np.divmod(distinct, fine.n_cells)
+        group, block = np.divmod(groups_and_blocks, len(block_names))
+        return table_of_rows(fine, group_names, block_names, (group, block, cell), sums)
 
     @classmethod
     def merged(cls, tables: Iterable[CalibrationTable]) -> CalibrationTable:

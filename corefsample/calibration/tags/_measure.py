@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -106,18 +106,9 @@ class TagMeasure:
                 return None
             estimate = _kranzlein.root_mean_square(bins, n)
             return SharedError(estimate, None, None, self.level, None, self.convention, n, n - bins.n_pairs, bins)
-        found = calibration_error(
-            scores,
-            labels,
-            bin_size=self.bin_size,
-            n_bins=n_bins,
-            debiased=self.debiased,
-            documents=documents,
-            interval=self.interval,
-            level=self.level,
-            n_resamples=self.n_resamples,
-            seed=self.seed,
-        )
+        names = ("bin_size", "debiased", "interval", "level", "n_resamples", "seed")
+        options: dict[str, Any] = {name: getattr(self, name) for name in names}
+        found = calibration_error(scores, labels, n_bins=n_bins, documents=documents, **options)
         ends = found.lower, found.upper, self.level, found.interval
         return SharedError(found.estimate, *ends, self.convention, n, 0, found.bins)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
@@ -87,17 +88,16 @@ def test_a_tie_over_several_shares_closes_one_bin() -> None:
     assert (bins.requested_n_bins, bins.n_bins) == (4, 2)
 
 
-def test_bins_record_the_requested_options() -> None:
-    bins = bin_pairs([0.1, 0.9], [0, 1], bin_size=7)
-    assert (bins.requested_bin_size, bins.requested_n_bins, bins.strategy) == (7, None, "adaptive")
-    assert bins.n.tolist() == [2]
-
-
-def test_five_thousand_pairs_a_bin_are_the_default() -> None:
+def test_bins_record_the_requested_options_or_the_defaults() -> None:
     q = np.linspace(0.0, 1.0, 109_999)
     bins = bin_pairs(q, q > 0.5)
-    assert bins.requested_bin_size == 5000
     assert bins.n.tolist() == [5000] * 20 + [9999]
+    for found, expected in (
+        (bins, (5000, None, "adaptive")),
+        (bin_pairs([0.1, 0.9], [0, 1], bin_size=7), (7, None, "adaptive")),
+        (bin_pairs([0.0, 1.0], [0, 1], strategy="uniform"), (None, 15, "uniform")),
+    ):
+        assert (found.requested_bin_size, found.requested_n_bins, found.strategy) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,12 +117,6 @@ def test_random_truth_of_extreme_predictions_is_an_error_of_half() -> None:
     assert binned_error(bin_pairs(q, y, n_bins=1)) < 1e-12
 
 
-def test_predictions_that_are_all_alike_make_one_bin() -> None:
-    bins = bin_pairs([0.3] * 7, [1] * 7, bin_size=2)
-    assert (bins.n.tolist(), bins.mean_y.tolist()) == ([7], [1.0])
-    assert bin_pairs([0.3] * 7, [0] * 7, n_bins=5).n.tolist() == [7]
-
-
 # --- bins of equal width -----------------------------------------------------------------------------------
 
 
@@ -140,17 +134,6 @@ def test_an_edge_belongs_to_the_bin_above_it(n_bins: int) -> None:
     edges = np.arange(n_bins) / n_bins
     bins = bin_pairs(edges, np.zeros(n_bins), n_bins=n_bins, strategy="uniform")
     assert bins.n.tolist() == [1] * n_bins
-
-
-def test_one_belongs_to_the_last_bin_and_empty_bins_are_left_out() -> None:
-    bins = bin_pairs([0.0, 0.95, 1.0, 1.0], [0, 1, 1, 1], strategy="uniform", n_bins=4)
-    assert bins.n.tolist() == [1, 3]
-    assert bins.q_max.tolist() == [0.0, 1.0]
-
-
-def test_fifteen_uniform_bins_are_the_default_even_for_fewer_pairs() -> None:
-    bins = bin_pairs([0.0, 1.0], [0, 1], strategy="uniform")
-    assert (bins.requested_n_bins, bins.requested_bin_size, bins.n_bins) == (15, None, 2)
 
 
 # --- order, types ------------------------------------------------------------------------------------------
@@ -219,10 +202,6 @@ def test_averages_that_are_rounded_count_as_their_level(n_samples: int) -> None:
     assert bins.q_min.tolist() == (k / n_samples).tolist()
 
 
-def test_an_odd_number_of_pairs_is_counted_in_full() -> None:
-    assert bin_pairs([0.5, 0.5, 0.5], [1, 1, 0], n_samples=2).sum_y.tolist() == [2.0]
-
-
 # --- blocks ------------------------------------------------------------------------------------------------
 
 
@@ -278,69 +257,64 @@ def test_ids_of_blocks_may_be_text_numbers_or_objects() -> None:
 # --- bad input ---------------------------------------------------------------------------------------------
 
 NAN, ABOVE_ONE = float("nan"), math.nextafter(1.0, 2.0)
+S10: dict[str, Any] = {"n_samples": 10}
 BAD: list[tuple[Any, Any, dict[str, Any], str]] = [
-    ([0.1, 1.5], [0, 1], {}, r"q must lie in \[0, 1\], got 1.5 at index 1"),
-    ([-0.1, 0.5], [0, 1], {}, r"q must lie in \[0, 1\], got -0.1 at index 0"),
-    ([0.1, ABOVE_ONE], [0, 1], {}, r"q must lie in \[0, 1\], got 1.0000000000000002 at index 1"),
-    ([0.1, ABOVE_ONE], [0, 1], {"n_samples": 10}, r"q must lie in \[0, 1\], got 1.0000000000000002 at index 1"),
-    ([0.1, -5e-324], [0, 1], {}, r"q must lie in \[0, 1\], got -5e-324 at index 1"),
-    ([0.1, NAN], [0, 1], {}, r"q must lie in \[0, 1\], got nan at index 1"),
-    ([0.1, 0.2], [0, 2], {}, r"y must be 0 or 1, got 2 at index 1"),
-    ([0.1, 0.2], [0, -1], {}, r"y must be 0 or 1, got -1 at index 1"),
-    ([0.1, 0.2], [0, 0.5], {}, r"y must be 0 or 1, got 0.5 at index 1"),
-    ([0.1, 0.2], [NAN, 0.0], {}, r"y must be 0 or 1, got nan at index 0"),
-    ([0.1, 0.2], [0], {}, r"y must be as many as q \(2\), got 1"),
-    ([], [], {}, "q must contain at least one prediction, got none"),
-    ([[0.1]], [[0]], {}, "q must be numbers in one dimension, got 2 of float64"),
-    (["0.1"], [0], {}, "q must be numbers in one dimension"),
-    ([0.1], ["0"], {}, "y must be labels 0 or 1 in one dimension"),
-    ([0.1, 0.2], [0, 1], {"n_bins": 3}, r"n_bins must be at most the number of pairs \(2\), got 3"),
-    ([0.1, 0.2], [0, 1], {"n_bins": 3, "strategy": "uniform"}, "n_bins must be at most the number of pairs"),
-    ([0.1], [0], {"n_bins": 0}, "n_bins must be a whole number of at least 1, got 0"),
-    ([0.1], [0], {"bin_size": 0}, "bin_size must be a whole number of at least 1, got 0"),
-    ([0.1], [0], {"bin_size": 1.5}, "bin_size must be a whole number of at least 1, got 1.5"),
-    ([0.1], [0], {"bin_size": 5, "n_bins": 2}, "bin_size must be left out where n_bins is given, got 5"),
-    ([0.1], [0], {"bin_size": 5, "strategy": "uniform"}, "bin_size must be left out where strategy='uniform' is given"),
-    ([0.1], [0], {"strategy": "quantile"}, "strategy must be one of adaptive, uniform, got 'quantile'"),
-    ([0.1], [0], {"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
-    (
-        [0.1, 0.15],
-        [0, 1],
-        {"n_samples": 10},
-        r"q must be a whole multiple of 1/n_samples \(1/10\), got 0.15 at index 1",
-    ),
-    ([0.1, NAN], [0, 1], {"n_samples": 10}, r"q must lie in \[0, 1\], got nan at index 1"),
-    ([0.1, 1.1], [0, 1], {"n_samples": 10}, r"q must lie in \[0, 1\], got 1.1 at index 1"),
-    ([0.1, 0.2], [0, 3], {"n_samples": 10}, r"y must be 0 or 1, got 3 at index 1"),
-    ([1, 11], [0, 1], {"n_samples": 10}, r"q must lie in 0 to n_samples \(10\), got 11 at index 1"),
-    ([1, -1], [0, 1], {"n_samples": 10}, r"q must lie in 0 to n_samples \(10\), got -1 at index 1"),
-    ([1, 2], [0, 3], {"n_samples": 10}, r"y must be 0 or 1, got 3 at index 1"),
-    ([1, 2, 3], [0, 1], {"n_samples": 10}, r"y must be as many as q \(3\), got 2"),
+    *[([0.1, bad], [0, 1], options, "q") for bad in (1.5, -0.1, ABOVE_ONE, -5e-324, NAN) for options in ({}, S10)],
+    *[([0.1, 0.2], [0, bad], options, "y") for bad in (2, -1, 0.5, NAN) for options in ({}, S10)],
+    *[([1, bad], [0, 1], S10, "q") for bad in (11, -1)],
+    ([0.1, 0.15], [0, 1], S10, "q"),
+    ([1, 2], [0, 3], S10, "y"),
+    *[(q, [0] * n, options, "y") for q, n in (([0.1, 0.2], 1), ([1, 2, 3], 2)) for options in ({}, S10)],
+    *[([], [], {}, "q"), ([[0.1]], [[0]], {}, "q"), (["0.1"], [0], {}, "q"), ([0.1], ["0"], {}, "y")],
+    *[([0.1, 0.2], [0, 1], {"n_bins": 3, **more}, "n_bins") for more in ({}, {"strategy": "uniform"})],
+    *[([0.1], [0], {name: 0}, name) for name in ("n_bins", "bin_size", "n_samples")],
+    *[([0.1], [0], {"bin_size": 5, **more}, "bin_size") for more in ({"n_bins": 2}, {"strategy": "uniform"})],
+    ([0.1], [0], {"strategy": "quantile"}, "strategy"),
 ]
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize(("q", "y", "options", "message"), BAD, ids=[message for *_, message in BAD])
-def test_bad_pairs_and_options_raise_errors_of_one_line(q: Any, y: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message) as caught:
+@pytest.mark.parametrize(("q", "y", "options", "parameter"), BAD, ids=str)
+def test_bad_pairs_and_options_raise(q: Any, y: Any, options: dict[str, Any], parameter: str) -> None:
+    with error(ParameterError, parameter):
         bin_pairs(q, y, **options)
-    assert "\n" not in str(caught.value)
-    with pytest.raises(ParameterError, match=message):
+    with error(ParameterError, parameter):
         block_bin_pairs(q, y, list(range(len(q))), **options)
 
 
 @pytest.mark.parametrize(
-    ("ids", "message"),
+    ("q", "y", "options", "message"),
     [
-        (["a"], r"documents must be as many as q \(2\), got 1"),
-        (["a", None], r"documents must be ids, got None at index 1"),
-        ([1.0, NAN], r"documents must be ids, got"),
-        (np.array(["a", 1], object), "documents must be ids of one kind, got int, str"),
-        ([["a"], ["b"]], "documents must be ids in one dimension, got 2 dimensions"),
+        ([0.1, ABOVE_ONE], [0, 1], {}, "q must lie in [0, 1], got 1.0000000000000002 at index 1"),
+        ([0.1, 0.2], [0, 2], {}, "y must be 0 or 1, got 2 at index 1"),
+        ([0.1, 0.2], [0], {}, "y must be as many as q (2), got 1"),
+        ([], [], {}, "q must contain at least one prediction, got none"),
+        ([[0.1]], [[0]], {}, "q must be numbers in one dimension, got 2 of float64"),
+        ([0.1], ["0"], {}, "y must be labels 0 or 1 in one dimension, got 1 of <U1"),
+        ([0.1, 0.2], [0, 1], {"n_bins": 3}, "n_bins must be at most the number of pairs (2), got 3"),
+        ([0.1], [0], {"bin_size": 5, "n_bins": 2}, "bin_size must be left out where n_bins is given, got 5"),
+        ([0.15], [0], S10, "q must be a whole multiple of 1/n_samples (1/10), got 0.15 at index 0"),
+        ([1, 11], [0, 1], S10, "q must lie in 0 to n_samples (10), got 11 at index 1"),
     ],
 )
-def test_bad_ids_of_blocks_raise(ids: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        block_bin_pairs([0.1, 0.2], [0, 1], ids)
-    with pytest.raises(ParameterError, match=message):
-        block_bin_pairs([0.1, 0.2], [0, 1], ids, n_samples=10)
+def test_an_error_shows_rule_value_and_place(q: Any, y: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        bin_pairs(q, y, **options)
+    assert str(caught.value) == message
+
+
+BAD_IDS = [["a"], ["a", None], [1.0, NAN], np.array(["a", 1], object), [["a"], ["b"]]]
+
+
+@pytest.mark.parametrize("options", [{}, S10], ids=str)
+@pytest.mark.parametrize("ids", BAD_IDS, ids=str)
+def test_bad_ids_of_blocks_raise(ids: Any, options: dict[str, Any]) -> None:
+    with error(ParameterError, "documents"):
+        block_bin_pairs([0.1, 0.2], [0, 1], ids, **options)
+
+
+def test_an_error_of_ids_shows_the_id() -> None:
+    with pytest.raises(ParameterError, match=r"documents must be ids, got None at index 1"):
+        block_bin_pairs([0.1, 0.2], [0, 1], BAD_IDS[1])
+    with pytest.raises(ParameterError, match="documents must be ids of one kind, got int, str"):
+        block_bin_pairs([0.1, 0.2], [0, 1], BAD_IDS[3])

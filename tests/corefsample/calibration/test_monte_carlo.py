@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.stats
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_intervals as references
@@ -201,29 +202,25 @@ GOOD: dict[str, Any] = {"hits_a": [0, 1, 2, 5], "hits_b": [0, 1, 3, 5], "y": [0,
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "parameter"),
     [
-        ({"n_samples": 9}, "n_samples must be even, got 9"),
-        ({"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
-        ({"hits_a": [0, 1, 2, 6]}, r"hits_a must lie in 0 to n_samples / 2 \(5\), got 6 at index 3"),
-        ({"hits_b": [0, -1, 3, 5]}, r"hits_b must lie in 0 to n_samples / 2 \(5\), got -1 at index 1"),
-        ({"hits_a": [0.0, 0.2, 0.4, 1.0]}, "hits_a must be whole numbers in one dimension, got 1 dimension of float64"),
-        ({"hits_b": [0, 1, 3]}, r"hits_b must be as many as hits_a \(4\), got 3"),
-        ({"y": [0, 1, 0]}, r"y must be as many as hits_a \(4\), got 3"),
-        ({"y": [0, 1, 2, 0]}, r"y must be 0 or 1, got 2 at index 2"),
-        ({"hits_a": [1], "hits_b": [1], "y": [1]}, "hits_a must contain at least 2 counts, got 1"),
-        ({"hits_a": [], "hits_b": [], "y": []}, "hits_a must contain at least 2 counts, got 0"),
-        ({"documents": ["a"] * 4}, "documents must be at least 2, got 1"),
-        ({"documents": ["a"] * 3}, r"documents must be as many as q \(4\), got 3"),
-        ({"documents": ["a", "b", None, "b"]}, r"documents must be ids, got None at index 2"),
-        ({"norm": "l1"}, "norm must be one of rms, mse for split samples, got 'l1'"),
-        ({"level": 1.5}, r"level must lie in \(0, 1\), got 1.5"),
-        ({"bin_size": 0}, "bin_size must be a whole number of at least 1, got 0"),
-        ({"n_bins": 5}, r"n_bins must be at most the number of pairs \(4\), got 5"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-        ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
+        *[({"n_samples": number}, "n_samples") for number in (9, 0)],
+        *[({"hits_a": hits}, "hits_a") for hits in ([0, 1, 2, 6], [0.0, 0.2, 0.4, 1.0])],
+        *[({"hits_b": hits}, "hits_b") for hits in ([0, -1, 3, 5], [0, 1, 3])],
+        *[({"y": labels}, "y") for labels in ([0, 1, 0], [0, 1, 2, 0])],
+        *[({"hits_a": hits, "hits_b": hits, "y": hits}, "hits_a") for hits in ([1], [])],
+        *[({"documents": ids}, "documents") for ids in (["a"] * 4, ["a"] * 3, ["a", "b", None, "b"])],
+        *[({name: value}, name) for name, value in (("norm", "l1"), ("level", 1.5), ("bin_size", 0), ("n_bins", 5))],
+        *[({"seed": -1}, "seed"), ({"n_resamples": 1}, "n_resamples")],
     ],
 )
-def test_bad_input_raises(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=rf"^{message}$"):
+def test_bad_input_raises(change: dict[str, Any], parameter: str) -> None:
+    with error(ParameterError, parameter):
         split_sample_error(**{**GOOD, **change})
+
+
+def test_an_error_shows_the_rule_of_split_samples() -> None:
+    with pytest.raises(ParameterError, match=r"^n_samples must be even, got 9$"):
+        split_sample_error(**{**GOOD, "n_samples": 9})
+    with pytest.raises(ParameterError, match=r"^hits_a must lie in 0 to n_samples / 2 \(5\), got 6 at index 3$"):
+        split_sample_error(**{**GOOD, "hits_a": [0, 1, 2, 6]})

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
@@ -88,5 +89,5 @@ def test_parts_worked_out_by_hand() -> None:
 
 @pytest.mark.parametrize("floor", [-0.1, 0.5, math.nan])
 def test_a_bad_floor_raises(floor: float) -> None:
-    with pytest.raises(ParameterError, match=r"floor must lie in \[0, "):
+    with error(ParameterError, "floor"):
         log_loss([0.5], [1], floor=floor)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from expected_errors import error
 from tolerance import plausible_counts, plausible_means
 
 from corefsample.calibration.binning import bin_pairs
@@ -91,21 +92,15 @@ def test_true_gaps_are_means_over_the_bins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    "fields",
     [
-        ({"alpha": 0.0}, "alpha must be above 0, got 0.0"),
-        ({"beta": -1}, "beta must be above 0, got -1"),
-        ({"alpha": math.nan}, "alpha must be a finite number, got nan"),
-        ({"temperature": math.inf}, "temperature must be a finite number, got inf"),
-        ({"shift": 0.6}, r"shift must be in \[0, 0.5\], got 0.6"),
-        ({"unevenness": -0.1}, "unevenness must be at least 0, got -0.1"),
-        ({"dependence": 1.0}, r"dependence must lie in \[0, 1\), got 1.0"),
-        ({"n_documents": 0}, "n_documents must be a whole number of at least 1, got 0"),
-        ({"shift": 0.1, "temperature": 2.0}, "temperature must be 1 if shift is not 0, got 2.0"),
+        *[{"alpha": 0.0}, {"beta": -1}, {"alpha": math.nan}, {"temperature": math.inf}, {"shift": 0.6}],
+        *[{"unevenness": -0.1}, {"dependence": 1.0}, {"n_documents": 0}, {"temperature": 2.0, "shift": 0.1}],
     ],
+    ids=str,
 )
-def test_an_impossible_design_raises(fields: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=rf"^{message}$"):
+def test_an_impossible_design_raises(fields: dict[str, Any]) -> None:
+    with error(ParameterError, next(iter(fields))):
         Design(**fields)
 
 
@@ -174,7 +169,7 @@ def test_the_coverage_study_knows_the_other_norms(norm: Any) -> None:
 
 
 def test_an_unknown_interval_raises() -> None:
-    with pytest.raises(ParameterError, match=r"^methods must be one of simulated normal, .*, got 'exact'$"):
+    with error(ParameterError, "methods"):
         coverage_study([Design()], n_pairs=100, bin_sizes=[50], methods=["exact"], n_replications=1)
 
 
@@ -205,5 +200,5 @@ def test_the_noise_study_shows_what_few_samples_do() -> None:
 
 @pytest.mark.parametrize("study", [bin_size_study, coverage_study, rejection_study, noise_study])
 def test_no_replication_raises(study: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^n_replications must be a whole number of at least 1, got 0$"):
+    with error(ParameterError, "n_replications"):
         study([Design()], n_replications=0)

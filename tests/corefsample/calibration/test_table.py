@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
@@ -122,7 +123,7 @@ def test_a_block_may_come_in_parts_without_effect_on_the_next() -> None:
 
 def test_a_rejected_block_adds_nothing() -> None:
     builder = TableBuilder()
-    with pytest.raises(ParameterError, match=r"y must be 0 or 1, got 2 at index 1"):
+    with error(ParameterError, "y"):
         builder.add([0.5, 0.5], [1, 2])
     builder.add([0.5], [1])
     assert builder.table().n_pairs == 1
@@ -319,57 +320,54 @@ def one_row() -> CalibrationTable:
     return CalibrationTable.from_pairs([0.5], [1])
 
 
+FRAME = one_row().to_frame()
+from_pairs, from_frame = CalibrationTable.from_pairs, CalibrationTable.from_frame
 BAD: list[tuple[Any, str]] = [
-    (lambda: CalibrationTable.from_pairs([0.5, math.nan], [1, 0]), r"q must lie in \[0, 1\], got nan at index 1"),
-    (lambda: CalibrationTable.from_pairs([0.5], [1], blocks=["a", "b"]), r"blocks must be as many as q \(1\), got 2"),
-    (
-        lambda: CalibrationTable.from_pairs([0.5], [1], groups=np.array([None], object)),
-        r"groups must be ids, got None at index 0",
-    ),
-    (lambda: CalibrationTable.from_pairs([0.5], [1], grid=10), "grid must be FloatGrid or LevelGrid, got 10"),  # type: ignore[arg-type]
-    (lambda: CalibrationTable.from_pairs([0.15], [1], grid=LevelGrid(10)), "must be a whole multiple of 1/n_samples"),
-    (lambda: LevelGrid(0), "n_samples must be a whole number of at least 1, got 0"),
-    (lambda: CalibrationTable.merged([]), "tables must contain at least one table, got none"),
-    (
-        lambda: one_row() + CalibrationTable.from_pairs([0.5], [1], grid=LevelGrid(2)),
-        r"tables must share one grid, FloatGrid\(\), got LevelGrid\(n_samples=2\)",
-    ),
-    (
-        lambda: one_row() + CalibrationTable.from_pairs([0.5], [1], blocks=[3]),
-        "blocks must be ids of one kind, got int, str",
-    ),
-    (lambda: one_row().group("far"), "group must be one of '', got 'far'"),
-    (lambda: one_row().bins(n_bins=2), r"n_bins must be at most the number of pairs \(1\), got 2"),
-    (lambda: table_of([]).bins(), "table must contain at least one pair, got none"),
-    (lambda: table_of([]).block_bins(), "table must contain at least one pair, got none"),
-    (lambda: TableBuilder(groups=[]), "groups must be distinct names, at least one"),
-    (lambda: TableBuilder(groups=["a", "a"]), "groups must be distinct names, at least one"),
-    (lambda: TableBuilder(groups=["a", 1]), "groups must be ids of one kind, got int, str"),
-    (
-        lambda: TableBuilder(groups=["a", "b"]).add([0.5], [1]),
-        "groups must be one code per pair, of 2 groups, got None",
-    ),
-    (lambda: TableBuilder().add([0.5], [1], groups=[1]), r"groups must lie in 0 to 0, got 1 at index 0"),
-    (lambda: TableBuilder().add([0.5], [1], groups=[-1]), r"groups must lie in 0 to 0, got -1 at index 0"),
-    (lambda: TableBuilder().add([0.5], [1], groups=[0, 0]), r"groups must be as many as q \(1\), got 2"),
-    (lambda: TableBuilder().add([], [1]), r"y must be as many as q \(0\), got 1"),
-    (lambda: TableBuilder().add([0.5], [1], block=None), "block must be a name, got None"),
-    (lambda: CalibrationTable.from_frame(pd.DataFrame({"group": ["a"]})), "frame must have a column block"),
-    (
-        lambda: CalibrationTable.from_frame(one_row().to_frame().assign(cell=10**6)),
-        r"cell must lie in 0 to \d+ of FloatGrid\(\), got 1000000",
-    ),
-    (lambda: CalibrationTable.from_frame(one_row().to_frame().assign(n=0)), "n must be at least 1, got 0"),
-    (lambda: CalibrationTable.from_frame(one_row().to_frame().assign(sum_q=math.nan)), "sum_q must be finite, got nan"),
+    (lambda: from_pairs([0.5, math.nan], [1, 0]), "q"),
+    (lambda: from_pairs([0.5], [1], blocks=["a", "b"]), "blocks"),
+    (lambda: from_pairs([0.5], [1], groups=np.array([None], object)), "groups"),
+    (lambda: from_pairs([0.5], [1], grid=10), "grid"),  # type: ignore[arg-type]
+    (lambda: from_pairs([0.15], [1], grid=LevelGrid(10)), "q"),
+    (lambda: LevelGrid(0), "n_samples"),
+    (lambda: CalibrationTable.merged([]), "tables"),
+    (lambda: one_row() + from_pairs([0.5], [1], grid=LevelGrid(2)), "tables"),
+    (lambda: one_row() + from_pairs([0.5], [1], blocks=[3]), "blocks"),
+    (lambda: one_row().group("far"), "group"),
+    (lambda: one_row().bins(n_bins=2), "n_bins"),
+    (lambda: table_of([]).bins(), "table"),
+    (lambda: table_of([]).block_bins(), "table"),
+    *[(lambda names=names: TableBuilder(groups=names), "groups") for names in ([], ["a", "a"], ["a", 1])],  # type: ignore[misc]
+    (lambda: TableBuilder(groups=["a", "b"]).add([0.5], [1]), "groups"),
+    *[(lambda codes=codes: TableBuilder().add([0.5], [1], groups=codes), "groups") for codes in ([1], [-1], [0, 0])],  # type: ignore[misc]
+    (lambda: TableBuilder().add([], [1]), "y"),
+    (lambda: TableBuilder().add([0.5], [1], block=None), "block"),
+    (lambda: from_frame(pd.DataFrame({"group": ["a"]})), "frame"),
+    (lambda: from_frame(FRAME.assign(cell=10**6)), "cell"),
+    (lambda: from_frame(FRAME.assign(n=0)), "n"),
+    (lambda: from_frame(FRAME.assign(sum_q=math.nan)), "sum_q"),
 ]
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize(("work", "message"), BAD, ids=[message for _, message in BAD])
-def test_bad_input_raises_errors_of_one_line(work: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=message) as caught:
+@pytest.mark.parametrize(("work", "parameter"), BAD, ids=str)
+def test_bad_input_raises(work: Any, parameter: str) -> None:
+    with error(ParameterError, parameter):
         work()
-    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (BAD[7][0], "tables must share one grid, FloatGrid(), got LevelGrid(n_samples=2)"),
+        (BAD[9][0], "group must be one of '', got 'far'"),
+        (BAD[16][0], "groups must be one code per pair, of 2 groups, got None"),
+        (lambda: from_frame(FRAME[["group", "cell"]]), "frame must have a column block, got ['group', 'cell']"),
+    ],
+)
+def test_an_error_shows_what_would_do(work: Any, message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        work()
+    assert str(caught.value) == message
 
 
 def test_only_tables_can_be_added() -> None:

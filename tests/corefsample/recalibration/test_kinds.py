@@ -511,40 +511,44 @@ def record() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "parameter", "rule"),
+    ("path", "value", "parameter"),
     [
-        ("recalibration temperature", math.nan, "temperature", "must be a finite number, got nan"),
-        ("recalibration temperature", -1.0, "temperature", "must be above 0"),
-        ("recalibration offsets new name", math.nan, "new", "must be a finite number, got nan"),
-        ("recalibration offsets links it", {}, "links", "must have the kinds name, plural noun"),
-        ("recalibration offsets links", [], "links", "must have the kinds"),
-        ("recalibration", {"temperature": 1.0, "bias": 0.0}, "recalibration", "must have the fields temperature"),
-        ("draws temperature", [1.0, math.nan], "draws", "must be temperatures above 0"),
-        ("draws temperature", [1.0], "draws", "and as many NEW biases"),
-        ("draws temperature", "high", "draws.temperature", "must be numbers"),
-        ("draws new_bias", [0.0, math.inf], "draws.new_bias", "must be finite, got inf"),
-        ("draws offsets", [[0.0], [1.0]], "draws.offsets", "must have the shape (2, 90), got (2, 1)"),
-        ("draws offsets", [["a"] * 90] * 2, "draws.offsets", "must be lists of numbers"),
-        ("draws offsets", [[math.nan] * 90] * 2, "draws.offsets", "must be finite"),
-        ("draws", [], "draws", "must have the fields temperature, new_bias, offsets"),
-        ("domain_effect new_bias", -0.1, "domain_effect.new_bias", "must be at least 0, got -0.1"),
-        ("domain_effect new_bias", math.nan, "domain_effect.new_bias", "must be a finite number"),
-        ("domain_effect", {"new_bias": 0.1}, "domain_effect", "must have the fields"),
-        ("base", 3, "base", "must be fingerprints of recalibrations as a text, got 3"),
-        ("domain_field", 3, "domain_field", "must be the name of a field, got 3"),
+        ("recalibration temperature", math.nan, "temperature"),
+        ("recalibration temperature", -1.0, "temperature"),
+        ("recalibration offsets new name", math.nan, "new"),
+        ("recalibration offsets links it", {}, "links"),
+        ("recalibration offsets links", [], "links"),
+        ("recalibration", {"temperature": 1.0, "bias": 0.0}, "recalibration"),
+        ("draws temperature", [1.0, math.nan], "draws.temperature"),
+        ("draws temperature", [1.0, -1.0], "draws.temperature"),
+        ("draws temperature", [1.0], "draws.new_bias"),
+        ("draws temperature", "high", "draws.temperature"),
+        ("draws new_bias", [0.0, math.inf], "draws.new_bias"),
+        ("draws offsets", [[0.0], [1.0, 2.0]], "draws.offsets"),
+        ("draws offsets", [["a"] * 90] * 2, "draws.offsets"),
+        ("draws", [], "draws"),
+        ("domain_effect new_bias", -0.1, "domain_effect.new_bias"),
+        ("domain_effect new_bias", math.nan, "domain_effect.new_bias"),
+        ("domain_effect", {"new_bias": 0.1}, "domain_effect"),
+        ("base", 3, "base"),
+        ("domain_field", 3, "domain_field"),
     ],
 )
-def test_a_broken_record_names_its_part(path: str, value: Any, parameter: str, rule: str) -> None:
+def test_a_broken_record_names_its_part(path: str, value: Any, parameter: str) -> None:
     content = record()
     inner, (*outer, last) = content, path.split()
     for name in outer:
         inner = inner[name]
     inner[last] = value
-    with error(ParameterError, parameter) as found:
+    with error(ParameterError, parameter):
         UncertainRecalibration.from_json(content)
-    assert rule in str(found.value)
 
 
-def test_a_whole_record_can_be_read(tmp_path: Path) -> None:
-    (tmp_path / "r.json").write_text(json.dumps(record()), encoding="utf-8")
-    assert read_recalibration(tmp_path / "r.json").widest == "domain"
+def test_what_is_wrong_with_a_record_is_shown() -> None:
+    content = record()
+    content["draws"]["offsets"] = [[0.0], [1.0]]
+    with pytest.raises(ParameterError, match=r"^draws.offsets must be finite numbers in the shape \(2, 90\), got \[\["):
+        UncertainRecalibration.from_json(content)
+    del content["domain_effect"]["n_domains"], content["draws"]
+    with pytest.raises(ParameterError, match=r"^domain_effect must have the fields log_temperature, .*, got log_temp"):
+        UncertainRecalibration.from_json(content)

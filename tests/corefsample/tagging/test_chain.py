@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from references.chains import Enumeration, enumeration
+from strategies.tagged import drawn_scores
 
 from corefsample import ParameterError
 from corefsample.tagging import LinearChain, _passes
@@ -39,12 +41,6 @@ def scores(draw: st.DrawFn, largest: float = 20.0) -> tuple[Array, Array]:
     return unary, pairwise
 
 
-def drawn(n: int, n_tags: int, scale: float, *, own: bool = False, seed: int = 0) -> tuple[Array, Array]:
-    generator = np.random.default_rng(seed)
-    shape = (n - 1, n_tags, n_tags) if own else (n_tags, n_tags)
-    return generator.normal(0.0, scale, (n, n_tags)), generator.normal(0.0, scale, shape)
-
-
 def require_equal(chain: LinearChain, expected: Enumeration, tolerance: float = 1e-10) -> None:
     assert chain.log_partition == pytest.approx(expected.log_partition, rel=1e-12, abs=tolerance)
     np.testing.assert_allclose(chain.marginals(), expected.marginals(), atol=tolerance, rtol=0.0)
@@ -65,7 +61,7 @@ def test_marginals_are_those_of_the_enumeration(given_scores: tuple[Array, Array
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("scale", [0.0, 1.0, 30.0])
 def test_six_tokens_of_four_tags_are_those_of_the_enumeration(scale: float, own: bool) -> None:
-    given_scores = drawn(6, 4, scale, own=own)
+    given_scores = drawn_scores(6, 4, scale, own=own)
     require_equal(LinearChain.from_scores(*given_scores), enumeration(*given_scores))
 
 
@@ -100,12 +96,12 @@ def test_a_tag_that_underflows_and_wins_at_the_end_keeps_its_weight() -> None:
 
 
 def test_exponentials_serve_usual_scores_and_logarithms_the_rest() -> None:
-    assert LinearChain.from_scores(*drawn(30, 5, 3.0))._messages.transitions is not None
-    assert LinearChain.from_scores(*drawn(30, 5, 1e4))._messages.transitions is None
+    assert LinearChain.from_scores(*drawn_scores(30, 5, 3.0))._messages.transitions is not None
+    assert LinearChain.from_scores(*drawn_scores(30, 5, 1e4))._messages.transitions is None
 
 
 def test_masks_of_minus_ten_thousand_need_no_logarithms() -> None:
-    unary, pairwise = drawn(5, 3, 2.0)
+    unary, pairwise = drawn_scores(5, 3, 2.0)
     pairwise[0, 2] = pairwise[1, 0] = -10_000.0
     chain = LinearChain.from_scores(unary, pairwise)
     assert chain._messages.transitions is not None
@@ -114,14 +110,14 @@ def test_masks_of_minus_ten_thousand_need_no_logarithms() -> None:
 
 @pytest.mark.parametrize("n_tags", [1, 2, 7, 8, 9, 17])
 def test_exponentials_and_logarithms_agree(n_tags: int) -> None:
-    unary, pairwise = drawn(40, n_tags, 4.0)
+    unary, pairwise = drawn_scores(40, n_tags, 4.0)
     chain, other = LinearChain.from_scores(unary, pairwise), _passes.messages_by_logs(unary, pairwise[None])
     assert chain.log_partition == pytest.approx(other.log_partition, rel=1e-13)
     np.testing.assert_allclose(chain.marginals(), other.probs, atol=1e-12, rtol=1e-9)
 
 
 def test_blocks_of_own_matrices_give_what_one_block_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    unary, pairwise = drawn(23, 4, 2.0, own=True)
+    unary, pairwise = drawn_scores(23, 4, 2.0, own=True)
     whole = LinearChain.from_scores(unary, pairwise)
     monkeypatch.setattr(_passes, "_BLOCK_CELLS", 48)  # three matrices
     parts = LinearChain.from_scores(unary, pairwise)
@@ -132,7 +128,7 @@ def test_blocks_of_own_matrices_give_what_one_block_gives(monkeypatch: pytest.Mo
 
 
 def test_equal_matrices_for_all_pairs_are_one_shared_matrix() -> None:
-    unary, pairwise = drawn(9, 3, 2.0)
+    unary, pairwise = drawn_scores(9, 3, 2.0)
     shared, own = (LinearChain.from_scores(unary, p) for p in (pairwise, np.tile(pairwise, (8, 1, 1))))
     np.testing.assert_allclose(own.marginals(), shared.marginals(), atol=1e-14)
     np.testing.assert_array_equal(own.sample(200), shared.sample(200))
@@ -141,21 +137,21 @@ def test_equal_matrices_for_all_pairs_are_one_shared_matrix() -> None:
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("block_size", [None, 1, 4, 100])
 def test_blocks_of_pair_marginals_join_to_the_whole(block_size: int | None, own: bool) -> None:
-    chain = LinearChain.from_scores(*drawn(12, 3, 2.0, own=own))
+    chain = LinearChain.from_scores(*drawn_scores(12, 3, 2.0, own=own))
     blocks = list(chain.pair_marginal_blocks(block_size))
     assert [first for first, _ in blocks] == list(range(0, 11, min(block_size or 11, 11)))
     np.testing.assert_array_equal(np.concatenate([probs for _, probs in blocks]), chain.pair_marginals())
 
 
 def test_pair_marginals_sum_to_marginals() -> None:
-    chain = LinearChain.from_scores(*drawn(50, 11, 3.0))
+    chain = LinearChain.from_scores(*drawn_scores(50, 11, 3.0))
     np.testing.assert_allclose(chain.pair_marginals().sum(axis=2), chain.marginals()[:-1], atol=1e-13)
     np.testing.assert_allclose(chain.pair_marginals().sum(axis=1), chain.marginals()[1:], atol=1e-13)
 
 
 def test_a_hundred_thousand_tokens_stay_exact() -> None:
     # Without transitions tokens are independent: each row is a softmax, and log_partition the sum of their logsumexp.
-    unary, _ = drawn(100_000, 3, 3.0)
+    unary, _ = drawn_scores(100_000, 3, 3.0)
     chain = LinearChain.from_scores(unary, np.zeros((3, 3)))
     weights = np.exp(unary)
     np.testing.assert_allclose(chain.marginals(), weights / weights.sum(axis=1, keepdims=True), atol=1e-12)
@@ -214,7 +210,7 @@ def test_divergence_is_that_of_the_enumeration(given_scores: tuple[Array, Array]
 
 
 def test_a_chain_does_not_diverge_from_itself() -> None:
-    chain = LinearChain.from_scores(*drawn(20, 4, 3.0))
+    chain = LinearChain.from_scores(*drawn_scores(20, 4, 3.0))
     assert chain.kl_divergence(chain) == pytest.approx(0.0, abs=1e-12)
 
 
@@ -223,8 +219,8 @@ def test_a_chain_does_not_diverge_from_itself() -> None:
 
 def test_a_batch_gives_what_single_chains_give(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_passes, "_BATCH_TOKENS", 12)
-    _, pairwise = drawn(1, 6, 1.0)
-    unaries = [drawn(n, 6, scale, seed=n)[0] for n, scale in ((3, 1.0), (1, 1.0), (25, 1e4), (8, 2.0), (5, 1.0))]
+    _, pairwise = drawn_scores(1, 6, 1.0)
+    unaries = [drawn_scores(n, 6, scale, seed=n)[0] for n, scale in ((3, 1.0), (1, 1.0), (25, 1e4), (8, 2.0), (5, 1.0))]
     batch = LinearChain.from_batch(unaries, pairwise)
     assert len(batch) == 5
     for chain, unary in zip(batch, unaries, strict=True):
@@ -261,41 +257,33 @@ ZERO = np.zeros((2, 2))
 
 
 @pytest.mark.parametrize(
-    ("unary", "pairwise", "message"),
+    ("unary", "pairwise", "parameter", "message"),
     [
-        ([[0.0, np.nan]], ZERO, "unary[0, 1] must be -inf or a number of at most 1e+300 in size, got nan"),
-        ([[0.0, 0.0]], [[0.0, INF], [0.0, 0.0]], "pairwise[0, 1] must be -inf or a number"),
-        ([[0.0, -1.7e308]], ZERO, "unary[0, 1] must be -inf or a number of at most 1e+300 in size, got -1.7e+308"),
-        (np.zeros((0, 2)), ZERO, "unary must have at least one token and one tag, got the shape (0, 2)"),
-        (np.zeros((3, 2)), np.zeros((3, 3)), "pairwise must have the shape (2, 2) or (2, 2, 2), as unary has (3, 2)"),
-        (np.zeros((3, 2)), np.zeros((3, 2, 2)), "got (3, 2, 2)"),
-        (np.zeros(3), ZERO, "unary must be numbers in 2 dimensions, got 1 dimension of float64"),
-        ([["a", "b"]], ZERO, "unary must be numbers in 2 dimensions"),
-        ([[-INF, -INF]], ZERO, "scores must allow a tag sequence, got none that reaches token 0"),
-        (np.zeros((2, 2)), ZERO - INF, "scores must allow a tag sequence, got none that reaches token 1"),
-        (np.zeros((3, 2)), np.zeros((2, 2, 2)) - INF, "got none that reaches token 1"),
+        ([[0.0, np.nan]], ZERO, "unary[0, 1]", "must be -inf or a number of at most 1e+300 in size, got nan"),
+        ([[0.0, 0.0]], [[0.0, INF], [0.0, 0.0]], "pairwise[0, 1]", "got inf"),
+        ([[0.0, -1.7e308]], ZERO, "unary[0, 1]", "got -1.7e+308"),
+        (np.zeros((0, 2)), ZERO, "unary", "must have at least one token and one tag, got the shape (0, 2)"),
+        (np.zeros((3, 2)), np.zeros((3, 3)), "pairwise", "the shape (2, 2) or (2, 2, 2), as unary has (3, 2)"),
+        (np.zeros((3, 2)), np.zeros((3, 2, 2)), "pairwise", "got (3, 2, 2)"),
+        (np.zeros(3), ZERO, "unary", "must be numbers in 2 dimensions, got 1 dimension of float64"),
+        ([["a", "b"]], ZERO, "unary", "<U1"),
+        ([[-INF, -INF]], ZERO, "scores", "must allow a tag sequence, got none that reaches token 0"),
+        (np.zeros((2, 2)), ZERO - INF, "scores", "token 1"),
+        (np.zeros((3, 2)), np.zeros((2, 2, 2)) - INF, "scores", "token 1"),
     ],
 )
-def test_scores_that_break_a_rule_raise(unary: Any, pairwise: Any, message: str) -> None:
-    with pytest.raises(ParameterError) as error:
+def test_scores_that_break_a_rule_raise(unary: Any, pairwise: Any, parameter: str, message: str) -> None:
+    with error(ParameterError, parameter) as found:
         LinearChain.from_scores(unary, pairwise)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
+    assert message in str(found.value)
 
 
 @pytest.mark.parametrize(
-    ("tags", "message"),
-    [
-        ([0], "tags must be one for each of 2 tokens, got 1"),
-        ([0, 2], "tags[1] must be from 0 to 1, got 2"),
-        ([-1, 0], "tags[0] must be from 0 to 1, got -1"),
-        ([0.0, 1.0], "tags must be whole numbers"),
-    ],
+    ("tags", "parameter"), [([0], "tags"), ([0, 2], "tags[1]"), ([-1, 0], "tags[0]"), ([0.0, 1.0], "tags")]
 )
-def test_tags_that_break_a_rule_raise(tags: Any, message: str) -> None:
-    with pytest.raises(ParameterError) as error:
+def test_tags_that_break_a_rule_raise(tags: Any, parameter: str) -> None:
+    with error(ParameterError, parameter):
         LinearChain.from_scores(ZERO, ZERO).log_prob(tags)
-    assert message in str(error.value)
 
 
 def test_a_forbidden_sequence_has_a_log_probability_of_minus_infinity() -> None:
@@ -303,28 +291,13 @@ def test_a_forbidden_sequence_has_a_log_probability_of_minus_infinity() -> None:
     assert chain.log_prob([0, 1]) == -INF
 
 
-@pytest.mark.parametrize(
-    ("unaries", "pairwise", "message"),
-    [
-        ([ZERO, np.zeros((0, 2))], ZERO, "unaries[1] must have the shape (n, 2)"),
-        ([ZERO, np.zeros((2, 3))], ZERO, "unaries[1] must have the shape (n, 2)"),
-        ([ZERO, ZERO, [[0.0, np.nan]]], ZERO, "unaries[2][0, 1] must be -inf or a number"),
-        ([ZERO, [[0.0, 0.0], [-INF, -INF]]], ZERO, "unaries[1]: scores must allow a tag sequence"),
-    ],
-)
-def test_a_batch_names_the_sentence_that_breaks_a_rule(unaries: Any, pairwise: Any, message: str) -> None:
-    with pytest.raises(ParameterError) as error:
-        LinearChain.from_batch(unaries, pairwise)
-    assert message in str(error.value)
-
-
 @pytest.mark.parametrize("k", [0, 1.5, True])
 def test_a_number_of_sequences_out_of_range_raises(k: Any) -> None:
-    with pytest.raises(ParameterError, match="k must be a whole number of at least 1"):
+    with error(ParameterError, "k"):
         LinearChain.from_scores(ZERO, ZERO).k_best(k)
 
 
 def test_a_chain_of_another_shape_has_no_divergence() -> None:
     chain = LinearChain.from_scores(ZERO, ZERO)
-    with pytest.raises(ParameterError, match="other must be a LinearChain of 2 tokens and 2 tags, got LinearChain"):
+    with error(ParameterError, "other"):
         chain.kl_divergence(LinearChain.from_scores(np.zeros((3, 2)), ZERO))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from expected_errors import error
 from strategies.tagged import THREE, random_sentences
 
 from corefsample import InputError, ParameterError
@@ -156,35 +157,15 @@ def test_without_crfsuite_the_error_names_the_extra(monkeypatch: pytest.MonkeyPa
     assert caught.value.hint == install_hint("tagging")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"features": "best"}, "features must be one of basic, advanced, got 'best'"),
-        ({"l2": -1.0}, "l2 must be at least 0, got -1.0"),
-        ({"max_iterations": 0}, "max_iterations must be a whole number of at least 1, got 0"),
-        ({"min_count": 0.5}, "min_count must be a whole number of at least 0, got 0.5"),
-    ],
-)
-def test_parameters_outside_their_range_are_rejected(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        ConditionalRandomField(**options)
-    assert str(caught.value) == message
+@pytest.mark.parametrize("option", [{"features": "best"}, {"l2": -1.0}, {"max_iterations": 0}, {"min_count": 0.5}])
+def test_parameters_outside_their_range_are_rejected(option: dict[str, Any]) -> None:
+    with error(ParameterError, *option):
+        ConditionalRandomField(**option)
 
 
 def test_a_tag_with_a_zero_byte_is_rejected() -> None:
     with pytest.raises(ParameterError, match=r"^tags must not contain a zero byte, got 'N\\x00'$"):
         ConditionalRandomField().fit([TaggedSentence(["a"], ["N\0"])])
-
-
-@pytest.mark.parametrize("use", [lambda model: model.posterior(["a"]), lambda model: model.tags])
-def test_a_model_must_be_fitted_before_use(use: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^ConditionalRandomField must be fitted before it is used$"):
-        use(ConditionalRandomField())
-
-
-def test_an_empty_sentence_is_rejected() -> None:
-    with pytest.raises(ParameterError, match=r"^words must be at least one, got none$"):
-        ConditionalRandomField().fit(THREE).posterior([])
 
 
 def test_a_file_of_another_kind_is_no_crfsuite_model(tmp_path: Path) -> None:

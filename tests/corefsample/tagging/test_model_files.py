@@ -146,8 +146,9 @@ def test_a_header_of_another_version_or_kind_is_rejected(path: Path, fields: dic
         ("names__json", b'{"tags": ["A"], "words": [3]}', "words must be a list of distinct texts, got [3]"),
         ("starts__npy", b"x", "starts must be an .npy file, got: "),
         ("starts__npy", npy([1.0]), "starts must be int64 in one dimension, got 1 of float64"),
-        ("starts__npy", npy([1, 2]), "starts must have shape (3,), got (2,)"),
-        ("transitions__npy", npy([1, 2, 3, 4]), "transitions must be rows of 3, got 4 numbers"),
+        ("starts__npy", npy([1, 2]), "starts must have shape (3,), got 2 numbers"),
+        ("starts__npy", npy([1, 2, -1]), "starts must be finite numbers, counts and places at least 0"),
+        ("transitions__npy", npy([1, 2, 3]), "transitions must have shape (3, 3), got 3 numbers"),
         ("indptr__npy", npy([0, 1]), "indptr must describe "),
         ("starts__npy", None, "must be a corefsample tagging model, got a zip file without starts.npy"),
     ],
@@ -155,6 +156,17 @@ def test_a_header_of_another_version_or_kind_is_rejected(path: Path, fields: dic
 def test_parts_that_break_their_rules_are_rejected(path: Path, part: str, content: bytes, message: str) -> None:
     rewrite(path, **{part: content})
     assert error_of(path).startswith(message)
+
+
+@pytest.mark.parametrize("model", [MODELS[1], MODELS[3], MODELS[4]], ids=lambda model: repr(model)[:30])
+def test_weights_that_are_not_finite_are_rejected(model: Any, path: Path) -> None:
+    save_model(model, path, overwrite=True)
+    weights = model.weights.weights.ravel().copy()
+    weights[-1] = np.nan
+    rewrite(path, weights__npy=npy(weights))
+    assert error_of(path) == "weights must be finite numbers, counts and places at least 0"
+    rewrite(path, weights__npy=npy(np.append(weights, 0.0)[:0]))
+    assert error_of(path).startswith(("weights must have shape", "indptr must describe"))
 
 
 def test_tags_of_words_must_exist(path: Path) -> None:
@@ -198,23 +210,17 @@ def test_a_damaged_file_is_rejected_or_loads_the_same_model(data: st.DataObject,
     assert "\n" not in message
 
 
-def test_a_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
-    assert error_of(tmp_path / "none.zip") == "model file must be readable, got: No such file or directory"
-
-
 # --- writing -----------------------------------------------------------------------------------------------
 
 
-def test_an_existing_file_is_replaced_only_on_request(path: Path) -> None:
+def test_an_existing_file_is_replaced_only_on_request(path: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="output must not exist, got a file"):
         save_model(MODELS[1], path)
     save_model(MODELS[1], path, overwrite=True)
     assert type(load_model(path)) is ConditionalRandomField
-
-
-def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="make the folder"):
         save_model(MODELS[0], tmp_path / "none" / "model.zip")
+    assert error_of(tmp_path / "none.zip") == "model file must be readable, got: No such file or directory"
 
 
 def test_only_fitted_models_of_ours_can_be_saved(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from expected_errors import error
 
 from corefsample import ParameterError
 from corefsample.tagging import ChainRecalibration, LinearChain, fit_chain_recalibration
@@ -64,25 +65,30 @@ def chain_of_two() -> LinearChain:
     return LinearChain.from_scores(np.zeros((2, 2)), [[0.0, -math.inf], [0.0, 0.0]])
 
 
+TWO = chain_of_two()
+
+
 @pytest.mark.parametrize(
-    ("chains", "gold", "keywords", "message"),
+    ("chains", "gold", "parameter", "place"),
     [
-        ([], [], {}, "gold must have one sequence for each of at least one chain, got 0 for 0"),
-        ([chain_of_two()], [], {}, "got 0 for 1"),
-        ([chain_of_two()], [[0]], {}, "gold[0]: tags must be one for each of 2 tokens, got 1"),
-        ([chain_of_two()], [[0, 5]], {}, "gold[0]: tags[1] must be from 0 to 1, got 5"),
-        ([chain_of_two()], [[0, 1]], {}, "gold[0] must be allowed by its chain, got a forbidden sequence"),
-        (["chain"], [[0, 1]], {}, "chains[0] must be a LinearChain, got 'chain'"),
-        ([chain_of_two()], [[0, 0]], {"objective": "brier"}, "objective must be one of likelihood, marginals"),
+        *[(chains, [], "gold", None) for chains in ([], [TWO])],
+        *[([TWO], [tags], parameter, "gold[0]") for tags, parameter in (([0], "tags"), ([0, 5], "tags[1]"))],
+        *[([TWO], [[0, 1]], "gold[0]", None), (["chain"], [[0, 1]], "chains[0]", None)],
     ],
 )
-def test_input_that_breaks_a_rule_raises(chains: Any, gold: Any, keywords: Any, message: str) -> None:
-    with pytest.raises(ParameterError) as error:
-        fit_chain_recalibration(chains, gold, **keywords)
-    assert message in str(error.value)
+def test_input_that_breaks_a_rule_raises(chains: Any, gold: Any, parameter: str, place: str | None) -> None:
+    with error(ParameterError, parameter, place):
+        fit_chain_recalibration(chains, gold)
+    with error(ParameterError, "objective"):
+        fit_chain_recalibration(chains, gold, objective="brier")
+
+
+def test_gold_that_a_chain_forbids_is_named() -> None:
+    with pytest.raises(ParameterError, match=r"^gold\[0\] must be allowed by its chain, got a forbidden sequence$"):
+        fit_chain_recalibration([TWO], [[0, 1]])
 
 
 @pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan, math.inf, "2"])
 def test_a_temperature_out_of_range_raises(temperature: Any) -> None:
-    with pytest.raises(ParameterError, match="temperature must be"):
+    with error(ParameterError, "temperature"):
         ChainRecalibration(temperature)

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 import pytest
+from expected_errors import error
 from references.taggers import CountedHmm, probability
 from strategies.tagged import random_sentences
 from tolerance import plausible_counts
@@ -99,21 +100,14 @@ def test_a_query_must_answer_with_one_truth_value_per_sequence() -> None:
         sampled_events(labelled_posteriors(MODEL, SENTENCES), counts, n_samples=10)
 
 
-@pytest.mark.parametrize(
-    ("n_samples", "message"),
-    [(3, "n_samples must be even, got 3"), (0, "n_samples must be a whole number of at least 2, got 0")],
-)
-def test_the_number_of_samples_must_be_even(n_samples: int, message: str) -> None:
-    with pytest.raises(ParameterError) as caught:
+@pytest.mark.parametrize("n_samples", [3, 0])
+def test_the_number_of_samples_must_be_even(n_samples: int) -> None:
+    with error(ParameterError, "n_samples"):
         sampled_events(labelled_posteriors(MODEL, SENTENCES), AB, n_samples=n_samples)
-    assert str(caught.value) == message
 
 
-def test_without_a_sentence_there_is_an_error() -> None:
-    with pytest.raises(ParameterError, match=r"^posteriors must contain at least one sentence, got none$"):
+def test_without_a_sentence_or_a_known_tag_there_is_an_error() -> None:
+    with error(ParameterError, "posteriors"):
         sampled_events([], AB)
-
-
-def test_a_query_of_an_unknown_tag_is_rejected() -> None:
-    with pytest.raises(ParameterError, match=r"^second must be one of 'A, B, C', got 'X'$"):
+    with error(ParameterError, "second"):
         followed_by(MODEL.tags, "A", "X")
