@@ -62,18 +62,14 @@ def score_row(
     mask = U32(weights.shape[0] - 1)
     between[0], between[1], between[2] = 0, 0, 0
     pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+    templates = hashed.pair_0 if pronoun else hashed.pair_1
     best[0], best[1] = 0, 0
     for k in range(i - 1, -1, -1):
         level = compare(doc, i, k, between, pair)
         if level > best[0]:
             best[0], best[1] = level, pair[PairAtom.SENTENCES]
-        if pronoun:
-            fill_buckets(hashed.mention_0[i], hashed.candidate_0[k], hashed.pair_0, pair, mask, buckets)
-            row[k] = summed(weights, buckets, hashed.pair_0)
-        else:
-            fill_buckets(hashed.mention_1[i], hashed.candidate_1[k], hashed.pair_1, pair, mask, buckets)
-            row[k] = summed(weights, buckets, hashed.pair_1)
-        row[k] -= codes.CLASH_PENALTY * pair[PairAtom.CLASH]
+        fill_buckets(hashed, pronoun, i, k, pair, mask, buckets)
+        row[k] = summed(weights, buckets, templates) - codes.CLASH_PENALTY * pair[PairAtom.CLASH]
     score = 0.0
     for t in range(hashed.new.shape[1]):
         score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])
@@ -198,10 +194,7 @@ def add_to_weights(
             slope = slopes[start + k]
             if abs(slope) < floor:
                 continue
-            if pronoun:
-                fill_buckets(hashed.mention_0[i], hashed.candidate_0[k], hashed.pair_0, pair, mask, buckets)
-            else:
-                fill_buckets(hashed.mention_1[i], hashed.candidate_1[k], hashed.pair_1, pair, mask, buckets)
+            fill_buckets(hashed, pronoun, i, k, pair, mask, buckets)
             for t in range(templates.shape[0]):
                 gradient[buckets[t]] += np.float32(slope * templates[t, FACTOR])
         for t in range(hashed.new.shape[1]):
