@@ -48,13 +48,6 @@ def test_probabilities_are_the_softmax_of_the_scores_and_zero_for_new(lists: Lis
         assert row == pytest.approx(expected, abs=1e-14)
 
 
-@pytest.mark.kernels
-@given(strategies.antecedent_lists())
-def test_the_probabilities_of_each_mention_sum_to_one(lists: Lists) -> None:
-    for row in rows_of(AntecedentDistribution.from_lists(*lists)):
-        assert math.fsum(row.values()) == pytest.approx(1.0, abs=1e-14)
-
-
 def test_known_probabilities() -> None:
     # exp(log 3) : exp(0) = 3 : 1; then exp(0) : exp(log 2) : exp(0) = 1 : 2 : 1, candidates given as 1, 0.
     distribution = AntecedentDistribution.from_lists([[], [0], [1, 0]], [[], [math.log(3.0)], [math.log(2.0), 0.0]])
@@ -90,13 +83,6 @@ def test_the_order_of_candidates_changes_no_array(lists: Lists, random: object) 
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-@given(strategies.antecedent_lists())
-def test_candidates_of_a_row_ascend(lists: Lists) -> None:
-    distribution = AntecedentDistribution.from_lists(*lists)
-    for i, candidates in enumerate(lists.antecedents):
-        assert distribution.row(i)[0].tolist() == sorted(candidates)
-
-
 # --- building ----------------------------------------------------------------------------------------------
 
 
@@ -109,16 +95,6 @@ def test_compressed_rows_and_lists_build_the_same(lists: Lists) -> None:
     from_lists = AntecedentDistribution.from_lists(*lists)
     np.testing.assert_array_equal(from_csr.probs, from_lists.probs)
     np.testing.assert_array_equal(from_csr.new_probs, from_lists.new_probs)
-
-
-def test_no_mentions_at_all_are_a_distribution() -> None:
-    distribution = AntecedentDistribution.from_lists([], [])
-    assert (distribution.n_mentions, distribution.n_candidates) == (0, 0)
-
-
-def test_one_mention_is_new() -> None:
-    distribution = AntecedentDistribution.from_lists([[]], [[]])
-    assert distribution.new_probs.tolist() == [1.0]
 
 
 def test_dtypes_are_those_of_the_docstring() -> None:
@@ -239,13 +215,6 @@ def test_pruning_removes_improbable_candidates_and_renormalises(lists: Lists, mi
     assert pruned.n_dropped == distribution.n_candidates - pruned.distribution.n_candidates
 
 
-def test_pruning_at_zero_removes_nothing() -> None:
-    distribution = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [-800.0], [1.0, 2.0]])
-    pruned = distribution.pruned(0.0)
-    np.testing.assert_array_equal(pruned.distribution.probs, distribution.probs)
-    assert (pruned.n_dropped, pruned.dropped_mass.tolist()) == (0, [0.0, 0.0, 0.0])
-
-
 def test_a_candidate_of_exactly_the_least_probability_stays() -> None:
     distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])  # one half each
     assert distribution.pruned(0.5).n_dropped == 0
@@ -314,18 +283,6 @@ def test_conditioning_changes_no_bit_of_other_mentions(lists: Lists, data: st.Da
         rows = slice(after.indptr[i], after.indptr[i + 1])
         old = slice(before.indptr[i], before.indptr[i + 1])
         np.testing.assert_array_equal(after.scores[rows], before.scores[old])
-
-
-def test_the_mixture_over_all_choices_is_the_distribution_itself() -> None:
-    # P(link) = sum over k of P(a_3 = k) P(link | a_3 = k), the law of total probability.
-    distribution = AntecedentDistribution.from_lists(
-        [[], [0], [1, 0], [0, 1, 2], [3, 0]], [[], [0.3], [1.0, -1.0], [0.2, 0.5, -0.4], [0.7, 0.1]]
-    )
-    candidates, probs = distribution.row(3)
-    mixed = distribution.new_probs[3] * link_marginals(distribution.with_antecedent(3, None))
-    for k, p in zip(candidates.tolist(), probs.tolist(), strict=True):
-        mixed += p * link_marginals(distribution.with_antecedent(3, k))
-    np.testing.assert_allclose(mixed, link_marginals(distribution), atol=1e-14)
 
 
 def test_conditioning_changes_no_sample_of_other_mentions() -> None:

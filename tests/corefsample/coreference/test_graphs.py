@@ -60,10 +60,6 @@ def test_edges_below_the_threshold_are_left_out(threshold: float, n_edges: int) 
     assert graph.number_of_nodes() == 4
 
 
-def test_pairs_that_cannot_corefer_have_no_edge() -> None:
-    assert not to_networkx(CHAIN, "links").has_edge(0, 3)
-
-
 def test_no_mentions_are_an_empty_graph() -> None:
     nobody = AntecedentDistribution.from_lists([], [])
     assert len(to_networkx(nobody)) == len(to_networkx(nobody, "links")) == 0

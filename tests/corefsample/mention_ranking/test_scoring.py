@@ -20,7 +20,7 @@ from strategies import parses as strategies
 import corefsample as cs
 from corefsample import ParameterError
 from corefsample.documents import AnnotatedDocument, ScoredDocument, Tokens
-from corefsample.mention_ranking import AntecedentModel, ScoringTally, TemplateSet, _kernels, _model, score_documents
+from corefsample.mention_ranking import AntecedentModel, ScoringTally, TemplateSet, _kernels, score_documents
 from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, encode, hashed
 from corefsample.syntax import mentions_from_parse
 
@@ -131,21 +131,6 @@ def test_the_templates_that_ship_are_read_as_they_are_written(text: strategies.T
 
 
 @pytest.mark.kernels
-@settings(max_examples=20)
-@given(strategies.texts(), st.sampled_from([0.0, 0.05]))
-def test_candidates_that_do_not_fit_are_continued_in_longer_arrays(text: strategies.Text, min_prob: float) -> None:
-    """With room for one candidate for each mention at first, or for 16, the result is the same."""
-    tokens, spans = text
-    wanted = model().pruned_score(tokens, array(spans), min_prob=min_prob)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_model, "_ROOM", 1)
-        found = model().pruned_score(tokens, array(spans), min_prob=min_prob)
-    for name in ("indptr", "antecedents", "scores"):
-        np.testing.assert_array_equal(getattr(found.distribution, name), getattr(wanted.distribution, name))
-    np.testing.assert_array_equal(found.dropped_mass, wanted.dropped_mass)
-
-
-@pytest.mark.kernels
 @settings(max_examples=40)
 @given(strategies.texts(), st.sampled_from([0.0, 1e-4, 0.05, 0.2, 0.6]))
 def test_remaining_candidates_have_scores_relative_to_new_and_dropped_ones_are_counted(
@@ -166,17 +151,6 @@ def test_remaining_candidates_have_scores_relative_to_new_and_dropped_ones_are_c
         assert pruned.dropped_mass[i] == pytest.approx(math.fsum(dropped), abs=1e-12)
         n_dropped += len(dropped)
     assert pruned.n_dropped == n_dropped
-
-
-@pytest.mark.kernels
-@settings(max_examples=30)
-@given(strategies.texts())
-def test_probabilities_sum_to_one_and_without_a_bound_all_are_kept(text: strategies.Text) -> None:
-    tokens, spans = text
-    dist = model().score(tokens, array(spans), min_prob=0.0)
-    n = len(spans)
-    assert dist.n_candidates == n * (n - 1) // 2
-    np.testing.assert_allclose([dist.row(i)[1].sum() + dist.new_probs[i] for i in range(n)], 1.0, atol=1e-12)
 
 
 @pytest.mark.kernels

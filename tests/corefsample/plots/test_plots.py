@@ -20,8 +20,6 @@ from corefsample.calibration import ReliabilityCurve, calibration_error, reliabi
 from corefsample.calibration.tags import GroupErrors, TagErrors
 from corefsample.plots import (
     COLOURS,
-    LINE_STYLES,
-    MARKERS,
     calibration_error_dots,
     cost_curves,
     reliability_axes,
@@ -75,11 +73,6 @@ def test_several_curves_get_a_legend_and_one_does_not() -> None:
     reliability_axes(two, {"a": curve(), "b": curve(300)})
     assert one.get_legend() is None
     assert [text.get_text() for text in two.get_legend().get_texts()] == ["a", "b"]
-
-
-def test_a_name_with_an_underscore_is_in_the_legend() -> None:
-    ax = reliability_axes(Figure().subplots(), {"_a": curve(), "b": curve()})
-    assert len(ax.get_legend().get_texts()) == 2
 
 
 def test_curves_differ_in_colour_marker_and_line() -> None:
@@ -287,10 +280,6 @@ def test_the_colours_differ_for_colour_blind_readers(vision: str) -> None:
     perceived = linear @ PERCEIVED[vision].T
     distances = [np.linalg.norm(a - b) for a, b in itertools.combinations(perceived, 2)]
     assert min(distances) > 0.1
-
-
-def test_there_are_as_many_markers_and_lines_as_colours() -> None:
-    assert len(set(COLOURS)) == len(set(MARKERS)) == len(set(map(str, LINE_STYLES))) == 6
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
 from corefsample.documents import Tokens
-from corefsample.plots import COLOURS, entity_count_bars, link_heat_map, link_network, save_figure
+from corefsample.plots import entity_count_bars, link_heat_map, link_network, save_figure
 from corefsample.plots.labels import place_labels
 from corefsample.summaries import DocumentLinks, EntityCountPosterior, document_links, entity_count_posterior
 
@@ -204,8 +204,3 @@ def test_words_of_any_script_are_drawn(kind: str, tmp_path: Path) -> None:
         drawn = {"".join(each.itertext()) for each in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")}
         assert "<script>&\"'" in drawn
         assert not list(ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}script"))
-
-
-def test_marks_have_colours_of_the_palette() -> None:
-    ax = entity_count_bars(entity_count_posterior(document()))
-    assert ax.lines[0].get_color() == COLOURS[0]
