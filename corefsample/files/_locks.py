@@ -60,7 +60,8 @@ def _is_same(descriptor: int, path: str) -> bool:
 def locked(path: str) -> int | None:
     """Lock an existing regular file or folder; return its descriptor, or None if that is impossible.
 
-    Closing the descriptor frees the lock. It is impossible if another run holds it, it is something else or gone, or the file system has no locks.
+    Closing the descriptor frees the lock. It is impossible if another run holds it, it is something else or gone, or
+    the file system has no locks.
     """
     try:
         mode = os.lstat(path).st_mode

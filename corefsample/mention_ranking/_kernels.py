@@ -8,12 +8,10 @@ Legend
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from corefsample._arrays import Floats, Floats32, Ints, Ints32, Words32
-from corefsample._jit import inner_kernel, kernel, kernel_in_place
+from corefsample._jit import inner_kernel, kernel
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Fact, PairAtom
 from corefsample.mention_ranking.features._hash_kernels import FACTOR, U32, Hashed, fill_buckets, new_bucket
@@ -90,23 +88,6 @@ def score_all(
         new_scores[i] = score_row(doc, hashed, i, weights, row, buckets, pair, between, best[i])
 
 
-class RowScratch(NamedTuple):
-    """What `score_kept` works with."""
-
-    row: Floats  # (n,)
-    buckets: Words32  # (t,)
-    pair: Words32  # (N_PAIR_ATOMS,), zeros at first
-    between: Ints32  # (3,)
-    best: Ints32  # (2,)
-
-    @classmethod
-    def of(cls, n_mentions: int, n_templates: int) -> RowScratch:
-        """Allocate it."""
-        pair = np.zeros(len(PairAtom), np.uint32)
-        row, buckets = np.empty(n_mentions), np.empty(n_templates, np.uint32)
-        return cls(row, buckets, pair, np.empty(3, np.int32), np.empty(2, np.int32))
-
-
 @inner_kernel
 def keep_row(
     i: int,
@@ -138,14 +119,13 @@ def keep_row(
     return n_kept
 
 
-@kernel_in_place
+@kernel
 def score_kept(
     doc: Encoded,
     hashed: Hashed,
     weights: Floats32,
     min_prob: float,
     first: int,
-    scratch: RowScratch,
     indptr: Ints,
     dropped: Floats,
     candidates: Ints32,
@@ -156,8 +136,9 @@ def score_kept(
     It begins with mention `first` and returns n, or the mention whose candidates might not fit. Fills indptr (n + 1,)
     and the probability of the candidates left out (n,) too.
     """
-    row, buckets, pair, between, best = scratch
     n: int = doc.mentions.shape[0]
+    row, buckets = np.empty(n), np.empty(max(hashed.pair_0.shape[0], hashed.pair_1.shape[0]), np.uint32)
+    pair, between, best = np.zeros(len(PairAtom), np.uint32), np.empty(3, np.int32), np.empty(2, np.int32)
     n_kept = indptr[first]
     for i in range(first, n):
         if n_kept + i > candidates.shape[0]:
