@@ -26,7 +26,12 @@ from corefsample.syntax import UPOS
 _UPOS_CODES = {upos: code for code, upos in enumerate(UPOS, start=1)}
 _PRONOUN_UPOS = frozenset({"PRON", "DET", "NUM"})
 _NOMINAL_UPOS = _PRONOUN_UPOS | {"NOUN", "PROPN"}
-_PLURAL_NOUNS = frozenset("people police children men women folks cattle feet teeth geese mice data media".split())
+_PLURAL_NOUNS = frozenset(
+    (
+        *("people", "police", "children", "men", "women", "folks", "cattle"),
+        *("feet", "teeth", "geese", "mice", "data", "media"),
+    )
+)
 _QUOTES = frozenset(['"', "“", "”", "``", "''", "„", "«", "»"])
 _ENDINGS = (
     ("ology ness ity ism ship hood ance ence ics ure", Meaning.PERHAPS_ABSTRACT),

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ from strategies import documents as strategies
 from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, _random_kernels
-from corefsample._arrays import Ints32
+from corefsample._arrays import Ints32, Words, Words32
 from corefsample.coreference import _check_kernels, _kernels
 
 pytestmark = pytest.mark.kernels
@@ -61,19 +60,18 @@ def test_splitmix64_can_start_anywhere(key: int, start: int, n: int) -> None:
 # --- alias tables ------------------------------------------------------------------------------------------
 
 
-def tables_of(distribution: AntecedentDistribution) -> list[references.Table]:
-    """The alias table of each mention, taken out of the flat arrays."""
+def cells_of(distribution: AntecedentDistribution) -> tuple[Words, Words32]:
+    """Cells and values of the alias tables."""
     n_cells = distribution.n_candidates + distribution.n_mentions
     cells, values = np.empty(n_cells, np.uint64), np.empty(n_cells, np.uint32)
-    _kernels.alias_tables(
-        distribution.indptr,
-        distribution.antecedents,
-        distribution.probs,
-        distribution.new_probs,
-        _kernels.TableScratch.of(distribution.n_mentions),
-        cells,
-        values,
-    )
+    rows = distribution.indptr, distribution.antecedents, distribution.probs, distribution.new_probs
+    _kernels.alias_tables(*rows, cells, values)
+    return cells, values
+
+
+def tables_of(distribution: AntecedentDistribution) -> list[references.Table]:
+    """The alias table of each mention, taken out of the flat arrays."""
+    cells, values = cells_of(distribution)
     tables = []
     for i in range(distribution.n_mentions):
         begin, end = int(distribution.indptr[i]) + i, int(distribution.indptr[i + 1]) + i + 1
@@ -111,23 +109,9 @@ def test_a_table_of_equal_probabilities_keeps_every_cell() -> None:
 # --- sampling ----------------------------------------------------------------------------------------------
 
 
-def labels_by_kernel(
-    distribution: AntecedentDistribution, key: int, first: int, n_samples: int
-) -> npt.NDArray[np.int32]:
-    n_cells = distribution.n_candidates + distribution.n_mentions
-    cells, values = np.empty(n_cells, np.uint64), np.empty(n_cells, np.uint32)
-    _kernels.alias_tables(
-        distribution.indptr,
-        distribution.antecedents,
-        distribution.probs,
-        distribution.new_probs,
-        _kernels.TableScratch.of(distribution.n_mentions),
-        cells,
-        values,
-    )
+def labels_by_kernel(distribution: AntecedentDistribution, key: int, first: int, n_samples: int) -> Ints32:
     labels = np.full((distribution.n_mentions, n_samples), -1, np.int32)
-    scratch = _kernels.DrawScratch.of(distribution.n_mentions)
-    _kernels.sample_labels(distribution.indptr, cells, values, np.uint64(key), first, scratch, labels)
+    _kernels.sample_labels(distribution.indptr, *cells_of(distribution), np.uint64(key), first, labels)
     return labels.T
 
 

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import numpy.typing as npt
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference as references
@@ -423,21 +424,16 @@ def test_a_result_has_the_parameters_it_depends_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keywords", "message"),
+    ("parameter", "values"),
     [
-        ({"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
-        ({"n_samples": 10.0}, "n_samples must be a whole number of at least 1, got 10.0"),
-        ({"n_samples": True}, "n_samples must be a whole number of at least 1, got True"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-        ({"seed": 2**64}, "seed must be at most 18446744073709551615, got 18446744073709551616"),
-        ({"seed": "0"}, "seed must be a whole number of at least 0, got '0'"),
-        ({"first_sample": -1}, "first_sample must be a whole number of at least 0, got -1"),
-        ({"first_sample": 2**63}, "first_sample must be at most"),
-        ({"doc_id": 7}, "doc_id must be a string, got 7"),
+        ("n_samples", [0, 10.0, True]),
+        ("seed", [-1, 2**64, "0"]),
+        ("first_sample", [-1, 2**63]),
+        ("doc_id", [7]),
     ],
 )
-def test_parameters_out_of_range_raise(keywords: dict[str, int], message: str) -> None:
+def test_parameters_out_of_range_raise(parameter: str, values: list[object]) -> None:
     distribution = AntecedentDistribution.from_lists([[]], [[]])
-    with pytest.raises(ParameterError) as error:
-        sample_clusterings(distribution, **keywords)  # type: ignore[arg-type]
-    assert message in str(error.value)
+    for value in values:
+        with error(ParameterError, parameter):
+            sample_clusterings(distribution, **{parameter: value})  # type: ignore[arg-type]
