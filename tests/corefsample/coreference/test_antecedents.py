@@ -29,6 +29,8 @@ from corefsample import (
     write_documents,
 )
 
+NAMES = ("indptr", "antecedents", "scores", "probs", "new_probs")
+
 
 def rows_of(distribution: AntecedentDistribution) -> list[references.Row]:
     rows = []
@@ -80,7 +82,7 @@ def test_the_order_of_candidates_changes_no_array(lists: Lists, random: object) 
         shuffled.antecedents.append([k for k, _ in pairs])
         shuffled.scores.append([score for _, score in pairs])
     one, other = AntecedentDistribution.from_lists(*lists), AntecedentDistribution.from_lists(*shuffled)
-    for name in ("indptr", "antecedents", "scores", "probs", "new_probs"):
+    for name in NAMES:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
@@ -100,17 +102,10 @@ def test_compressed_rows_and_lists_build_the_same(lists: Lists) -> None:
 
 def test_dtypes_are_those_of_the_docstring() -> None:
     distribution = AntecedentDistribution.from_lists([[], [0]], [[], [1]])
-    dtypes = {
-        "indptr": np.int64,
-        "antecedents": np.int32,
-        "scores": np.float64,
-        "probs": np.float64,
-        "new_probs": np.float64,
-    }
-    assert {name: getattr(distribution, name).dtype for name in dtypes} == dtypes
+    assert [getattr(distribution, name).dtype for name in NAMES] == [np.int64, np.int32, *[np.float64] * 3]
 
 
-@pytest.mark.parametrize("name", ["indptr", "antecedents", "scores", "probs", "new_probs"])
+@pytest.mark.parametrize("name", NAMES)
 def test_arrays_are_read_only(name: str) -> None:
     distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
     with pytest.raises(ValueError, match="read-only"):
@@ -231,8 +226,6 @@ def test_pruning_below_an_invalid_probability_raises(min_prob: float) -> None:
 
 
 # --- one antecedent known --------------------------------------------------------------------------------
-
-NAMES = ("indptr", "antecedents", "scores", "probs", "new_probs")
 
 
 def conditional_probs(rows: list[references.Row], mention: int, antecedent: int) -> references.ClusteringProbs:
