@@ -87,11 +87,11 @@ def sampling(runs: int) -> Iterator[Row]:
     n_cells = distribution.n_candidates + distribution.n_mentions
     cells, values = np.empty(n_cells, np.uint64), np.empty(n_cells, np.uint32)
     parts = distribution.indptr, distribution.antecedents, distribution.probs, distribution.new_probs
-    _kernels.alias_tables(*parts, _kernels.TableScratch.of(N_MENTIONS), cells, values)
-    labels, draws = np.empty((N_MENTIONS, N_SAMPLES), np.int32), _kernels.DrawScratch.of(N_MENTIONS)
+    _kernels.alias_tables(*parts, cells, values)
+    labels = np.empty((N_MENTIONS, N_SAMPLES), np.int32)
     words = np.empty(N_MENTIONS * N_SAMPLES, np.uint64)
     sides = in_turn(
-        lambda: _kernels.sample_labels(distribution.indptr, cells, values, np.uint64(1), 0, draws, labels),
+        lambda: _kernels.sample_labels(distribution.indptr, cells, values, np.uint64(1), 0, labels),
         lambda: _random_kernels.splitmix64(np.uint64(1), 0, words),
         runs * 20,
         each=9,  # the words of the other side do not fit into the second-level cache together with the tables

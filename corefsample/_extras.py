@@ -10,8 +10,6 @@ from typing import Any
 
 from corefsample.errors import ParameterError
 
-__all__ = ["install_hint", "require_extra", "requirements"]
-
 _PACKAGE = "corefsample"
 _FOR_DEVELOPERS = ("bench", "dev", "docs", "notebooks", "test")  # extras
 _EXTRA = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")

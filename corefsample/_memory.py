@@ -6,8 +6,6 @@ from pathlib import Path
 
 from corefsample.errors import ParameterError
 
-__all__ = ["available_memory", "require_memory"]
-
 _SMALL = 2**28  # bytes; smaller arrays are not checked, as most calls are short
 
 

@@ -8,8 +8,6 @@ import os
 import signal
 import threading
 
-__all__ = ["begin_worker"]
-
 _PARENT_GONE = 1
 
 

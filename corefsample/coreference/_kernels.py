@@ -12,7 +12,6 @@ Alias tables append NEW to the candidates, so the table of mention i begins at i
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -80,28 +79,9 @@ def normalise(indptr: Ints, weights: Floats, new_weights: Floats) -> None:
 # --- sampling ----------------------------------------------------------------------------------------------
 
 
-class TableScratch(NamedTuple):
-    """What `alias_tables` works with; as long as the longest table."""
-
-    mass: Floats
-    needy: Words32  # unsigned, as all indices here: no check for an index from the end
-    donors: Words32
-
-    @classmethod
-    def of(cls, widest: int) -> TableScratch:
-        """Allocate it."""
-        return cls(np.empty(widest), np.empty(widest, np.uint32), np.empty(widest, np.uint32))
-
-
-@kernel_in_place
+@kernel
 def alias_tables(
-    indptr: Ints,
-    antecedents: Ints32,
-    probs: Floats,
-    new_probs: Floats,
-    scratch: TableScratch,
-    cells: Words,
-    values: Words32,
+    indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, cells: Words, values: Words32
 ) -> None:
     """Build one alias table per mention (Walker 1977; Vose 1991).
 
@@ -110,7 +90,11 @@ def alias_tables(
     16 bits and values[t] in the last 16, so that a draw reads one word.
     """
     n = indptr.shape[0] - 1
-    mass, needy, donors = scratch
+    widest = 0
+    for i in range(n):
+        widest = max(widest, indptr[i + 1] - indptr[i] + 1)
+    # Indices are unsigned: no check for an index from the end.
+    mass, needy, donors = np.empty(widest), np.empty(widest, np.uint32), np.empty(widest, np.uint32)
     for i in range(n):
         first = indptr[i]
         m = indptr[i + 1] - first + 1
@@ -162,25 +146,8 @@ def alias_tables(
                 table[c] = (table[c] & HIGH_32) | ((table[c] & LOW_16) << U16) | np.uint64(own[c])
 
 
-class DrawScratch(NamedTuple):
-    """What `sample_labels` works with."""
-
-    block: Ints32  # (n * BLOCK,): labels
-    low: Words  # (BLOCK,): low half of each word
-    place: Words  # (BLOCK,): first the cell, then the place of its label in the block
-    drawn: Words  # (BLOCK,)
-    steps: Words  # (BLOCK,)
-
-    @classmethod
-    def of(cls, n_mentions: int) -> DrawScratch:
-        """Allocate it."""
-        return cls(np.empty(n_mentions * BLOCK, np.int32), *(np.empty(BLOCK, np.uint64) for _ in range(4)))
-
-
-@kernel_in_place
-def sample_labels(
-    indptr: Ints, cells: Words, values: Words32, key: np.uint64, first: int, scratch: DrawScratch, labels: Ints32
-) -> None:
+@kernel
+def sample_labels(indptr: Ints, cells: Words, values: Words32, key: np.uint64, first: int, labels: Ints32) -> None:
     """Draw antecedents and copy labels: labels[i, s] = labels[a_i, s], or i for NEW, whose cell says i.
 
     Mentions outside, samples inside, in blocks; word s of mention i is output `first + s` of SplitMix64 seeded
@@ -191,7 +158,9 @@ def sample_labels(
     """
     n = labels.shape[0]
     n_samples = labels.shape[1]
-    block, low, place, drawn, steps = scratch
+    block = np.empty(n * BLOCK, np.int32)  # of labels
+    low, drawn, steps = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
+    place = np.empty(BLOCK, np.uint64)  # first the cell, then the place of its label in the block
     for s in range(BLOCK):
         steps[s] = np.uint64(s) * GAMMA
     for start in range(0, n_samples, BLOCK):
@@ -239,23 +208,16 @@ def sample_sets(
     bounds: Ints,
     key: np.uint64,
     first: int,
-    tables: TableScratch,
-    scratch: DrawScratch,
-    cells: Words,
-    values: Words32,
-    drawn: Ints32,
     labels: Ints32,
 ) -> None:
-    """Draw labels[:, bounds[p]:bounds[p + 1]] from the probabilities probs[p] and new_probs[p].
-
-    cells, values, drawn : what `alias_tables` and `sample_labels` fill for one set of probabilities.
-    """
+    """Draw labels[:, bounds[p]:bounds[p + 1]] from the probabilities probs[p] and new_probs[p]."""
     n = labels.shape[0]
+    cells, values = np.empty(probs.shape[1] + n, np.uint64), np.empty(probs.shape[1] + n, np.uint32)
     for p in range(probs.shape[0]):
         size = bounds[p + 1] - bounds[p]
-        alias_tables(indptr, antecedents, probs[p], new_probs[p], tables, cells, values)
-        own = drawn[: n * size].reshape((n, size))
-        sample_labels(indptr, cells, values, key, first + bounds[p], scratch, own)
+        alias_tables(indptr, antecedents, probs[p], new_probs[p], cells, values)
+        own = np.empty((n, size), np.int32)
+        sample_labels(indptr, cells, values, key, first + bounds[p], own)
         for i in range(n):
             for s in range(size):
                 labels[i, bounds[p] + s] = own[i, s]

@@ -60,8 +60,6 @@ def sample_rescored(
     probs, new_probs = probabilities(rows, np.ascontiguousarray(scores).ravel())
     probs.flags.writeable = new_probs.flags.writeable = False  # as those of a distribution: one kernel serves both
     labels = np.empty((n, int(bounds[-1])), np.int32)
-    n_cells = antecedents.n_candidates + n
-    widest = int(np.diff(antecedents.indptr).max(initial=0)) + 1
     _kernels.sample_sets(
         antecedents.indptr,
         antecedents.antecedents,
@@ -70,11 +68,6 @@ def sample_rescored(
         bounds,
         np.uint64(document_key(seed, doc_id)),
         first_sample,
-        _kernels.TableScratch.of(widest),
-        _kernels.DrawScratch.of(n),
-        np.empty(n_cells, np.uint64),
-        np.empty(n_cells, np.uint32),
-        np.empty(n * int(n_samples.max()), np.int32),
         labels,
     )
     return labels

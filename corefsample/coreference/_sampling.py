@@ -142,9 +142,7 @@ def sample_clusterings(
     key = np.uint64(document_key(seed, doc_id))
     n_cells = antecedents.n_candidates + antecedents.n_mentions
     cells, values = np.empty(n_cells, np.uint64), np.empty(n_cells, np.uint32)
-    indptr, widest = antecedents.indptr, int(np.diff(antecedents.indptr).max(initial=0)) + 1
-    rows = indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
-    _kernels.alias_tables(*rows, _kernels.TableScratch.of(widest), cells, values)
-    scratch = _kernels.DrawScratch.of(antecedents.n_mentions)
-    _kernels.sample_labels(indptr, cells, values, key, first_sample, scratch, labels)
+    rows = antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
+    _kernels.alias_tables(*rows, cells, values)
+    _kernels.sample_labels(antecedents.indptr, cells, values, key, first_sample, labels)
     return ClusteringSamples(labels.T, seed, doc_id, first_sample)

@@ -50,4 +50,4 @@ from ._reading import line_limit as line_limit
 from ._reading import max_line_bytes as max_line_bytes
 from ._reading import open_bytes as open_bytes
 from ._reading import too_long as too_long
-from ._remote import is_url as is_url
+from ._remote_services import is_url as is_url

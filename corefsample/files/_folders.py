@@ -10,8 +10,7 @@ from corefsample.errors import CorefsampleError, ParameterError
 from corefsample.files import _remote
 from corefsample.files._partials import new_partial
 from corefsample.files._paths import PathLike, joined
-
-__all__ = ["FolderCopy", "folder_names", "opened_folder", "upload_folder"]
+from corefsample.files._remote_services import is_listable, is_url, require_writable_url
 
 
 class FolderCopy(os.PathLike[str]):
@@ -59,7 +58,7 @@ def opened_folder(folder: PathLike, *, only: Callable[[str], bool]) -> Iterator[
         yield folder
         return
     given = os.fspath(folder)
-    if not _remote.is_url(given):
+    if not is_url(given):
         yield FolderCopy(given, given)
         return
     names = [name for name in _listing(given) if only(name)]
@@ -90,10 +89,10 @@ def folder_names(url: str) -> set[str]:
 
 
 def _listing(url: str) -> list[str]:
-    if not _remote.is_listable(url):
+    if not is_listable(url):
         rule = "folder must be a local path or at a service that lists its files, such as s3:// or gs://"
         raise ParameterError(f"{rule}, got {url.partition('://')[0]}://", place=url)
-    _remote.require_writable_url(url)
+    require_writable_url(url)
     return _remote.listing(url)
 
 

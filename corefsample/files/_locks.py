@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 
 from corefsample.errors import ParameterError
 
-__all__ = ["LOCK_NAME", "lock_file", "locked", "unlock"]
-
 LOCK_NAME = ".lock"
 _TRIES = 100
 # A file system without locks: then nothing is locked, and nothing that may be in use is removed.
@@ -54,17 +52,16 @@ def _try_lock(descriptor: int) -> bool:
 def _is_same(descriptor: int, path: str) -> bool:
     """Whether a path still names an open file, which another process may have removed before it was locked."""
     try:
-        found = os.lstat(path)
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
     except FileNotFoundError:
         return False
-    ours = os.fstat(descriptor)
-    return (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def locked(path: str) -> int | None:
-    """Lock an existing regular file or folder; return its descriptor for `unlock`, or None if that is impossible.
+    """Lock an existing regular file or folder; return its descriptor, or None if that is impossible.
 
-    It is impossible if another run holds it, it is something else or gone, or the file system has no locks.
+    Closing the descriptor frees the lock. It is impossible if another run holds it, it is something else or gone, or
+    the file system has no locks.
     """
     try:
         mode = os.lstat(path).st_mode
@@ -80,11 +77,6 @@ def locked(path: str) -> int | None:
         pass
     os.close(descriptor)
     return None
-
-
-def unlock(descriptor: int) -> None:
-    """Free the lock of `locked`."""
-    os.close(descriptor)
 
 
 @contextmanager

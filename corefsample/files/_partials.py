@@ -12,10 +12,9 @@ from contextlib import contextmanager
 
 from corefsample._log import logger
 from corefsample.errors import OutputError
-from corefsample.files._locks import locked, unlock
-from corefsample.files._remote import is_url, upload
-
-__all__ = ["PARTIAL_PREFIX", "leftovers", "new_partial", "put_in_place", "remove_leftovers"]
+from corefsample.files._locks import locked
+from corefsample.files._remote import upload
+from corefsample.files._remote_services import is_url
 
 PARTIAL_PREFIX = ".partial-"
 _NAME = re.compile(r"\.partial-[0-9a-f]{16}(\.[a-z.]+)?")
@@ -80,7 +79,7 @@ def new_partial(path: str, suffix: str = "", *, is_folder: bool = False, tidy: b
     finally:
         _remove(partial)
         if lock is not None:
-            unlock(lock)
+            os.close(lock)
 
 
 def leftovers(folder: str) -> list[str]:
@@ -100,7 +99,7 @@ def remove_leftovers(folder: str) -> None:
             try:
                 _remove(path)
             finally:
-                unlock(lock)
+                os.close(lock)
             if not os.path.lexists(path):
                 log.warning("removed %s, which a killed run left", path)
 

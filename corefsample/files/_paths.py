@@ -11,7 +11,8 @@ from typing import Any
 
 from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-from corefsample.files._remote import expanded, is_url, opened, size, stored
+from corefsample.files._remote import expanded, opened, size, stored
+from corefsample.files._remote_services import is_url
 
 PathLike = str | os.PathLike[str]
 

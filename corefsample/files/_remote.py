@@ -6,36 +6,13 @@ import glob
 import io
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from corefsample.errors import InputError
-from corefsample.files._remote_services import (
-    as_os_errors,
-    filesystem,
-    is_listable,
-    is_url,
-    reading,
-    require_writable_url,
-    writing,
-)
-
-__all__ = [
-    "Stored",
-    "download",
-    "expanded",
-    "is_listable",
-    "is_url",
-    "listing",
-    "opened",
-    "remove",
-    "require_writable_url",
-    "size",
-    "stored",
-    "upload",
-]
+from corefsample.files._remote_services import as_os_errors, filesystem, is_listable, is_url, reading, writing
 
 _TAGS = ("ETag", "etag", "generation", "Last-Modified", "LastModified", "mtime", "updated", "created")
 
@@ -80,27 +57,14 @@ def stored(url: str) -> Stored | None:
     """
     system, path = filesystem(url)
     try:
-        with reading(url), _missing_as(url):
+        with reading(url):
             about = system.info(path)
-    except _NoneError:
+    except FileNotFoundError:
         return None
     if about.get("type") == "directory":
         hint = f"name its files, such as {url.rstrip('/') + '/*'!r}"
         raise InputError("input must be a regular file, got a folder", place=url, hint=hint)
     return _stored(url, about)
-
-
-class _NoneError(Exception):
-    """There is no such file."""
-
-
-@contextmanager
-def _missing_as(url: str) -> Iterator[None]:
-    try:
-        with as_os_errors():
-            yield
-    except FileNotFoundError:
-        raise _NoneError(url) from None
 
 
 def size(url: str) -> int:
@@ -290,8 +254,8 @@ def listing(url: str) -> list[str]:
     system, path = filesystem(url)
     start = path.rstrip("/") + "/"
     try:
-        with reading(url), _missing_as(url):
+        with reading(url):
             found = system.find(path)
-    except _NoneError:
+    except FileNotFoundError:
         return []
     return sorted(name[len(start) :] for name in found if name.startswith(start))

@@ -17,17 +17,6 @@ from typing import Any
 from corefsample._extras import install_hint
 from corefsample.errors import InputError, OutputError, ParameterError
 
-__all__ = [
-    "as_os_errors",
-    "filesystem",
-    "is_listable",
-    "is_url",
-    "reading",
-    "require_writable_url",
-    "scheme_of",
-    "writing",
-]
-
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)  # two letters at least: one is a drive
 _WEB = ("http", "https")
 _CONFIGURATION = "docs/remote.md says how credentials and endpoints are configured"
@@ -162,11 +151,11 @@ def writing(url: str) -> Iterator[None]:
 
 @contextmanager
 def reading(url: str) -> Iterator[None]:
-    """Turn errors about an input at a URL into an InputError."""
+    """Turn errors about an input at a URL into an InputError, but for FileNotFoundError."""
     try:
         with as_os_errors():
             yield
     except FileNotFoundError:
-        raise InputError("file must exist, got none", place=url) from None
+        raise
     except OSError as error:
         raise InputError(f"file must be readable, got: {_reason(error)}", place=url, hint=_hint(error)) from None

@@ -13,7 +13,6 @@ from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample.coreference import link_marginals
 from corefsample.documents import ScoredDocument
 from corefsample.errors import ParameterError
-from corefsample.links import _kernels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +27,7 @@ _NAME, _NOUN, _PRONOUN = 0, 1, 2
 _KIND_OF_UPOS = {"PROPN": _NAME, "PRON": _PRONOUN, "DET": _PRONOUN}
 # Pairs of kinds, in either order.
 PAIR_KINDS = ("name-name", "name-noun", "name-pronoun", "noun-noun", "noun-pronoun", "pronoun-pronoun")
-_PAIR_CODE = np.array([0, 1, 2, 1, 3, 4, 2, 4, 5], np.int32)
+_PAIR_CODE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]], np.int32)  # by kind of the earlier and of the later mention
 # Distance in mentions between the two of a pair.
 DISTANCES = ("1", "2-3", "4-7", "8-15", "16-31", "32-63", "64-127", "128+")
 _DISTANCE_CODE = np.array([0, *(d.bit_length() - 1 for d in range(1, 2 ** (len(DISTANCES) - 1) + 1))], np.int32)
@@ -140,16 +139,15 @@ def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -
     """
     entities = gold_codes(document, unannotated)
     n_unannotated = sum(entity is None for entity in document.gold or ())
-    n_annotated = int(np.count_nonzero(entities >= 0))
-    n_pairs = n_annotated * (n_annotated - 1) // 2
+    annotated = np.flatnonzero(entities >= 0).astype(np.int32)
+    later, earlier = (annotated[places] for places in np.tril_indices(annotated.size, -1))
     kinds = np.full(document.n_mentions, _NOUN, np.int32)
     if document.tokens is not None:
         upos = document.tokens.upos
         kinds[:] = [_KIND_OF_UPOS.get(upos[head], _NOUN) for head in document.mentions[:, 2].tolist()]
-    q, y = np.empty(n_pairs), np.empty(n_pairs, np.uint8)
-    distances, pair_kinds = np.empty(n_pairs, np.int32), np.empty(n_pairs, np.int32)
-    marginals = link_marginals(document.antecedents)
-    _kernels.list_pairs(marginals, entities, kinds, _PAIR_CODE, 3, q, y, distances, pair_kinds)
+    q = link_marginals(document.antecedents)[later, earlier]
+    y = (entities[earlier] == entities[later]).astype(np.uint8)
+    distances, pair_kinds = later - earlier, _PAIR_CODE[kinds[earlier], kinds[later]]
     for array in (q, y, distances, pair_kinds):
         array.flags.writeable = False
     return LinkPairs(document.doc_id, q, y, distances, None if document.tokens is None else pair_kinds, n_unannotated)

@@ -8,12 +8,10 @@ Legend
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from corefsample._arrays import Floats, Floats32, Ints, Ints32, Words32
-from corefsample._jit import inner_kernel, kernel, kernel_in_place
+from corefsample._jit import inner_kernel, kernel
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Fact, PairAtom
 from corefsample.mention_ranking.features._hash_kernels import FACTOR, U32, Hashed, fill_buckets, new_bucket
@@ -62,18 +60,14 @@ def score_row(
     mask = U32(weights.shape[0] - 1)
     between[0], between[1], between[2] = 0, 0, 0
     pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+    templates = hashed.pair_0 if pronoun else hashed.pair_1
     best[0], best[1] = 0, 0
     for k in range(i - 1, -1, -1):
         level = compare(doc, i, k, between, pair)
         if level > best[0]:
             best[0], best[1] = level, pair[PairAtom.SENTENCES]
-        if pronoun:
-            fill_buckets(hashed.mention_0[i], hashed.candidate_0[k], hashed.pair_0, pair, mask, buckets)
-            row[k] = summed(weights, buckets, hashed.pair_0)
-        else:
-            fill_buckets(hashed.mention_1[i], hashed.candidate_1[k], hashed.pair_1, pair, mask, buckets)
-            row[k] = summed(weights, buckets, hashed.pair_1)
-        row[k] -= codes.CLASH_PENALTY * pair[PairAtom.CLASH]
+        fill_buckets(hashed, pronoun, i, k, pair, mask, buckets)
+        row[k] = summed(weights, buckets, templates) - codes.CLASH_PENALTY * pair[PairAtom.CLASH]
     score = 0.0
     for t in range(hashed.new.shape[1]):
         score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])
@@ -92,23 +86,6 @@ def score_all(
         start = i * (i - 1) // 2
         row = scores[start : start + i]
         new_scores[i] = score_row(doc, hashed, i, weights, row, buckets, pair, between, best[i])
-
-
-class RowScratch(NamedTuple):
-    """What `score_kept` works with."""
-
-    row: Floats  # (n,)
-    buckets: Words32  # (t,)
-    pair: Words32  # (N_PAIR_ATOMS,), zeros at first
-    between: Ints32  # (3,)
-    best: Ints32  # (2,)
-
-    @classmethod
-    def of(cls, n_mentions: int, n_templates: int) -> RowScratch:
-        """Allocate it."""
-        pair = np.zeros(len(PairAtom), np.uint32)
-        row, buckets = np.empty(n_mentions), np.empty(n_templates, np.uint32)
-        return cls(row, buckets, pair, np.empty(3, np.int32), np.empty(2, np.int32))
 
 
 @inner_kernel
@@ -142,14 +119,13 @@ def keep_row(
     return n_kept
 
 
-@kernel_in_place
+@kernel
 def score_kept(
     doc: Encoded,
     hashed: Hashed,
     weights: Floats32,
     min_prob: float,
     first: int,
-    scratch: RowScratch,
     indptr: Ints,
     dropped: Floats,
     candidates: Ints32,
@@ -160,8 +136,9 @@ def score_kept(
     It begins with mention `first` and returns n, or the mention whose candidates might not fit. Fills indptr (n + 1,)
     and the probability of the candidates left out (n,) too.
     """
-    row, buckets, pair, between, best = scratch
     n: int = doc.mentions.shape[0]
+    row, buckets = np.empty(n), np.empty(max(hashed.pair_0.shape[0], hashed.pair_1.shape[0]), np.uint32)
+    pair, between, best = np.zeros(len(PairAtom), np.uint32), np.empty(3, np.int32), np.empty(2, np.int32)
     n_kept = indptr[first]
     for i in range(first, n):
         if n_kept + i > candidates.shape[0]:
@@ -198,10 +175,7 @@ def add_to_weights(
             slope = slopes[start + k]
             if abs(slope) < floor:
                 continue
-            if pronoun:
-                fill_buckets(hashed.mention_0[i], hashed.candidate_0[k], hashed.pair_0, pair, mask, buckets)
-            else:
-                fill_buckets(hashed.mention_1[i], hashed.candidate_1[k], hashed.pair_1, pair, mask, buckets)
+            fill_buckets(hashed, pronoun, i, k, pair, mask, buckets)
             for t in range(templates.shape[0]):
                 gradient[buckets[t]] += np.float32(slope * templates[t, FACTOR])
         for t in range(hashed.new.shape[1]):

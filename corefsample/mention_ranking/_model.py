@@ -120,12 +120,10 @@ class AntecedentModel:
         doc = encode(tokens, mentions, self.vocabulary, scheme=scheme)
         n = len(doc.mentions)
         indptr, dropped = np.zeros(n + 1, np.int64), np.zeros(n)
-        codes = hashed(doc, self.templates)
-        scratch = _kernels.RowScratch.of(n, max(len(codes.pair_0), len(codes.pair_1)))
-        given = doc, codes, self.weights, float(min_prob)
+        given = doc, hashed(doc, self.templates), self.weights, float(min_prob)
         candidates, scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
         first = 0
-        while (first := _kernels.score_kept(*given, first, scratch, indptr, dropped, candidates, scores)) < n:
+        while (first := _kernels.score_kept(*given, first, indptr, dropped, candidates, scores)) < n:
             candidates = np.concatenate((candidates, np.empty_like(candidates)))
             scores = np.concatenate((scores, np.empty_like(scores)))
         candidates, scores = candidates[: indptr[n]].copy(), scores[: indptr[n]].copy()

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from corefsample import _checks
-from corefsample.errors import ParameterError
-from corefsample.plots.style import COLOURS, MARKERS, axes_of, bare_spines, legible, say_instead
+from corefsample.plots.style import axes_of, bare_spines, curve_look, legible, require_columns, say_instead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,9 +60,9 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
     for p, part in enumerate(parts):
         rows = shown[shown["part"] == part]
         heights = [row + r for r in range(len(rows))]
-        colour, marker = COLOURS[p % len(COLOURS)], MARKERS[p % len(MARKERS)]
-        ax.hlines(heights, rows["lower"], rows["upper"], color=colour, linewidth=1.8, alpha=0.55)
-        ax.plot(rows["error"], heights, color=colour, marker=marker, markersize=5, linestyle="none")
+        look = curve_look(p)
+        ax.hlines(heights, rows["lower"], rows["upper"], color=look["color"], linewidth=1.8, alpha=0.55)
+        ax.plot(rows["error"], heights, **{**look, "linestyle": "none"}, markersize=5)
         for height in (h for h, value in zip(heights, rows["error"], strict=True) if value != value):
             ax.text(0.01, height, "no score", fontsize=8, color="0.4", va="center", transform=ax.get_yaxis_transform())
         places += heights
@@ -108,10 +107,7 @@ def _rows(errors: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     named = next((name for name in ("tag", "group") if name in errors.columns), None)
-    for column in (named or "tag or group", "error", "lower", "upper"):
-        if column not in errors.columns:
-            columns = ", ".join(map(str, errors.columns))
-            raise ParameterError(f"must have a column {column}, got {columns}", parameter="errors")
+    require_columns("errors", errors, (named or "tag or group", "error", "lower", "upper"))
     names = [str(name) for name in errors[named]]
     parts = [str(part) for part in errors["partition"]] if "partition" in errors.columns else [""] * len(names)
     if pd.api.types.is_integer_dtype(errors[named]):

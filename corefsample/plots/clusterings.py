@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample.plots.style import COLOURS, axes_of, bare_spines, legible, say_instead
+from corefsample.plots.style import COLOURS, axes_of, finish_axes, legible, say_instead
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,20 +109,12 @@ def entity_count_bars(posterior: EntityCountPosterior, *, ax: Axes | None = None
     last = max(int(likely[-1]), *(mark[1] for mark in marks))
     counts = np.arange(first, last + 1)
     ax.bar(counts, posterior.pmf[first : last + 1], color=COLOURS[5], edgecolor=COLOURS[0], linewidth=0.6, width=0.8)
-    ax.axvline(
-        posterior.mean,
-        color=COLOURS[0],
-        linestyle=(0, (4, 2)),
-        label=f"mean {posterior.mean:.1f} (sd {posterior.sd:.1f})",
-    )
+    mean = f"mean {posterior.mean:.1f} (sd {posterior.sd:.1f})"
+    ax.axvline(posterior.mean, color=COLOURS[0], linestyle=(0, (4, 2)), label=mean)
     for name, count, marker, face, edge, size in marks:
         look: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": edge, "markersize": size}
         ax.plot([count], [0.0], marker, **look, linestyle="none", clip_on=False, zorder=4, label=f"{count} {name}")
     ax.set_xlim(first - 1.0, last + 1.0)
     ax.set_ylim(0.0, 1.06 * float(posterior.pmf.max()))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_xlabel(f"entities of the {posterior.n_mentions} mentions")
-    ax.set_ylabel("probability")
-    ax.legend(frameon=False, fontsize=9)
-    bare_spines(ax)
-    return ax
+    return finish_axes(ax, f"entities of the {posterior.n_mentions} mentions", "probability", legend={"fontsize": 9})

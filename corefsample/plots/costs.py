@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import ParameterError
-from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS, axes_of, bare_spines, legible, say_instead
+from corefsample.plots.style import axes_of, curve_look, finish_axes, legible, require_columns, say_instead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,10 +48,7 @@ def cost_curves(
     ParameterError
         If the table lacks a column, or a size or cost is not above 0.
     """
-    for column in ("series", "size", "seconds"):
-        if column not in costs.columns:
-            columns = ", ".join(map(str, costs.columns))
-            raise ParameterError(f"must have a column {column}, got {columns}", parameter="costs")
+    require_columns("costs", costs, ("series", "size", "seconds"))
     for column in ("size", "seconds"):
         wrong = costs[~(costs[column] > 0)]
         if len(wrong):
@@ -62,21 +59,15 @@ def cost_curves(
     ax.set_xscale("log")
     ax.set_yscale("log")
     for s, (name, rows) in enumerate(costs.groupby("series", sort=False)):
-        colour = COLOURS[s % len(COLOURS)]
+        look = curve_look(s)
         if {"lower", "upper"} <= set(costs.columns):
-            ax.vlines(rows["size"], rows["lower"], rows["upper"], color=colour, linewidth=1.4, alpha=0.6)
-        marker, style = MARKERS[s % len(MARKERS)], LINE_STYLES[s % len(LINE_STYLES)]
-        look: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": style}
+            ax.vlines(rows["size"], rows["lower"], rows["upper"], color=look["color"], linewidth=1.4, alpha=0.6)
         ax.plot(rows["size"], rows["seconds"], **look, markersize=5, linewidth=1.2, label=legible(str(name)))
     for each in () if slope is None else (slope if isinstance(slope, Sequence) else (slope,)):
         _guide(ax, costs, each)
     _size_axis(ax, sorted(set(costs["size"])))
-    ax.set_xlabel(x_label)
-    ax.set_ylabel(y_label)
-    ax.legend(frameon=False, fontsize=9, handlelength=3)
     ax.grid(color="0.92", linewidth=0.7)
-    bare_spines(ax)
-    return ax
+    return finish_axes(ax, x_label, y_label, legend={"fontsize": 9, "handlelength": 3})
 
 
 def _guide(ax: Axes, costs: pd.DataFrame, slope: float) -> None:

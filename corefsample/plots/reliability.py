@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from corefsample.errors import ParameterError
-from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS, axes_of, bare_spines, figure_of, legible
+from corefsample.plots.style import axes_of, curve_look, figure_of, finish_axes, legible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,24 +46,18 @@ def reliability_axes(ax: Axes, curves: Mapping[str, ReliabilityCurve]) -> Axes:
     ax.text(0.96, 0.05, "too high", ha="right", **note)
     as_bars = sum(curve.bins.n_bins for curve in curves.values()) <= _MOST_BARS
     for c, (name, curve) in enumerate(curves.items()):
-        colour, marker = COLOURS[c % len(COLOURS)], MARKERS[c % len(MARKERS)]
+        look = curve_look(c)
         x, y = curve.bins.mean_q, curve.bins.mean_y
         if as_bars:
-            ax.vlines(x, curve.lower, curve.upper, color=colour, linewidth=0.8, alpha=0.6)
+            ax.vlines(x, curve.lower, curve.upper, color=look["color"], linewidth=0.8, alpha=0.6)
         else:
-            ax.fill_between(x, curve.lower, curve.upper, color=colour, alpha=0.25, linewidth=0)
-        style = LINE_STYLES[c % len(LINE_STYLES)]
-        label = legible(name)
-        ax.plot(x, y, color=colour, linestyle=style, linewidth=0.9, marker=marker, markersize=3, label=label, zorder=3)
+            ax.fill_between(x, curve.lower, curve.upper, color=look["color"], alpha=0.25, linewidth=0)
+        ax.plot(x, y, **look, linewidth=0.9, markersize=3, label=legible(name), zorder=3)
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
     ax.set_aspect("equal")
-    ax.set_xlabel("mean prediction")
-    ax.set_ylabel("share that came true")
-    bare_spines(ax)
-    if len(curves) > 1:
-        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0.02, 0.9), handlelength=3)
-    return ax
+    legend = {"fontsize": 9, "loc": "upper left", "bbox_to_anchor": (0.02, 0.9), "handlelength": 3}
+    return finish_axes(ax, "mean prediction", "share that came true", legend=legend if len(curves) > 1 else None)
 
 
 def reliability_figure(
@@ -96,14 +90,12 @@ def reliability_figure(
     first = next(iter(curves.values()))
     how = "between documents" if first.by_block else "of independent pairs"
     for c, curve in enumerate(curves.values()):
-        bins, style = curve.bins, LINE_STYLES[c % len(LINE_STYLES)]
-        colour = COLOURS[c % len(COLOURS)]
+        bins, look = curve.bins, curve_look(c)
         ends, shares = [*bins.q_min, bins.q_max[-1]], [*bins.share_above, bins.share_above[-1]]
-        below.step(ends, shares, where="post", color=colour, linestyle=style, linewidth=1.2)
+        below.step(ends, shares, where="post", **{**look, "marker": ""}, linewidth=1.2)
     below.set_xlim(-0.02, 1.02)
     below.set_yscale("log")
     below.set_ylim(top=1.3)
-    below.set_ylabel("share of pairs\nat or above", fontsize=9)
-    below.set_xlabel(f"prediction\n(above: {100 * first.level:g}% intervals by bin, {how})", fontsize=9)
-    bare_spines(below)
+    x_label = f"prediction\n(above: {100 * first.level:g}% intervals by bin, {how})"
+    finish_axes(below, x_label, "share of pairs\nat or above", size=9)
     return figure

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
@@ -36,6 +40,32 @@ def axes_of(ax: Axes | None, size: tuple[float, float] = (6.4, 4.2), title: str 
 def bare_spines(ax: Axes) -> None:
     """Remove the lines above and to the right."""
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def curve_look(number: int) -> dict[str, Any]:
+    """Colour, marker and line style of one of several curves."""
+    look = {"color": COLOURS, "marker": MARKERS, "linestyle": LINE_STYLES}
+    return {name: values[number % len(values)] for name, values in look.items()}
+
+
+def finish_axes(
+    ax: Axes, x_label: str, y_label: str, *, size: float | None = None, legend: Mapping[str, Any] | None = None
+) -> Axes:
+    """Label the axes in text of this size, draw a legend with these options if given, and remove two spines."""
+    ax.set_xlabel(x_label, fontsize=size)
+    ax.set_ylabel(y_label, fontsize=size)
+    if legend is not None:
+        ax.legend(frameon=False, **legend)
+    bare_spines(ax)
+    return ax
+
+
+def require_columns(name: str, table: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Raise unless a table, the parameter of this name, has the columns."""
+    for column in columns:
+        if column not in table.columns:
+            found = ", ".join(map(str, table.columns))
+            raise ParameterError(f"must have a column {column}, got {found}", parameter=name)
 
 
 def say_instead(ax: Axes, words: str) -> Axes:

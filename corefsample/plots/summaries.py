@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from corefsample import _checks
-from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS, axes_of, bare_spines
+from corefsample.plots.style import COLOURS, axes_of, curve_look, finish_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,17 +34,12 @@ def core_curve_line(curve: CoreCurve, *, ax: Axes | None = None, title: str = ""
 
     _checks.instance("curve", curve, CoreCurve, "corefsample.summaries.core_curve(document.antecedents) makes one")
     ax = axes_of(ax, (5.0, 3.4), title)
-    ax.step(curve.thresholds, curve.n_mentions, where="post", color=COLOURS[0], label="mentions")
-    ax.step(
-        curve.thresholds, curve.n_entities, where="post", color=COLOURS[1], linestyle="--", label="entities of these"
-    )
+    ax.step(curve.thresholds, curve.n_mentions, COLOURS[0], where="post", label="mentions")
+    ax.step(curve.thresholds, curve.n_entities, COLOURS[1], where="post", linestyle="--", label="entities of these")
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(0.0, max(curve.n_document, 1) * 1.02)
-    ax.set_xlabel("joint probability of at least", fontsize=9)
-    ax.set_ylabel(f"in the core, of {curve.n_document} mentions", fontsize=9)
-    ax.legend(frameon=False, fontsize=8)
-    bare_spines(ax)
-    return ax
+    y_label = f"in the core, of {curve.n_document} mentions"
+    return finish_axes(ax, "joint probability of at least", y_label, size=9, legend={"fontsize": 8})
 
 
 def precision_recall_line(curve: ThresholdCurve, *, ax: Axes | None = None, title: str = "") -> Axes:
@@ -73,20 +68,13 @@ def precision_recall_line(curve: ThresholdCurve, *, ax: Axes | None = None, titl
     ax = axes_of(ax, (4.6, 4.2), title)
     for m, metric in enumerate(curve.metrics):
         precision, recall = curve.expected[:, m, 0], curve.expected[:, m, 1]
-        colour = COLOURS[m % len(COLOURS)]
-        line: Any = LINE_STYLES[m % len(LINE_STYLES)]
-        marker = MARKERS[m % len(MARKERS)]
-        ax.plot(
-            recall, precision, color=colour, markersize=3.5, linewidth=1.0, label=metric, linestyle=line, marker=marker
-        )
+        look = curve_look(m)
+        ax.plot(recall, precision, **look, markersize=3.5, linewidth=1.0, label=metric)
         best = curve.best(metric)
-        ax.plot(recall[best], precision[best], "o", markersize=9, markerfacecolor="none", markeredgecolor=colour)
+        ax.plot(recall[best], precision[best], "o", markersize=9, markerfacecolor="none", markeredgecolor=look["color"])
         place = recall[best], precision[best]
         ax.annotate(f"{curve.thresholds[best]:g}", place, (6, 6), textcoords="offset points")
     ax.set_xlim(0.0, 1.02)
     ax.set_ylim(0.0, 1.02)
-    ax.set_xlabel("expected recall", fontsize=9)
-    ax.set_ylabel("expected precision", fontsize=9)
-    ax.legend(frameon=False, fontsize=8, loc="lower left")
-    bare_spines(ax)
-    return ax
+    legend = {"fontsize": 8, "loc": "lower left"}
+    return finish_axes(ax, "expected recall", "expected precision", size=9, legend=legend)

@@ -19,8 +19,6 @@ from corefsample.trees._checking import checked_heads, checked_labels, checked_s
 from corefsample.trees._inference import Inference, conditional_tree, inferred
 from corefsample.trees._spanning import best_heads
 
-__all__ = ["ArcDistribution"]
-
 # Trees are drawn by walks if these take at most this many steps in expectation, relative to the square of n.
 _LONGEST_WALK = 2.0
 _LABELS_STREAM = 1 << 32  # so that labels have other random words than trees

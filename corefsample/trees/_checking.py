@@ -11,8 +11,6 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
 
-__all__ = ["checked_heads", "checked_labels", "checked_scores", "is_tree"]
-
 _LARGEST = 1e300  # sums over the arcs of a tree are finite
 
 

@@ -95,6 +95,17 @@ def shift_scores(scores: Floats, weights: Floats, root_weights: Floats) -> tuple
 
 
 @inner_kernel
+def add_ways(row, by, ways, logs):  # type: ignore[no-untyped-def]
+    """Add ways, each times a weight, to those of a row."""
+    if logs:
+        for u in range(row.shape[0]):
+            row[u] = log_sum(row[u], by + ways[u])
+    else:
+        for u in range(row.shape[0]):
+            row[u] += by * ways[u]
+
+
+@inner_kernel
 def eliminate(graph, k, first, last, absorbing, logs):  # type: ignore[no-untyped-def]
     """Eliminate token k, so that the tokens in [first, last) are left.
 
@@ -116,44 +127,45 @@ def eliminate(graph, k, first, last, absorbing, logs):  # type: ignore[no-untype
         for j in range(n):
             graph[j, n], graph[j, n + 1] = zero, zero
         own[n], whole = one, one
-    if logs:
-        for u in range(first, last):
-            own[u] -= whole
-        own[n] -= whole
-        own[n + 1] -= whole
-    else:
-        scale = 1.0 / whole
-        for u in range(first, last):
-            own[u] *= scale
-        own[n] *= scale
-        own[n + 1] *= scale
+    scale = whole if logs else 1.0 / whole
+    for u in range(n + 2):
+        if first <= u < last or u >= n:
+            own[u] = own[u] - scale if logs else own[u] * scale
     for j in range(n):
-        row = graph[j]
-        by = row[k]
-        if j == k or by == zero:
-            continue
-        if logs:
-            for u in range(first, last):
-                row[u] = log_sum(row[u], by + own[u])
-            row[n] = log_sum(row[n], by + own[n])
-            row[n + 1] = log_sum(row[n + 1], by + own[n + 1])
-        else:
-            for u in range(first, last):
-                row[u] += by * own[u]
-            row[n] += by * own[n]
-            row[n + 1] += by * own[n + 1]
+        by = graph[j, k]
+        if j != k and by != zero:
+            add_ways(graph[j, first:last], by, own[first:last], logs)
+            add_ways(graph[j, n:], by, own[n:], logs)
     return weight, pivot
 
 
 @inner_kernel
-def copy_level(levels, d, low, high):  # type: ignore[no-untyped-def]
-    """Copy the columns of tokens in [low, high), the reward and the steps from level d to level d + 1."""
+def begin_half(levels, ranges, d):  # type: ignore[no-untyped-def]
+    """Begin the next half of the tokens of level d, as level d + 1: copy the graph, and return the other half.
+
+    The columns of tokens that are left, the reward and the steps are copied.
+    """
     n = levels.shape[1]
+    low, high, done = ranges[d, 0], ranges[d, 1], ranges[d, 2]
     for j in range(n):
         for u in range(low, high):
             levels[d + 1, j, u] = levels[d, j, u]
         levels[d + 1, j, n] = levels[d, j, n]
         levels[d + 1, j, n + 1] = levels[d, j, n + 1]
+    middle = (low + high) // 2
+    ranges[d, 2] = done + 1
+    ranges[d + 1, 0] = low if done == 0 else middle
+    ranges[d + 1, 1] = middle if done == 0 else high
+    ranges[d + 1, 2] = 0
+    return middle if done == 0 else low, high if done == 0 else middle
+
+
+@inner_kernel
+def next_eliminated(ranges, d, c):  # type: ignore[no-untyped-def]
+    """Token that is eliminated in step c of a half of level d, and the range of those left after it."""
+    low, high, done = ranges[d, 0], ranges[d, 1], ranges[d, 2]  # halves begun: 1 or 2
+    k = high - 1 - c if done == 1 else low + c
+    return k, low if done == 1 else k + 1, k if done == 1 else high
 
 
 @kernel
@@ -209,14 +221,10 @@ def tree_marginals(
         if done == 2:
             d -= 1
             continue
-        ranges[d, 2] = done + 1
-        middle = (low + high) // 2
-        copy_level(levels, d, low, high)
+        begin, end = begin_half(levels, ranges, d)
         absorbing[d + 1] = absorbing[d]
-        n_out = high - middle if done == 0 else middle - low
-        for c in range(n_out):
-            k = high - 1 - c if done == 0 else low + c
-            first, last = (low, k) if done == 0 else (k + 1, high)
+        for c in range(end - begin):
+            k, first, last = next_eliminated(ranges, d, c)
             weight, pivot = eliminate(levels[d + 1], k, first, last, absorbing[d + 1], logs)
             if not logs and not weight >= SMALLEST:
                 return np.nan
@@ -224,9 +232,6 @@ def tree_marginals(
                 absorbing[d + 1] = True
             if done == 0 and low == 0:
                 log_product += pivot if logs else math.log(pivot)
-        ranges[d + 1, 0] = low if done == 0 else middle
-        ranges[d + 1, 1] = middle if done == 0 else high
-        ranges[d + 1, 2] = 0
         d += 1
     return log_partition
 
@@ -296,21 +301,15 @@ def tree_by_elimination(
         if done == 2:
             d -= 1
             continue
-        ranges[d, 2] = done + 1
-        middle = (low + high) // 2
-        copy_level(levels, d, low, high)
+        begin, end = begin_half(levels, ranges, d)
         graph = levels[d + 1]
         if done == 1:
-            for i in range(low, middle):
+            for i in range(begin, end):
                 put_decided_row(graph, i, heads[i], low, high, logs)
-        for c in range(high - middle if done == 0 else middle - low):
-            k = high - 1 - c if done == 0 else low + c
-            first, last = (low, k) if done == 0 else (k + 1, high)
+        for c in range(end - begin):
+            k, first, last = next_eliminated(ranges, d, c)
             _, pivot = eliminate(graph, k, first, last, True, logs)
             if not logs and not pivot >= SMALLEST:
                 return False
-        ranges[d + 1, 0] = low if done == 0 else middle
-        ranges[d + 1, 1] = middle if done == 0 else high
-        ranges[d + 1, 2] = 0
         d += 1
     return True

@@ -7,8 +7,6 @@ import numpy as np
 from corefsample._arrays import Bools, Floats, Ints32
 from corefsample.trees._checking import is_tree
 
-__all__ = ["best_heads"]
-
 _FEW = 6  # heads of each token that the first search is limited to
 
 

@@ -37,12 +37,17 @@ def outer(words):
 """
 
 
+def printed(folder: Path, program: str, environment: dict[str, str]) -> list[str]:
+    """The words that a program prints in a new process."""
+    arguments = [sys.executable, "-c", program]
+    done = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
 def result(folder: Path, module: str, kernel: str) -> tuple[int, int, bool]:
     """What a kernel computes in a new process, the number compiled there, and whether the compiler was loaded."""
     environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache")}
-    arguments = [sys.executable, "-c", PROGRAM.format(module=module, kernel=kernel)]
-    text = subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
-    value, n_compiled, has_compiler = text.split()
+    value, n_compiled, has_compiler = printed(folder, PROGRAM.format(module=module, kernel=kernel), environment)
     return int(value), int(n_compiled), has_compiler == "True"
 
 
@@ -98,19 +103,12 @@ def test_without_a_folder_that_can_be_written_each_process_compiles(copied: Path
     (copied / "corefsample" / "_outer_kernels.py").write_text(OUTER.format(module="corefsample._inner_kernels"))
     (copied / "file").write_text("")
     (copied / "corefsample" / "__pycache__").write_text("")
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(copied),
-        "HOME": str(copied / "file"),
-        "XDG_CACHE_HOME": str(copied / "file"),
-    }
+    nowhere = str(copied / "file")
+    environment = {**os.environ, "PYTHONPATH": str(copied), "HOME": nowhere, "XDG_CACHE_HOME": nowhere}
     environment.pop("NUMBA_CACHE_DIR", None)
     program = PROGRAM.format(module="corefsample._outer_kernels", kernel="outer")
     for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", program], cwd=copied, env=environment, capture_output=True, text=True, check=True
-        )
-        assert done.stdout.split()[:2] == ["1", "1"]
+        assert printed(copied, program, environment)[:2] == ["1", "1"]
 
 
 def test_many_threads_may_load_and_compile_at_once(copied: Path) -> None:
@@ -127,10 +125,7 @@ with ThreadPoolExecutor(8) as pool:
 """
     environment = {**os.environ, "PYTHONPATH": str(copied), "NUMBA_CACHE_DIR": str(copied / "cache")}
     for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", program], cwd=copied, env=environment, capture_output=True, text=True, check=True
-        )
-        assert done.stdout.split() == ["1", "1"]
+        assert printed(copied, program, environment) == ["1", "1"]
 
 
 def test_the_library_is_silent_by_default(capfd: pytest.CaptureFixture[str]) -> None:

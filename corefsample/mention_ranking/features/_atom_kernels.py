@@ -5,12 +5,10 @@ Legend as in `corefsample.mention_ranking.features._encoding_kernels`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
-from corefsample._jit import inner_kernel, kernel_in_place
+from corefsample._jit import inner_kernel, kernel, kernel_in_place
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Atom, Column, Fact, Gender, Number
 from corefsample.mention_ranking.features._encoding_kernels import (
@@ -245,26 +243,12 @@ def fill_salience(facts: Words32, groups: Ints32, atoms: Words32) -> None:
         atoms[i, Atom.FREQUENCY] = bucket(0 + count)  # a sum is signed, so that `bucket` has one type of argument
 
 
-class Scratch(NamedTuple):
-    """Zeros that `encode` works with."""
-
-    quoted: Bools  # (n_tokens,): whether the token is between quotation marks
-    flags: Ints32  # (n_sentences,)
-    open_mentions: Ints32  # (DEEPEST,)
-    groups: Ints32  # of third-person pronouns: their numbers
-
-    @classmethod
-    def of(cls, n_tokens: int, n_sentences: int) -> Scratch:
-        """Allocate it."""
-        sizes = n_sentences, codes.DEEPEST, codes.GROUP_OTHER + 1
-        return cls(np.zeros(n_tokens, np.bool_), *(np.zeros(size, np.int32) for size in sizes))
-
-
-@kernel_in_place
-def encode(text: Text, scratch: Scratch, atoms: Words32, facts: Words32) -> None:
+@kernel
+def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None:
     """Fill atoms (n, n_atoms) and facts (n, N_FACTS), zeros before."""
-    quoted, flags, open_mentions, groups = scratch
-    n, n_sentences = text.mentions.shape[0], flags.shape[0]
+    n = text.mentions.shape[0]
+    quoted, flags = np.zeros(text.sent.shape[0], np.bool_), np.zeros(n_sentences, np.int32)
+    open_mentions, groups = np.zeros(codes.DEEPEST, np.int32), np.zeros(codes.GROUP_OTHER + 1, np.int32)
     fill_quoted(text.words, text.sent, quoted)
     fill_sentence_flags(text.words, text.sent, flags)
     style, dialogue = text_style(text.words, n_sentences)

@@ -80,7 +80,7 @@ def encode(tokens: Tokens, mentions: npt.ArrayLike, vocabulary: Words32, *, sche
     n = len(spans)
     atoms, facts = np.zeros((n, len(_codes.ATOMS)), np.uint32), np.zeros((n, len(_codes.Fact)), np.uint32)
     n_sentences = int(text.sent[-1]) + 1 if len(text.sent) else 0
-    _atom_kernels.encode(text, _atom_kernels.Scratch.of(len(tokens), n_sentences), atoms, facts)
+    _atom_kernels.encode(text, n_sentences, atoms, facts)
     indptr, blooms = np.zeros(n + 1, np.int32), np.zeros(n, np.uint32)
     room = int(np.minimum(spans[:, 1] - spans[:, 0], _codes.MODIFIER_TOKENS).sum())
     modifiers, before = np.empty(room, np.uint32), np.empty(room, np.bool_)

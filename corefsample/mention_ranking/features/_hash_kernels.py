@@ -61,9 +61,12 @@ def hash_mentions(atoms: Words32, template_atoms: Ints32, seeds: Words32, hashes
 
 @inner_kernel
 def fill_buckets(
-    mention: Words32, candidate: Words32, atoms: Ints32, pair: Words32, mask: np.uint32, buckets: Words32
+    hashed: Hashed, pronoun: bool, i: int, k: int, pair: Words32, mask: np.uint32, buckets: Words32
 ) -> None:
     """Fill the bucket of each template for one pair."""
+    mention = hashed.mention_0[i] if pronoun else hashed.mention_1[i]
+    candidate = hashed.candidate_0[k] if pronoun else hashed.candidate_1[k]
+    atoms = hashed.pair_0 if pronoun else hashed.pair_1
     for t in range(mention.shape[0]):
         z = U64(mention[t]) + U64(candidate[t]) * U64(codes.XXH32_PRIMES[0])
         z += U64(pair[atoms[t, 0]]) * U64(codes.MURMUR3_FACTORS[0])

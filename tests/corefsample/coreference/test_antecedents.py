@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
 from references import coreference as references
@@ -28,6 +29,8 @@ from corefsample import (
     write_documents,
 )
 
+NAMES = ("indptr", "antecedents", "scores", "probs", "new_probs")
+
 
 def rows_of(distribution: AntecedentDistribution) -> list[references.Row]:
     rows = []
@@ -46,13 +49,6 @@ def test_probabilities_are_the_softmax_of_the_scores_and_zero_for_new(lists: Lis
     distribution = AntecedentDistribution.from_lists(*lists)
     for row, expected in zip(rows_of(distribution), references.softmax_rows(*lists), strict=True):
         assert row == pytest.approx(expected, abs=1e-14)
-
-
-@pytest.mark.kernels
-@given(strategies.antecedent_lists())
-def test_the_probabilities_of_each_mention_sum_to_one(lists: Lists) -> None:
-    for row in rows_of(AntecedentDistribution.from_lists(*lists)):
-        assert math.fsum(row.values()) == pytest.approx(1.0, abs=1e-14)
 
 
 def test_known_probabilities() -> None:
@@ -86,15 +82,8 @@ def test_the_order_of_candidates_changes_no_array(lists: Lists, random: object) 
         shuffled.antecedents.append([k for k, _ in pairs])
         shuffled.scores.append([score for _, score in pairs])
     one, other = AntecedentDistribution.from_lists(*lists), AntecedentDistribution.from_lists(*shuffled)
-    for name in ("indptr", "antecedents", "scores", "probs", "new_probs"):
+    for name in NAMES:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-
-
-@given(strategies.antecedent_lists())
-def test_candidates_of_a_row_ascend(lists: Lists) -> None:
-    distribution = AntecedentDistribution.from_lists(*lists)
-    for i, candidates in enumerate(lists.antecedents):
-        assert distribution.row(i)[0].tolist() == sorted(candidates)
 
 
 # --- building ----------------------------------------------------------------------------------------------
@@ -111,29 +100,12 @@ def test_compressed_rows_and_lists_build_the_same(lists: Lists) -> None:
     np.testing.assert_array_equal(from_csr.new_probs, from_lists.new_probs)
 
 
-def test_no_mentions_at_all_are_a_distribution() -> None:
-    distribution = AntecedentDistribution.from_lists([], [])
-    assert (distribution.n_mentions, distribution.n_candidates) == (0, 0)
-
-
-def test_one_mention_is_new() -> None:
-    distribution = AntecedentDistribution.from_lists([[]], [[]])
-    assert distribution.new_probs.tolist() == [1.0]
-
-
 def test_dtypes_are_those_of_the_docstring() -> None:
     distribution = AntecedentDistribution.from_lists([[], [0]], [[], [1]])
-    dtypes = {
-        "indptr": np.int64,
-        "antecedents": np.int32,
-        "scores": np.float64,
-        "probs": np.float64,
-        "new_probs": np.float64,
-    }
-    assert {name: getattr(distribution, name).dtype for name in dtypes} == dtypes
+    assert [getattr(distribution, name).dtype for name in NAMES] == [np.int64, np.int32, *[np.float64] * 3]
 
 
-@pytest.mark.parametrize("name", ["indptr", "antecedents", "scores", "probs", "new_probs"])
+@pytest.mark.parametrize("name", NAMES)
 def test_arrays_are_read_only(name: str) -> None:
     distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
     with pytest.raises(ValueError, match="read-only"):
@@ -161,32 +133,27 @@ def test_arrays_of_the_caller_are_neither_changed_nor_shared() -> None:
     ("antecedents", "scores", "message"),
     [
         ([[0]], [[0.0]], "antecedents[0][0] must be a mention before 0, got 0"),
-        ([[], [1]], [[], [0.0]], "antecedents[1][0] must be a mention before 1, got 1"),
         ([[], [0], [0, 2]], [[], [0.0], [0.0, 1.0]], "antecedents[2][1] must be a mention before 2, got 2"),
         ([[], [-1]], [[], [0.0]], "antecedents must be mentions, from 0 to 2147483647, got -1"),
         ([[], [2**31]], [[], [0.0]], "antecedents must be mentions, from 0 to 2147483647, got 2147483648"),
         ([[], [0], [0, 1, 0]], [[], [0.0], [1.0, 2.0, 3.0]], "antecedents[2] must be distinct, got 0 twice"),
-        ([[], [0, 0]], [[], [0.0, 1.0]], "antecedents[1] must be distinct, got 0 twice"),
         ([[], [], [0, 1, 1]], [[], [], [1.0, 2.0, 3.0]], "antecedents[2] must be distinct, got 1 twice"),
-        ([[], [0]], [[], [math.nan]], "scores[1][0] must be finite, got nan"),
-        ([[], [0]], [[], [math.inf]], "scores[1][0] must be finite, got inf"),
-        ([[], [0]], [[], [-math.inf]], "scores[1][0] must be finite, got -inf"),
+        *(
+            ([[], [0]], [[], [bad]], f"scores[1][0] must be finite, got {bad}")
+            for bad in (math.nan, math.inf, -math.inf)
+        ),
         ([[], [0]], [[]], "scores must have one list per mention, as antecedents has (2), got 1"),
         ([[], [0]], [[], []], "scores[1] must be as long as antecedents[1] (1), got 0"),
-        ([[], [0.0]], [[], [0.0]], "antecedents must be whole numbers"),
-        ([[], [True]], [[], [0.0]], "antecedents must be whole numbers"),
-        ([[], ["0"]], [[], [0.0]], "antecedents must be whole numbers"),
-        ([[], [10**30]], [[], [0.0]], "antecedents must be whole numbers"),
-        ([[], [0]], [[], ["1"]], "scores must be numbers"),
-        ([[], [0]], [[], [None]], "scores must be numbers"),
+        *(([[], [bad]], [[], [0.0]], "antecedents must be whole numbers") for bad in (0.0, True, "0", 10**30)),
+        *(([[], [0]], [[], [bad]], "scores must be numbers") for bad in ("1", None)),
     ],
 )
 def test_lists_that_break_a_rule_raise_with_place_rule_and_value(
     antecedents: list[list[int]], scores: list[list[float]], message: str
 ) -> None:
-    with pytest.raises(ParameterError) as error:
+    with pytest.raises(ParameterError) as caught:
         AntecedentDistribution.from_lists(antecedents, scores)
-    assert message in str(error.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +165,7 @@ def test_invalid_row_bounds_raise_in_one_line(indptr: list[int]) -> None:
 
 
 def test_scores_and_candidates_of_different_length_raise() -> None:
-    with pytest.raises(ParameterError, match=r"scores must be as long as antecedents \(1\), got 2"):
+    with error(ParameterError, "scores"):
         AntecedentDistribution.from_csr([0, 0, 1], [0], [0.0, 1.0])
 
 
@@ -239,13 +206,6 @@ def test_pruning_removes_improbable_candidates_and_renormalises(lists: Lists, mi
     assert pruned.n_dropped == distribution.n_candidates - pruned.distribution.n_candidates
 
 
-def test_pruning_at_zero_removes_nothing() -> None:
-    distribution = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [-800.0], [1.0, 2.0]])
-    pruned = distribution.pruned(0.0)
-    np.testing.assert_array_equal(pruned.distribution.probs, distribution.probs)
-    assert (pruned.n_dropped, pruned.dropped_mass.tolist()) == (0, [0.0, 0.0, 0.0])
-
-
 def test_a_candidate_of_exactly_the_least_probability_stays() -> None:
     distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])  # one half each
     assert distribution.pruned(0.5).n_dropped == 0
@@ -261,13 +221,11 @@ def test_new_is_never_pruned() -> None:
 @pytest.mark.parametrize("min_prob", [-0.1, 1.0, 1, 2.0, math.nan, "0.1", None, True])
 def test_pruning_below_an_invalid_probability_raises(min_prob: float) -> None:
     distribution = AntecedentDistribution.from_lists([[]], [[]])
-    with pytest.raises(ParameterError, match=r"min_prob must lie in \[0, 1\), got "):
+    with error(ParameterError, "min_prob"):
         distribution.pruned(min_prob)
 
 
 # --- one antecedent known --------------------------------------------------------------------------------
-
-NAMES = ("indptr", "antecedents", "scores", "probs", "new_probs")
 
 
 def conditional_probs(rows: list[references.Row], mention: int, antecedent: int) -> references.ClusteringProbs:
@@ -316,18 +274,6 @@ def test_conditioning_changes_no_bit_of_other_mentions(lists: Lists, data: st.Da
         np.testing.assert_array_equal(after.scores[rows], before.scores[old])
 
 
-def test_the_mixture_over_all_choices_is_the_distribution_itself() -> None:
-    # P(link) = sum over k of P(a_3 = k) P(link | a_3 = k), the law of total probability.
-    distribution = AntecedentDistribution.from_lists(
-        [[], [0], [1, 0], [0, 1, 2], [3, 0]], [[], [0.3], [1.0, -1.0], [0.2, 0.5, -0.4], [0.7, 0.1]]
-    )
-    candidates, probs = distribution.row(3)
-    mixed = distribution.new_probs[3] * link_marginals(distribution.with_antecedent(3, None))
-    for k, p in zip(candidates.tolist(), probs.tolist(), strict=True):
-        mixed += p * link_marginals(distribution.with_antecedent(3, k))
-    np.testing.assert_allclose(mixed, link_marginals(distribution), atol=1e-14)
-
-
 def test_conditioning_changes_no_sample_of_other_mentions() -> None:
     distribution = AntecedentDistribution.from_lists([[], [0], [0, 1], [2]], [[], [0.0], [0.0, 0.0], [0.0]])
     settled = distribution.with_antecedent(2, None)
@@ -353,27 +299,23 @@ def test_a_known_antecedent_stays_certain_in_a_file_and_by_recalibration(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("mention", "antecedent", "reason"),
+    ("parameter", "choices", "reason"),
     [
-        (3, None, "mention must be from 0 to below 3, got 3"),
-        (-1, None, "mention must be from 0 to below 3, got -1"),
-        (True, 0, "mention must be from 0 to below 3, got True"),
-        (1.0, 0, "mention must be from 0 to below 3, got 1.0"),
-        (2, 2, r"antecedent must be None \(NEW\) or a mention before 2, got 2"),
-        (1, 2, r"antecedent must be None \(NEW\) or a mention before 1, got 2"),
-        (2, -1, r"antecedent must be None \(NEW\) or a mention before 2, got -1"),
-        (2, False, r"antecedent must be None \(NEW\) or a mention before 2, got False"),
-        (2, "0", r"antecedent must be None \(NEW\) or a mention before 2, got '0'"),
-        (0, 0, r"antecedent must be None \(NEW\) or a mention before 0, got 0"),
-        (2, 1, "antecedent must have a probability above 0 for mention 2, got 1 of probability 0"),  # exp(-800)
-        (1, 0, "antecedent must have a probability above 0 for mention 1, got 0 of probability 0"),  # no candidate
-        (2, None, r"antecedent must have a probability above 0 for mention 2, got None \(NEW\) of probability 0"),
+        ("mention", [(3, None), (-1, None), (True, 0), (1.0, 0)], "from 0 to below 3"),
+        ("antecedent", [(2, 2), (2, -1), (2, False), (2, "0")], "None (NEW) or a mention before 2"),
+        ("antecedent", [(1, 2)], "None (NEW) or a mention before 1"),
+        ("antecedent", [(0, 0)], "None (NEW) or a mention before 0"),
+        ("antecedent", [(2, 1)], "got 1 of probability 0"),  # exp(-800)
+        ("antecedent", [(1, 0)], "got 0 of probability 0"),  # no candidate
+        ("antecedent", [(2, None)], "above 0 for mention 2, got None (NEW) of probability 0"),
     ],
 )
-def test_an_impossible_antecedent_raises(mention: Any, antecedent: Any, reason: str) -> None:
+def test_an_impossible_antecedent_raises(parameter: str, choices: list[tuple[Any, Any]], reason: str) -> None:
     distribution = AntecedentDistribution.from_lists([[], [], [0, 1]], [[], [], [800.0, 0.0]])
-    with pytest.raises(ParameterError, match=f"^{reason}$"):
-        distribution.with_antecedent(mention, antecedent)
+    for choice in choices:
+        with error(ParameterError, parameter) as caught:
+            distribution.with_antecedent(*choice)
+        assert reason in caught.value.message
 
 
 def test_conditioning_accepts_numbers_of_numpy() -> None:

@@ -7,6 +7,7 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
+from expected_errors import error
 from hypothesis import given
 from strategies import documents as strategies
 from strategies.documents import Lists
@@ -60,22 +61,18 @@ def test_edges_below_the_threshold_are_left_out(threshold: float, n_edges: int) 
     assert graph.number_of_nodes() == 4
 
 
-def test_pairs_that_cannot_corefer_have_no_edge() -> None:
-    assert not to_networkx(CHAIN, "links").has_edge(0, 3)
-
-
 def test_no_mentions_are_an_empty_graph() -> None:
     nobody = AntecedentDistribution.from_lists([], [])
     assert len(to_networkx(nobody)) == len(to_networkx(nobody, "links")) == 0
 
 
 def test_an_unknown_kind_raises() -> None:
-    with pytest.raises(ParameterError, match=r"kind must be one of antecedents, links, got 'tree'"):
+    with error(ParameterError, "kind"):
         to_networkx(CHAIN, "tree")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["antecedents", "links"])
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan, "0.5", None])
 def test_a_threshold_outside_0_to_1_raises(kind: str, threshold: float) -> None:
-    with pytest.raises(ParameterError, match=r"threshold must lie in \[0, 1\], got "):
+    with error(ParameterError, "threshold"):
         to_networkx(CHAIN, kind, threshold=threshold)  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ from strategies import documents as strategies
 from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, _random_kernels
-from corefsample._arrays import Ints32
+from corefsample._arrays import Ints32, Words, Words32
 from corefsample.coreference import _check_kernels, _kernels
 
 pytestmark = pytest.mark.kernels
@@ -61,19 +60,18 @@ def test_splitmix64_can_start_anywhere(key: int, start: int, n: int) -> None:
 # --- alias tables ------------------------------------------------------------------------------------------
 
 
-def tables_of(distribution: AntecedentDistribution) -> list[references.Table]:
-    """The alias table of each mention, taken out of the flat arrays."""
+def cells_of(distribution: AntecedentDistribution) -> tuple[Words, Words32]:
+    """Cells and values of the alias tables."""
     n_cells = distribution.n_candidates + distribution.n_mentions
     cells, values = np.empty(n_cells, np.uint64), np.empty(n_cells, np.uint32)
-    _kernels.alias_tables(
-        distribution.indptr,
-        distribution.antecedents,
-        distribution.probs,
-        distribution.new_probs,
-        _kernels.TableScratch.of(distribution.n_mentions),
-        cells,
-        values,
-    )
+    rows = distribution.indptr, distribution.antecedents, distribution.probs, distribution.new_probs
+    _kernels.alias_tables(*rows, cells, values)
+    return cells, values
+
+
+def tables_of(distribution: AntecedentDistribution) -> list[references.Table]:
+    """The alias table of each mention, taken out of the flat arrays."""
+    cells, values = cells_of(distribution)
     tables = []
     for i in range(distribution.n_mentions):
         begin, end = int(distribution.indptr[i]) + i, int(distribution.indptr[i + 1]) + i + 1
@@ -111,23 +109,9 @@ def test_a_table_of_equal_probabilities_keeps_every_cell() -> None:
 # --- sampling ----------------------------------------------------------------------------------------------
 
 
-def labels_by_kernel(
-    distribution: AntecedentDistribution, key: int, first: int, n_samples: int
-) -> npt.NDArray[np.int32]:
-    n_cells = distribution.n_candidates + distribution.n_mentions
-    cells, values = np.empty(n_cells, np.uint64), np.empty(n_cells, np.uint32)
-    _kernels.alias_tables(
-        distribution.indptr,
-        distribution.antecedents,
-        distribution.probs,
-        distribution.new_probs,
-        _kernels.TableScratch.of(distribution.n_mentions),
-        cells,
-        values,
-    )
+def labels_by_kernel(distribution: AntecedentDistribution, key: int, first: int, n_samples: int) -> Ints32:
     labels = np.full((distribution.n_mentions, n_samples), -1, np.int32)
-    scratch = _kernels.DrawScratch.of(distribution.n_mentions)
-    _kernels.sample_labels(distribution.indptr, cells, values, np.uint64(key), first, scratch, labels)
+    _kernels.sample_labels(distribution.indptr, *cells_of(distribution), np.uint64(key), first, labels)
     return labels.T
 
 
@@ -148,32 +132,6 @@ def test_labels_of_several_blocks_follow_the_words() -> None:
 
 
 # --- probabilities -----------------------------------------------------------------------------------------
-
-
-def test_scores_are_shifted_by_their_maximum_with_zero() -> None:
-    # Mention 0 has no candidates: only NEW's 0. Mention 1: 3 is largest. Mention 2: all below NEW's 0.
-    indptr, scores = np.array([0, 0, 2, 4]), np.array([3.0, 1.0, -2.0, -5.0])
-    shifted, shifts = np.empty(4), np.empty(3)
-    _kernels.shifted_scores(indptr, scores, shifted, shifts)
-    assert shifted.tolist() == [0.0, -2.0, -2.0, -5.0]
-    assert shifts.tolist() == [0.0, -3.0, 0.0]
-
-
-def test_weights_are_divided_by_their_sum_with_that_of_new() -> None:
-    weights, new_weights = np.array([1.0, 2.0, 3.0]), np.array([5.0, 1.0, 1.0])
-    _kernels.normalise(np.array([0, 0, 2, 3]), weights, new_weights)
-    assert weights.tolist() == [0.25, 0.5, 0.75]
-    assert new_weights.tolist() == [1.0, 0.25, 0.25]
-
-
-@given(st.lists(st.lists(st.tuples(st.integers(0, 9), st.floats(-1, 1)), unique_by=lambda pair: pair[0])))
-def test_rows_are_sorted_with_their_scores(rows: list[list[tuple[int, float]]]) -> None:
-    indptr = np.cumsum([0, *map(len, rows)])
-    antecedents = ints32([k for row in rows for k, _ in row])
-    scores = np.array([score for row in rows for _, score in row], np.float64)
-    _check_kernels.sort_rows(indptr, antecedents, scores)
-    expected = [pair for row in rows for pair in sorted(row)]
-    assert list(zip(antecedents.tolist(), scores.tolist(), strict=True)) == expected
 
 
 def is_in_order(indptr: list[int], antecedents: list[int], scores: list[float]) -> bool:
@@ -200,49 +158,3 @@ def test_rows_in_order_are_distinguished_from_others(data: st.DataObject, rows: 
     with np.errstate(invalid="ignore"):  # inf - inf, in plain Python
         found = _check_kernels.in_order(np.array(indptr), ints32(antecedents), np.array(scores, np.float64))
     assert found == is_in_order(indptr, antecedents, scores)
-
-
-# --- checks ------------------------------------------------------------------------------------------------
-
-
-def check_antecedents(indptr: list[int], antecedents: list[int], scores: list[float]) -> tuple[int, int]:
-    codes, places = np.zeros(1, np.int8), np.zeros(1, np.int64)
-    bounds, named_by = np.array([0, len(indptr) - 1]), np.full(len(indptr) - 1, -1, np.int64)
-    _check_kernels.check_antecedents(
-        bounds, np.array(indptr), ints32(antecedents), np.array(scores, np.float64), named_by, codes, places
-    )
-    return int(codes[0]), int(places[0])
-
-
-@pytest.mark.parametrize(
-    ("antecedents", "scores", "code", "place"),
-    [
-        ([0, 1, 0], [0.0, 0.0, 0.0], _check_kernels.OK, 0),
-        ([1, 0, 1], [0.0, 0.0, 0.0], _check_kernels.ANTECEDENT_NOT_BEFORE, 0),
-        ([0, -1, 0], [0.0, 0.0, 0.0], _check_kernels.ANTECEDENT_NOT_BEFORE, 1),
-        ([0, 0, 2], [0.0, 0.0, 0.0], _check_kernels.ANTECEDENT_NOT_BEFORE, 2),
-        ([0, 1, 1], [0.0, 0.0, 0.0], _check_kernels.ANTECEDENT_TWICE, 2),
-        ([0, 1, 0], [0.0, np.inf, 0.0], _check_kernels.SCORE_NOT_FINITE, 1),
-        ([0, 1, 0], [0.0, 0.0, np.nan], _check_kernels.SCORE_NOT_FINITE, 2),
-    ],
-)
-def test_the_first_bad_candidate_is_found(antecedents: list[int], scores: list[float], code: int, place: int) -> None:
-    assert check_antecedents([0, 0, 1, 3], antecedents, scores) == (code, place)
-
-
-def test_candidates_count_within_their_document() -> None:
-    # Documents of two mentions each; the second one's candidate names mention 1 of its own, at flat place 1.
-    codes, places = np.zeros(2, np.int8), np.zeros(2, np.int64)
-    named_by = np.full(2, -1, np.int64)
-    _check_kernels.check_antecedents(
-        np.array([0, 2, 4]), np.array([0, 0, 1, 1, 2]), ints32([0, 1]), np.zeros(2), named_by, codes, places
-    )
-    assert (codes.tolist(), places.tolist()) == ([_check_kernels.OK, _check_kernels.ANTECEDENT_NOT_BEFORE], [0, 1])
-
-
-def test_documents_without_mentions_break_no_rule() -> None:
-    codes, places = np.zeros(2, np.int8), np.zeros(2, np.int64)
-    bounds, nothing = np.zeros(3, np.int64), ints32([])
-    named_by = np.zeros(0, np.int64)
-    _check_kernels.check_antecedents(bounds, np.zeros(1, np.int64), nothing, np.zeros(0), named_by, codes, places)
-    assert codes.tolist() == [_check_kernels.OK, _check_kernels.OK]

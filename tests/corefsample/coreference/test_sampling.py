@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import numpy.typing as npt
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference as references
@@ -92,10 +93,6 @@ def test_threads_change_no_sample() -> None:
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(labels, reversed(doc_ids)))
     np.testing.assert_array_equal(np.stack(alone), np.stack(together[::-1]))
-
-
-def test_the_same_call_gives_the_same_samples() -> None:
-    np.testing.assert_array_equal(draw(FULL_6, 200, seed=5, doc_id="d"), draw(FULL_6, 200, seed=5, doc_id="d"))
 
 
 @pytest.mark.parametrize("other", [{"seed": 1}, {"seed": 2**64 - 1}, {"doc_id": "e"}, {"first_sample": 200}])
@@ -205,14 +202,6 @@ def test_mentions_past_16_bits_can_be_antecedents() -> None:
     assert set(labels[:, 65_540].tolist()) == {65_539, 65_540}
     assert set(labels[:, 65_541].tolist()) == {65_539, 65_540, 65_541}
     assert set(labels[:, 65_543].tolist()) == {4, 65_543}
-
-
-def test_no_mentions_give_empty_clusterings() -> None:
-    assert draw(Lists([], []), 5).shape == (5, 0)
-
-
-def test_one_mention_is_always_its_own_entity() -> None:
-    assert draw(Lists([[]], [[]]), 3).tolist() == [[0], [0], [0]]
 
 
 def test_labels_are_read_only_32_bit_and_contiguous_by_mention() -> None:
@@ -435,21 +424,16 @@ def test_a_result_has_the_parameters_it_depends_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keywords", "message"),
+    ("parameter", "values"),
     [
-        ({"n_samples": 0}, "n_samples must be a whole number of at least 1, got 0"),
-        ({"n_samples": 10.0}, "n_samples must be a whole number of at least 1, got 10.0"),
-        ({"n_samples": True}, "n_samples must be a whole number of at least 1, got True"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-        ({"seed": 2**64}, "seed must be at most 18446744073709551615, got 18446744073709551616"),
-        ({"seed": "0"}, "seed must be a whole number of at least 0, got '0'"),
-        ({"first_sample": -1}, "first_sample must be a whole number of at least 0, got -1"),
-        ({"first_sample": 2**63}, "first_sample must be at most"),
-        ({"doc_id": 7}, "doc_id must be a string, got 7"),
+        ("n_samples", [0, 10.0, True]),
+        ("seed", [-1, 2**64, "0"]),
+        ("first_sample", [-1, 2**63]),
+        ("doc_id", [7]),
     ],
 )
-def test_parameters_out_of_range_raise(keywords: dict[str, int], message: str) -> None:
+def test_parameters_out_of_range_raise(parameter: str, values: list[object]) -> None:
     distribution = AntecedentDistribution.from_lists([[]], [[]])
-    with pytest.raises(ParameterError) as error:
-        sample_clusterings(distribution, **keywords)  # type: ignore[arg-type]
-    assert message in str(error.value)
+    for value in values:
+        with error(ParameterError, parameter):
+            sample_clusterings(distribution, **{parameter: value})  # type: ignore[arg-type]

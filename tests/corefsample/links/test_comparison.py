@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from expected_errors import error
+from strategies.calibrated import calibrated_documents
 
-from corefsample import AntecedentDistribution, InputError, ScoredDocument, sample_clusterings
+from corefsample import InputError, ScoredDocument
 from corefsample.calibration import paired_comparison
 from corefsample.links import compare_links, link_pairs, scorer_links
 
@@ -16,16 +18,7 @@ N_MENTIONS = 8
 
 
 def documents(sharpness: float = 1.0, n_documents: int = 12) -> Iterator[ScoredDocument]:
-    """Documents whose gold is drawn from their antecedents: calibrated if the sharpness is 1."""
-    rng = np.random.default_rng(5)
-    mentions = np.array([[i, i + 1, i] for i in range(N_MENTIONS)])
-    rows = [list(range(i)) for i in range(N_MENTIONS)]
-    for d in range(n_documents):
-        scores = [rng.normal(-1.0, 1.5, i) for i in range(N_MENTIONS)]
-        truth = AntecedentDistribution.from_lists(rows, [row.tolist() for row in scores])
-        stated = AntecedentDistribution.from_lists(rows, [(sharpness * row).tolist() for row in scores])
-        gold = sample_clusterings(truth, n_samples=1, seed=7, doc_id=str(d)).labels[0].tolist()
-        yield ScoredDocument(f"d{d:02}", mentions, stated, gold=gold)
+    return calibrated_documents(n_documents, N_MENTIONS, sharpness)
 
 
 def test_the_comparison_is_that_of_all_pairs_and_ignores_the_order_of_documents() -> None:
@@ -54,13 +47,13 @@ def test_other_documents_mentions_or_gold_are_bad_input() -> None:
     links, own = scorer_links(documents()), list(documents())
     with pytest.raises(InputError, match=r"must be the same for both scorers, got doc_id 'd11' only for the first$"):
         compare_links(links, scorer_links(own[:-1]))
-    with pytest.raises(InputError, match=r"must be the same for both scorers, got doc_id 'd11' only for the second$"):
+    with error(InputError):
         compare_links(scorer_links(own[:-1]), links)
     moved = dataclasses.replace(own[3], mentions=own[3].mentions + 1)
     other_gold = dataclasses.replace(own[3], gold=list(range(N_MENTIONS)))
     for changed in (moved, other_gold):
         other = scorer_links([*own[:3], changed, *own[4:]])
-        with pytest.raises(InputError, match=r"^doc_id 'd03': mentions and gold must be the same for both scorers"):
+        with error(InputError, None, "doc_id 'd03'"):
             compare_links(links, other)
 
 

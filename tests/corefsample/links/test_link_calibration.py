@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from expected_errors import error
+from strategies.calibrated import calibrated_documents
 
-from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, sample_clusterings
+from corefsample import InputError, ParameterError, ScoredDocument
 from corefsample.calibration import bin_pairs
 from corefsample.calibration.measures import binned_error
 from corefsample.links import LinkCalibration, calibrate_links, link_pairs, link_tables
@@ -16,16 +18,7 @@ N_DOCUMENTS, N_MENTIONS = 60, 12
 
 
 def documents(sharpness: float = 1.0) -> Iterator[ScoredDocument]:
-    """Documents whose gold is drawn from their antecedents: calibrated if the sharpness is 1."""
-    rng = np.random.default_rng(5)
-    mentions = np.array([[i, i + 1, i] for i in range(N_MENTIONS)])
-    rows = [list(range(i)) for i in range(N_MENTIONS)]
-    for d in range(N_DOCUMENTS):
-        scores = [rng.normal(-1.0, 1.5, i) for i in range(N_MENTIONS)]
-        truth = AntecedentDistribution.from_lists(rows, [row.tolist() for row in scores])
-        stated = AntecedentDistribution.from_lists(rows, [(sharpness * row).tolist() for row in scores])
-        gold = sample_clusterings(truth, n_samples=1, seed=7, doc_id=str(d)).labels[0].tolist()
-        yield ScoredDocument(f"d{d}", mentions, stated, gold=gold)
+    return calibrated_documents(N_DOCUMENTS, N_MENTIONS, sharpness)
 
 
 def measured(sharpness: float = 1.0) -> LinkCalibration:
@@ -58,7 +51,7 @@ def test_results_are_described_in_one_line() -> None:
     assert overall.startswith(f"GroupCalibration(all pairs: error {calibration.overall.error:.4f} [")
     assert repr(calibration) == f"LinkCalibration(60 documents, 5 groups, norm='rms', overall={overall})"
     pairs = link_pairs(next(documents()))
-    assert repr(pairs) == f"LinkPairs(doc_id='d0', n_pairs=66, n_linked={pairs.y.sum()}, n_unannotated=0)"
+    assert repr(pairs) == f"LinkPairs(doc_id='d00', n_pairs=66, n_linked={pairs.y.sum()}, n_unannotated=0)"
 
 
 def test_groups_without_a_pair_are_left_out_and_the_rest_add_up() -> None:
@@ -73,15 +66,8 @@ def test_tables_have_a_row_a_group_and_a_row_a_bin() -> None:
     calibration = measured()
     frame, curves = calibration.to_frame(), calibration.curves_frame()
     assert frame["group"].tolist() == ["all pairs", "1", "2-3", "4-7", "8-15"]
-    assert frame.columns.tolist()[:7] == [
-        "partition",
-        "group",
-        "n_documents",
-        "n_pairs",
-        "n_bins",
-        "mean_q",
-        "share_true",
-    ]
+    names = "partition group n_documents n_pairs n_bins mean_q share_true"
+    assert frame.columns.tolist()[:7] == names.split()
     assert len(curves) == frame["n_bins"].sum()
     assert curves.groupby("group")["n"].sum().to_dict() == frame.set_index("group")["n_pairs"].to_dict()
 
@@ -93,19 +79,10 @@ def test_a_single_document_has_no_interval_by_document() -> None:
     assert calibration.to_frame()["lower"].isna().all()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"bin_size": 0}, "bin_size must be a whole number of at least 1, got 0"),
-        ({"norm": "l3"}, "norm must be one of rms, mse, l1, max, got 'l3'"),
-        ({"level": 1.0}, "level must lie in (0, 1), got 1.0"),
-        ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2, got 1"),
-    ],
-)
-def test_invalid_options_raise(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        calibrate_links(link_tables(documents()), **options)  # type: ignore[arg-type]
-    assert str(caught.value) == message
+@pytest.mark.parametrize(("option", "value"), [("bin_size", 0), ("norm", "l3"), ("level", 1.0), ("n_resamples", 1)])
+def test_invalid_options_raise(option: str, value: object) -> None:
+    with error(ParameterError, option):
+        calibrate_links(link_tables(documents()), **{option: value})  # type: ignore[arg-type]
 
 
 def test_gold_without_a_pair_raises() -> None:

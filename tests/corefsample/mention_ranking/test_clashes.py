@@ -116,27 +116,6 @@ def test_a_group_can_be_it_or_they_and_not_he(scheme: str) -> None:
     assert found["I"]["The team"][2] == DIFFERS
 
 
-@pytest.mark.kernels
-@pytest.mark.parametrize(
-    ("lemma", "extra"),
-    [
-        ("reporter", {}),
-        ("reporters", {"xpos": "NNS"}),
-        ("reporters", {"feats": "Number=Plur"}),
-        ("reporters", {"xpos": "NNS", "feats": "_"}),
-    ],
-)
-def test_number_comes_from_the_lemma_the_tag_or_the_features(lemma: str, extra: dict[str, str]) -> None:
-    tokens = text_of(PLURAL, "He", "clearnlp")
-    place = tokens.text.index("reporters")
-    columns = {name: ["_"] * len(tokens) for name in extra}
-    for name, value in extra.items():
-        columns[name][place] = value
-    lemmas = [*tokens.lemma[:place], lemma, *tokens.lemma[place + 1 :]]
-    sorts, _ = pronoun_features(dataclasses.replace(tokens, lemma=lemmas, extra=columns))
-    assert sorts["the reporters"] == codes.SORT_PLURAL
-
-
 def noun_phrase(*words: str) -> Tokens:
     """A phrase of words with their parts of speech, heads and labels, in UD version 2."""
     return reference.parsed("\n".join(f"{w.split('/')[0]} {' '.join(w.split('/'))}" for w in words))

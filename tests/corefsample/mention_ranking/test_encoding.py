@@ -14,7 +14,7 @@ from strategies import parses as strategies
 
 from corefsample import ParameterError
 from corefsample.documents import Tokens
-from corefsample.mention_ranking.features import Encoded, _encoding_kernels, encode, word_hash
+from corefsample.mention_ranking.features import Encoded, encode, word_hash
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features import _pair_kernels as pairs
 
@@ -341,12 +341,6 @@ def test_a_flat_name_is_known_by_its_last_word() -> None:
     assert head_word("1 flat", "1 flat") == word_hash("obama")
     assert head_word("1 flat", "2 flat") == word_hash("hussein")  # hangs on another word
     assert head_word("1 appos", "1 flat") == word_hash("barack")  # not next to the head
-
-
-def test_counts_go_into_steps_that_widen() -> None:
-    counts = [0, 4, 5, 6, 7, 9, 10, 14, 15, 22, 23, 40, 41, 70, 71, 120, 121, 10**6]
-    bucket = getattr(_encoding_kernels.bucket, "py_func", _encoding_kernels.bucket)
-    assert [bucket(count) for count in counts] == [0, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12]
 
 
 def test_labels_of_no_scheme_are_rejected() -> None:

