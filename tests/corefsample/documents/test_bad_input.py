@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference as references
@@ -60,9 +61,9 @@ def read(lines: Sequence[bytes], **keywords: Any) -> list[dict[str, Any]]:
 
 def failure(line: bytes, **keywords: Any) -> str:
     """The message that rejects `line`, which is on line 2 after a good one."""
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError) as caught:
         read([line_of(good(1)), line, line_of(good(3))], **keywords)
-    return str(error.value)
+    return str(caught.value)
 
 
 def assert_names_place(message: str, place: str = "corpus.jsonl: line 2: ") -> None:
@@ -89,22 +90,13 @@ def test_the_document_that_is_broken_below_is_good() -> None:
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=repr)
-def test_a_broken_rule_is_named_with_its_place_and_value(breakage: Breakage) -> None:
+def test_a_broken_document_is_set_aside_and_no_other(breakage: Breakage) -> None:
     document = copy.deepcopy(COMPLETE)
     fragments = breakage.edit(document, lambda options: options[-1])
     message = failure(line_of(document))
-    assert_names_place(message)
-    for fragment in fragments:
-        assert fragment in message
-    if document.get("doc_id") == "complete":
-        assert "line 2: doc_id 'complete': " in message
-
-
-@pytest.mark.parametrize("breakage", BREAKAGES, ids=repr)
-def test_a_broken_document_is_set_aside_and_no_other(breakage: Breakage) -> None:
-    document = copy.deepcopy(COMPLETE)
-    breakage.edit(document, lambda options: options[0])
-    assert_quarantined(line_of(document), failure(line_of(document)))
+    assert all(fragment in message for fragment in fragments)
+    assert ("line 2: doc_id 'complete': " in message) == (document.get("doc_id") == "complete")
+    assert_quarantined(line_of(document), message)
 
 
 @settings(max_examples=150)
@@ -117,11 +109,6 @@ def test_any_document_that_breaks_a_rule_is_rejected(
     message = failure(line_of(document))
     assert_names_place(message)
     assert all(fragment in message for fragment in fragments)
-
-
-def test_every_breakage_has_its_own_name() -> None:
-    names = [breakage.name for breakage in BREAKAGES]
-    assert len(set(names)) == len(names)
 
 
 # --- lines that are no document ----------------------------------------------------------------------------
@@ -189,8 +176,8 @@ def test_deep_metadata_is_read_and_written_or_rejected(depth: int, tmp_path: Pat
     path.write_bytes(MINIMAL + b', "deep": ' + b"[" * depth + b"]" * depth + b"}")
     try:
         (document,) = read_documents(path)
-    except InputError as error:
-        outcome = str(error)
+    except InputError as fault:
+        outcome = str(fault)
     else:
         outcome = str(write_documents([document], tmp_path / "again.jsonl"))
     assert outcome == "1" or f"{path}: line 1: " in outcome
@@ -239,8 +226,7 @@ def test_a_doc_id_that_comes_again_is_rejected_each_time() -> None:
 
 
 def test_a_doc_id_that_comes_again_in_a_later_batch_is_rejected() -> None:
-    message = "line 101: doc_id 'good 0': doc_id must be unique in the corpus"
-    with pytest.raises(InputError, match=message):
+    with error(InputError, place="line 101: doc_id 'good 0'"):
         read([line_of(good(number)) for number in [*range(100), 0]])
 
 
@@ -261,15 +247,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def assert_rejected(paths: Any, *fragments: str) -> None:
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError) as caught:
         list(read_documents(paths))
     for fragment in fragments:
-        assert fragment in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-def test_the_good_file_is_read(folder: Path) -> None:
-    assert len(list(read_documents(folder / "good.jsonl"))) == 1
+        assert fragment in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_missing_file_is_named(folder: Path) -> None:
@@ -294,7 +276,7 @@ def test_a_file_that_goes_away_is_rejected(folder: Path, name: str) -> None:
         convert(folder / "good.jsonl", folder / name)
     documents = DocumentStream(folder / name)
     (folder / name).unlink()
-    with pytest.raises(InputError, match=rf"{name}: file must be [^\n]*$"):
+    with error(InputError, place=name):
         list(documents)
 
 
@@ -302,11 +284,6 @@ def test_a_file_that_goes_away_is_rejected(folder: Path, name: str) -> None:
 def test_a_name_without_a_known_ending_is_rejected(folder: Path, name: str) -> None:
     (folder / "good.jsonl").rename(folder / name)
     assert_rejected(folder / name, f"{name}: file name must end in one of .jsonl", f"got '{name}'")
-
-
-def test_files_are_checked_before_any_is_read(folder: Path) -> None:
-    with pytest.raises(InputError, match="nowhere"):
-        next(read_documents([folder / "good.jsonl", folder / "nowhere.jsonl"]))
 
 
 @pytest.mark.parametrize("remaining", [3, 11, 40, -9, -1])
@@ -360,8 +337,8 @@ def read_or_reject(line: bytes) -> None:
         (folder / "line.jsonl").write_bytes(line)
         try:
             documents = list(read_documents(folder / "line.jsonl"))
-        except InputError as error:
-            message = str(error)
+        except InputError as fault:
+            message = str(fault)
         else:
             message = ""
         if message:

@@ -135,12 +135,6 @@ def test_the_component_gives_the_scores_of_the_model_for_the_same_tokens(
     assert np.array_equal(posterior.labels("map"), cs.map_clustering(distribution))
 
 
-def test_all_schemes_give_the_same_mentions(pipeline: Callable[..., Any]) -> None:
-    nlp = pipeline()
-    texts = [[span.text for span in nlp(parsed(nlp, scheme))._.coref.mentions] for scheme in SCHEMES]
-    assert texts[0] == texts[1] == texts[2]
-
-
 def test_a_scheme_passed_in_the_config_is_used(pipeline: Callable[..., Any]) -> None:
     recognised, named, wrong = (pipeline(scheme=scheme) for scheme in (None, "clearnlp", "ud2"))
     docs = [nlp(parsed(nlp, "clearnlp"))._.coref for nlp in (recognised, named)]
@@ -765,11 +759,6 @@ def test_distributions_are_recalibrated_by_a_record_with_kinds(pipeline: Callabl
         assert not np.allclose(expected, usual.distribution.scores)
 
 
-def test_the_recalibration_of_the_english_model_has_a_name(pipeline: Callable[..., Any]) -> None:
-    nlp = pipeline(recalibration="english")
-    assert nlp.get_pipe("corefsample").recalibration == read_recalibration("english").recalibration
-
-
 def test_a_saved_pipeline_carries_its_recalibration(
     pipeline: Callable[..., Any], tmp_path: Path, reloaded: Any
 ) -> None:
@@ -980,13 +969,6 @@ def test_an_extension_of_another_package_is_not_taken_over(
             pipeline()
     finally:
         Doc.set_extension("coref", getter=posterior_of, force=True)
-
-
-def test_the_defaults_of_the_factory_are_those_of_the_settings() -> None:
-    from corefsample.spacy_bridge._settings import Settings
-
-    config = spacy.blank("en").get_factory_meta("corefsample").default_config
-    assert Settings(**config) == Settings()
 
 
 # --- the real thing ----------------------------------------------------------------------------------------

@@ -351,11 +351,6 @@ def test_the_head_of_a_real_phrase_is_its_root(nlp: Any) -> None:
     assert [offsets[head] for _, _, head in mentions_of_spans(doc, spans)] == [span.root.i for span in spans]
 
 
-def test_a_pipeline_without_a_parser_is_rejected(nlp: Any) -> None:
-    with nlp.select_pipes(disable=["parser"]), pytest.raises(ParameterError, match="doc must have a parse, got none"):
-        tokens_of_doc(nlp(TEXT))
-
-
 def test_annotated_documents_survive_conversion_to_spacy_and_back(gum_path: Path) -> None:
     for document in islice(read_documents(gum_path), 3):
         doc = doc_of_scored_document(document, VOCAB)

@@ -12,7 +12,6 @@ from references import mention_ranking as reference
 from references import mentions as mention_references
 from strategies import parses as strategies
 
-import corefsample as cs
 from corefsample import ParameterError
 from corefsample.documents import Tokens
 from corefsample.syntax import mentions_from_parse
@@ -105,17 +104,6 @@ def test_what_a_phrase_is_made_of(text: str, expected: list[str]) -> None:
     assert phrases(reference.parsed(text)) == expected
 
 
-def test_mentions_are_sorted_distinct_and_contain_their_heads() -> None:
-    for scheme in reference.PARSES:
-        tokens = reference.parsed(reference.PARSES[scheme])
-        mentions = mentions_from_parse(tokens)
-        starts, ends, heads = mentions.T
-        assert ((starts <= heads) & (heads < ends)).all()
-        assert list(zip(starts, -ends, strict=True)) == sorted(set(zip(starts, -ends, strict=True)))
-        dist = cs.AntecedentDistribution.from_lists([[]] * len(mentions), [[]] * len(mentions))
-        cs.ScoredDocument("a", mentions, dist, tokens=tokens)  # keeps the rules of a document
-
-
 def test_a_phrase_that_leaves_its_sentence_does_not_count() -> None:
     # "big" hangs on "dogs" of the next sentence by way of "old", which stands there too.
     tokens = Tokens(
@@ -130,11 +118,6 @@ def test_a_phrase_ends_with_its_sentence() -> None:
         ["dogs", "bark"], ["dog", "bark"], ["NOUN", "NOUN"], ["root", "nmod"], np.array([-1, 0]), np.array([0, 1])
     )
     assert phrases(tokens, "ud2") == ["dogs", "bark"]
-
-
-def test_no_tokens_have_no_mentions() -> None:
-    tokens = Tokens([], [], [], [], np.zeros(0, int), np.zeros(0, int))
-    assert mentions_from_parse(tokens).shape == (0, 3)
 
 
 def test_a_text_without_a_parse_is_rejected() -> None:

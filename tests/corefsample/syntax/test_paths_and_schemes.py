@@ -17,7 +17,6 @@ from corefsample.syntax import (
     follow,
     leading_to,
     path_labels,
-    scheme_names,
 )
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
@@ -232,10 +231,6 @@ def test_what_many_parses_reach_includes_what_each_reaches(first: str, second: s
 
 
 # --- schemes -----------------------------------------------------------------------------------------------
-
-
-def test_the_schemes_are_three() -> None:
-    assert scheme_names() == ("ud2", "ud1", "clearnlp")
 
 
 @pytest.mark.parametrize(

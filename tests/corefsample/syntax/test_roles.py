@@ -117,14 +117,6 @@ def test_subtypes_unknown_to_a_scheme_count_as_their_base() -> None:
     assert parse.role[1] == Role.OBLIQUE
 
 
-def test_every_head_lies_in_the_document() -> None:
-    for scheme in reference.PARSES:
-        parse = neutral(scheme)
-        n_tokens = len(parse.head)
-        for array in (parse.head, parse.governor, parse.marker):
-            assert ((array >= -1) & (array < n_tokens)).all()
-
-
 def test_parts_of_speech_are_coded_by_place() -> None:
     tokens = reference.parsed("a a DET 0 root\nb b NOUN 1 dep\nc c FOO 1 dep")
     assert neutral_parse(tokens, "clearnlp").upos.tolist() == [UPOS.index("DET") + 1, UPOS.index("NOUN") + 1, 0]
