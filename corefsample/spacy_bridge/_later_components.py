@@ -80,7 +80,7 @@ class LaterComponents:
         names: list[int | str] = list(_WRITTEN)
         same, varying = rules.candidates(template)
         rows: dict[tuple[int, tuple[int, ...]], int] = {}  # token and the rules that annotate it -> row of annotations
-        annotations = np.zeros((0, len(names)), np.uint64)
+        annotations: Any = np.zeros((0, len(names)), np.uint64)
         docs = []
         for doc in parses:
             matches = rules.matches(doc, varying)
@@ -134,7 +134,7 @@ class _Rules:
             number, conditions = self._patterns[key]
             match = number, key, start, end
             if conditions:
-                varying.append((match, [(start + place, *condition) for place, *condition in conditions]))
+                varying.append((match, [(start + place, some, wanted) for place, some, wanted in conditions]))
             else:
                 same.append(match)
         return same, varying

@@ -369,12 +369,12 @@ class DocPosterior:
         """Write spans as a group, whose attribute "clustering" is a name or a sample's number; absent for an array."""
         from spacy.tokens import SpanGroup
 
-        is_named = isinstance(clustering, str)
-        own = (
-            {"clustering": clustering if is_named else int(clustering)} if is_named or np.ndim(clustering) == 0 else {}
-        )
+        own: dict[str, Any] = {}
+        if isinstance(clustering, str) or np.ndim(clustering) == 0:
+            own["clustering"] = clustering if isinstance(clustering, str) else int(clustering)
         self.doc.spans[key] = SpanGroup(self.doc, name=key, spans=spans, attrs=own | attributes)
-        return self.doc.spans[key]
+        group: SpanGroup = self.doc.spans[key]
+        return group
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per mention.

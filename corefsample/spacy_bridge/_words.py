@@ -92,4 +92,4 @@ def depths(heads: Ints32) -> list[int]:
     while (above >= 0).any():
         depth += above >= 0
         above = np.where(above >= 0, heads[above], -1)
-    return depth.tolist()  # type: ignore[no-any-return]
+    return depth.tolist()

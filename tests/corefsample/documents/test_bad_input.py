@@ -119,27 +119,19 @@ LINK = b'{"doc_id": "d", "mentions": [[0, 1, 0], [0, 1, 0]], "antecedents": [[],
 LINES = {
     "no_end": (b'{"doc_id": "d"', ("JSON",)),
     "two_objects": (MINIMAL + b"} {}", ("JSON",)),
-    "trailing_comma": (MINIMAL + b",}", ("JSON",)),
-    "single_quotes": (b"{'doc_id': 'd'}", ("JSON",)),
     "words": (b"no JSON at all", ("JSON", "no JSON at all")),
-    "nul_bytes": (b"\x00\x00\x00", ("JSON",)),
     "utf16": ('{"doc_id": "d"}'.encode("utf-16"), ("JSON",)),
     "list": (b"[1, 2]", ("JSON object", "[1, 2]")),
-    "string": (b'"text"', ("JSON object", '"text"')),
-    "number": (b"17", ("JSON object", "17")),
     "null": (b"null", ("JSON object", "null")),
     "nan_alone": (b"NaN", ("a line must be finite, got nan",)),
     "nothing_but_version": (b'{"version": 1}', ("doc_id is missing",)),
     "nan": (LINK % b"NaN", ("doc_id 'd'", "scores[1][0] must be finite", "got nan")),
     "infinity": (LINK % b"Infinity", ("doc_id 'd'", "scores[1][0] must be finite", "got inf")),
-    "minus_infinity": (LINK % b"-Infinity", ("doc_id 'd'", "scores[1][0] must be finite", "got -inf")),
     "score_out_of_range": (LINK % b"1e999", ("doc_id 'd'", "scores[1][0]", "got inf")),
     "score_of_400_digits": (LINK % (b"1" + b"0" * 400), ("doc_id 'd'", "scores[1][0]")),
     "metadata_out_of_range": (MINIMAL + b', "size": 1e999}', ("doc_id 'd'", "size must be finite", "got inf")),
-    "metadata_nan": (MINIMAL + b', "size": NaN}', ("doc_id 'd'", "size must be finite", "got nan")),
     "nan_in_depth": (MINIMAL + b', "deep": ' + b"[" * 900 + b"NaN" + b"]" * 900 + b"}", ()),
     "nested_lists": (b"[" * 100_000, ("JSON",)),
-    "nested_metadata": (MINIMAL + b', "deep": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", ("JSON",)),
     "nested_objects": (MINIMAL + b', "deep": ' + b'{"a": ' * 100_000 + b"1" + b"}" * 100_001, ("JSON",)),
     "nested_mentions": (
         b'{"doc_id": "d", "mentions": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
@@ -149,7 +141,6 @@ LINES = {
     "surrogate_metadata": (MINIMAL + b', "note": "\\udfff"}', ("JSON",)),
     "no_utf8_in_doc_id": (b'{"doc_id": "d\xff", "mentions": [], "antecedents": [], "scores": []}', ("utf-8",)),
     "no_utf8_in_metadata": (MINIMAL + b', "note": "\xff"}', ("utf-8",)),
-    "no_utf8_in_a_name": (MINIMAL + b', "\xff": 1}', ("utf-8",)),
     "latin1": ('{"doc_id": "Zürich", "mentions": [], "antecedents": [], "scores": []}'.encode("latin-1"), ("utf-8",)),
     "newline_in_a_name": (
         line_of(COMPLETE | {"tokens": COMPLETE["tokens"] | {"a\nb": ["X"]}}),
@@ -286,26 +277,26 @@ def test_a_name_without_a_known_ending_is_rejected(folder: Path, name: str) -> N
     assert_rejected(folder / name, f"{name}: file name must end in one of .jsonl", f"got '{name}'")
 
 
-@pytest.mark.parametrize("remaining", [3, 11, 40, -9, -1])
-def test_truncated_gzip_is_rejected(folder: Path, remaining: int) -> None:
-    raw = gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50)))
-    (folder / "whole.jsonl.gz").write_bytes(raw)
+WHOLE = gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50)))
+
+
+def test_complete_gzip_is_read(folder: Path) -> None:
+    (folder / "whole.jsonl.gz").write_bytes(WHOLE)
     assert len(list(read_documents(folder / "whole.jsonl.gz"))) == 50
-    (folder / "cut.jsonl.gz").write_bytes(raw[:remaining])
-    assert_rejected(folder / "cut.jsonl.gz", "cut.jsonl.gz: line ", "gzip data must be complete, got: ")
+
+
+@pytest.mark.parametrize("raw", [*(WHOLE[:end] for end in (3, 11, 40, -9, -1)), WHOLE + b"more"], ids=len)
+def test_gzip_that_is_cut_or_longer_is_rejected(folder: Path, raw: bytes) -> None:
+    (folder / "bad.jsonl.gz").write_bytes(raw)
+    assert_rejected(folder / "bad.jsonl.gz", "bad.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
 @pytest.mark.parametrize("place", [2, 12, 40, -6])
 def test_damaged_gzip_is_rejected(folder: Path, place: int) -> None:
-    raw = bytearray(gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50))))
+    raw = bytearray(WHOLE)
     raw[place] ^= 0xFF
     (folder / "bad.jsonl.gz").write_bytes(raw)
     assert_rejected(folder / "bad.jsonl.gz", "bad.jsonl.gz: line ")
-
-
-def test_bytes_after_the_end_of_gzip_are_rejected(folder: Path) -> None:
-    (folder / "more.jsonl.gz").write_bytes(gzip.compress(line_of(COMPLETE)) + b"more")
-    assert_rejected(folder / "more.jsonl.gz", "more.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
 def test_a_corpus_of_only_bad_documents_is_not_converted(folder: Path) -> None:

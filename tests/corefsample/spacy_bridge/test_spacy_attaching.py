@@ -63,15 +63,6 @@ def test_a_document_of_a_file_is_attached_as_if_the_component_had_scored_it(tmp_
     np.testing.assert_array_equal(again._.coref.link_marginals, doc._.coref.link_marginals)
 
 
-def test_an_attached_posterior_converts_back_to_its_document() -> None:
-    doc = parsed(spacy.blank("en"))
-    back = set_posterior(doc, document()).scored_document(date=datetime.date(1995, 8, 30))
-    np.testing.assert_array_equal(back.mentions, document().mentions)
-    np.testing.assert_array_equal(back.antecedents.probs, DISTRIBUTION.probs)
-    assert back.doc_id == "nyt-1"
-    assert list(back.tokens.text) == list(document().tokens.text)  # type: ignore[union-attr]
-
-
 def test_tokens_of_whitespace_are_not_words_of_the_document() -> None:
     doc = bare()
     posterior = set_posterior(
@@ -111,11 +102,6 @@ def test_heads_of_spans_are_those_of_the_parse() -> None:
     np.testing.assert_array_equal(posterior.scored_document().mentions[:, :2], rows[:, :2])
     heads = [span.root.i for span in posterior.mentions]
     assert posterior.scored_document().mentions[:, 2].tolist() == heads
-
-
-def test_a_text_without_mentions_has_an_empty_posterior() -> None:
-    empty = AntecedentDistribution.from_lists([], [])
-    assert set_posterior(bare(), empty, mentions=[]).mentions == ()
 
 
 # --- invalid arguments ---------------------------------------------------------------------------------------
