@@ -1085,10 +1085,3 @@ def test_settings_and_attributes_of_the_page_are_those_of_the_code() -> None:
     named = {name for row in re.findall(r"^\| (`[^|]+) \|", table, flags=re.M) for name in re.findall(r"`(\w+)", row)}
     public = {name for name in dir(DocPosterior) if not name.startswith("_")}
     assert named == public - {"doc", "doc_id", "seed", "n_samples", "n_mentions", "number"}
-
-
-@with_page
-def test_every_link_of_the_page_has_a_target() -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", PAGE.read_text(encoding="utf-8"))
-    assert links
-    assert [link for link in links if not (PAGE.parent / link).exists()] == []
