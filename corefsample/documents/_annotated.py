@@ -14,7 +14,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample.coreference import AntecedentDistribution
-from corefsample.documents._base import BaseDocument
+from corefsample.documents._base import BaseDocument, require_one_each
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
@@ -91,7 +91,7 @@ class AnnotatedDocument(BaseDocument):
         self._check_common_fields()
         object.__setattr__(self, "entities", tuple(self.entities))
         for name, column in {"entities": self.entities, **self.attributes}.items():
-            _require_one_each(name, len(column), "mention", self.n_mentions)
+            require_one_each(name, len(column), "mention", self.n_mentions)
         for i, entity in enumerate(self.entities):
             if not isinstance(entity, str) or not entity:
                 raise ParameterError(f"entities[{i}] must be a non-empty string, got {entity!r}")
@@ -99,7 +99,7 @@ class AnnotatedDocument(BaseDocument):
             if name in _SPAN_COLUMNS:
                 raise ParameterError(f"must contain no field of the document, got {name!r}", parameter="attributes")
         if self.sentences:
-            _require_one_each("sentences", len(self.sentences), "sentence", self.n_sentences)
+            require_one_each("sentences", len(self.sentences), "sentence", self.n_sentences)
 
     @classmethod
     def from_scored(cls, document: ScoredDocument, labels: npt.ArrayLike | None = None) -> Self:
@@ -202,15 +202,10 @@ class AnnotatedDocument(BaseDocument):
         return pd.DataFrame(self._mention_columns() | {"entity": list(self.entities), "text": texts} | attributes)
 
 
-def _require_one_each(name: str, length: int, noun: str, wanted: int) -> None:
-    if length != wanted:
-        raise ParameterError(f"must have one entry per {noun} ({wanted}), got {length}", parameter=name)
-
-
 def _names_of_labels(labels: npt.ArrayLike, n_mentions: int) -> list[str]:
     """Names e1, e2 ... by first mention."""
     array = _checks.integers("labels", labels)
-    _require_one_each("labels", len(array), "mention", n_mentions)
+    require_one_each("labels", len(array), "mention", n_mentions)
     numbers: dict[int, int] = {}
     return [f"e{numbers.setdefault(label, len(numbers) + 1)}" for label in array.tolist()]
 

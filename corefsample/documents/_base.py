@@ -64,6 +64,12 @@ def checked_mentions(mentions: npt.ArrayLike, n_tokens: int | None) -> Ints32:
     return array
 
 
+def require_one_each(name: str, length: int, noun: str, wanted: int, item: str = "entry") -> None:
+    """Raise unless a field has as many entries as there are mentions, or sentences."""
+    if length != wanted:
+        raise ParameterError(f"must have one {item} per {noun} ({wanted}), got {length}", parameter=name)
+
+
 class BaseDocument:
     """Base of the documents: validation of their common fields, and how they are displayed."""
 

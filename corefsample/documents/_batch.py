@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -56,7 +57,6 @@ class DocumentBatch:
         self.columns = table
         self.unit = unit
         self.places = places
-        self._integers: dict[str, Ints32] = {}
         self._tokens: dict[int, Tokens] = {}
         self._words: dict[str, tuple[list[str], Ints]] = {}
         self._strings: dict[str, npt.NDArray[np.object_]] = {}
@@ -129,10 +129,12 @@ class DocumentBatch:
             self._words[name] = encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
         return self._words[name]
 
+    @cached_property
+    def _integers(self) -> dict[str, Ints32]:
+        return {name: flat_lists(self.token_lists[name])[1].to_numpy() for name in INTEGER_COLUMNS}
+
     def token_integers(self, name: str) -> Ints32:
         """Flat integers of one token column: head or sent."""
-        if name not in self._integers:
-            self._integers[name] = flat_lists(self.token_lists[name])[1].to_numpy()
         return self._integers[name]
 
     def with_columns(self, columns: pa.RecordBatch) -> DocumentBatch:
@@ -187,8 +189,7 @@ class DocumentBatch:
             columns[name] = self._strings[name].take(indices[part]).tolist()
         for name in INTEGER_COLUMNS:
             columns[name] = self.token_integers(name)[part]
-        extra = self.columns.column("tokens_extra")[row].as_py()
-        return Tokens.from_valid(**columns, extra=msgspec.json.decode(extra) if extra else {})
+        return Tokens.from_valid(**columns, extra=_members(self.columns.column("tokens_extra")[row].as_py()))
 
     def gold(self, row: int) -> list[int | str | None] | None:
         """Annotated entities of one document, or None."""
@@ -197,7 +198,7 @@ class DocumentBatch:
 
     def metadata(self, row: int) -> dict[str, Any]:
         """All other fields of one document."""
-        return _json_members(self.columns.column("metadata")[row].as_py())
+        return _members(self.columns.column("metadata")[row].as_py())
 
     def n_parses(self, row: int) -> int:
         """Number of parses of one document."""
@@ -230,6 +231,7 @@ class DocumentBatch:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ParseRows:
     """Parses of the documents of a batch.
 
@@ -244,10 +246,9 @@ class ParseRows:
         Every parse as a document of one parse, with the doc_id, date, and metadata of its document.
     """
 
-    __slots__ = ("batch", "bounds", "weights")
-
-    def __init__(self, bounds: Ints, weights: Floats, batch: DocumentBatch) -> None:
-        self.bounds, self.weights, self.batch = bounds, weights, batch
+    bounds: Ints
+    weights: Floats
+    batch: DocumentBatch
 
     @property
     def counts(self) -> Ints:
@@ -308,5 +309,5 @@ def bounds_of(counts: npt.NDArray[np.integer] | Sequence[int]) -> Ints:
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
-def _json_members(text: str | None) -> dict[str, Any]:
+def _members(text: str | None) -> dict[str, Any]:
     return msgspec.json.decode(text) if text else {}

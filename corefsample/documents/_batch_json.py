@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from corefsample.documents._batch_schema import MIXTURE_VERSION, SPAN_COLUMNS, VERSION
+from corefsample.documents._batch_schema import PARSES_VERSION, SPAN_COLUMNS, VERSION
 from corefsample.documents._tokens import TOKEN_COLUMNS
 
 _OF_PARSES = ("tokens", "mentions", "antecedents", "scores", "gold")  # fields of each parse of version 2
@@ -52,7 +52,7 @@ def _members(name: str, text: str) -> dict[str, Any]:
 def parses_json(parses: Sequence[dict[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
     """Objects of the parses of one document, as of `to_json`, as the object of a JSON line of version 2."""
     document = {name: value for name, value in parses[0].items() if name not in _OF_PARSES}
-    document["version"] = MIXTURE_VERSION
+    document["version"] = PARSES_VERSION
     tokens = [each.get("tokens") or {} for each in parses]
     # The words, and further lists that are the same in all parses, are written once.
     kept = [

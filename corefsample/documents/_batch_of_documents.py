@@ -29,34 +29,26 @@ def from_documents(documents: Sequence[ScoredDocument]) -> DocumentBatch:
 
 def _of_first_parses(documents: Sequence[ScoredDocument]) -> DocumentBatch:
     """The batch with the first parse of each document alone."""
-
-    def lists(parts: Sequence[npt.NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
-        offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int32)))
-        values = np.concatenate(parts) if parts else np.zeros(0)
-        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, kind))
-
     distributions = [document.antecedents for document in documents]
-    mention_bounds = np.concatenate(([0], np.cumsum([d.n_mentions for d in documents], dtype=np.int32)))
-    widths = [np.diff(d.indptr) for d in distributions]
-    indptr = np.concatenate(([0], np.cumsum(np.concatenate(widths) if widths else [], dtype=np.int32)))
+    n_mentions = [document.n_mentions for document in documents]
+    n_candidates = _joined([np.diff(distribution.indptr) for distribution in distributions])
+
+    def lists(parts: Sequence[npt.NDArray[Any]]) -> pa.ListArray:
+        return _lists([len(part) for part in parts], pa.array(_joined(parts), pa.int32()))
 
     def nested(parts: Sequence[npt.NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
-        values = pa.array(np.concatenate(parts) if parts else np.zeros(0), kind)
-        inner = pa.ListArray.from_arrays(pa.array(indptr, pa.int32()), values)
-        return pa.ListArray.from_arrays(pa.array(mention_bounds, pa.int32()), inner)
+        return _lists(n_mentions, _lists(n_candidates, pa.array(_joined(parts), kind)))
 
     tokens = [d.tokens for d in documents]
     missing = pa.array([t is None for t in tokens], pa.bool_())
     words = pa.list_(pa.string())
     strings = [pa.array([[] if t is None else list(getattr(t, n)) for t in tokens], words) for n in STRING_COLUMNS]
     empty = np.zeros(0, np.int32)
-    integers = [lists([empty if t is None else getattr(t, n) for t in tokens], pa.int32()) for n in INTEGER_COLUMNS]
+    integers = [lists([empty if t is None else getattr(t, n) for t in tokens]) for n in INTEGER_COLUMNS]
     columns = [
         pa.array([d.doc_id for d in documents], pa.string()),
         pa.array([None if d.date is None else d.date.isoformat() for d in documents], pa.string()),
-        pa.StructArray.from_arrays(
-            [lists([d.mentions[:, c] for d in documents], pa.int32()) for c in range(3)], SPAN_COLUMNS
-        ),
+        pa.StructArray.from_arrays([lists([d.mentions[:, c] for d in documents]) for c in range(3)], SPAN_COLUMNS),
         nested([d.antecedents for d in distributions], pa.int32()),
         nested([d.scores for d in distributions], pa.float64()),
         pa.StructArray.from_arrays([*strings, *integers], fields=list(TOKENS), mask=missing),
@@ -66,6 +58,14 @@ def _of_first_parses(documents: Sequence[ScoredDocument]) -> DocumentBatch:
     ]
     table = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
     return DocumentBatch("documents", table, "document", range(1, len(documents) + 1))
+
+
+def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _lists(lengths: npt.NDArray[np.integer] | Sequence[int], values: pa.Array) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array(bounds_of(lengths), pa.int32()), values)
 
 
 def gold_texts(gold: Iterable[int | str | None]) -> list[str | None]:

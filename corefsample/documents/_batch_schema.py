@@ -10,7 +10,8 @@ from corefsample._arrays import Ints
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS
 
 VERSION = 1  # of documents with one parse
-MIXTURE_VERSION = 2  # of documents with several parses
+PARSES_VERSION = 2  # of documents with several parses
+MIXTURE_VERSION = PARSES_VERSION
 
 
 def _tokens(strings: pa.DataType) -> pa.StructType:

@@ -12,7 +12,7 @@ import numpy as np
 from corefsample._arrays import Ints32
 from corefsample._checks import shown
 from corefsample.coreference import AntecedentDistribution, require_distribution
-from corefsample.documents._base import BaseDocument
+from corefsample.documents._base import BaseDocument, require_one_each
 from corefsample.documents._parses import Parse, parses_fault
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
@@ -66,15 +66,12 @@ class ScoredDocument(BaseDocument):
     def __post_init__(self) -> None:
         self._check_common_fields()
         require_distribution(self.antecedents)
-        wanted, found = self.n_mentions, self.antecedents.n_mentions
-        if found != wanted:
-            raise ParameterError(f"must have one list per mention ({wanted}), got {found}", parameter="antecedents")
+        require_one_each("antecedents", self.antecedents.n_mentions, "mention", self.n_mentions, "list")
         if self.parses:
             self._check_parses()
         if self.gold is None:
             return
-        if len(self.gold) != wanted:
-            raise ParameterError(f"must have one entry per mention ({wanted}), got {len(self.gold)}", parameter="gold")
+        require_one_each("gold", len(self.gold), "mention", self.n_mentions)
         for i, entity in enumerate(self.gold):
             if entity is not None and (not isinstance(entity, (int, str)) or isinstance(entity, bool)):
                 raise ParameterError(f"gold[{i}] must be a whole number, a string or None, got {entity!r}")
@@ -146,12 +143,9 @@ class ScoredDocument(BaseDocument):
         return ScoredDocument(self.doc_id, *fields)
 
     def _facts(self) -> list[str]:
-        parses = [counted(len(self.parses), "parse")] if self.parses else []
-        return [*self._own_facts(), *parses]
-
-    def _own_facts(self) -> list[str]:
-        candidates = counted(self.antecedents.n_candidates, "candidate antecedent")
-        return [*BaseDocument._facts(self), candidates, *(["gold entities"] if self.gold is not None else [])]
+        facts = [*BaseDocument._facts(self), counted(self.antecedents.n_candidates, "candidate antecedent")]
+        facts += ["gold entities"] if self.gold is not None else []
+        return facts + ([counted(len(self.parses), "parse")] if self.parses else [])
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per mention: doc_id, mention, start, end, head, new_prob, text (with tokens), gold.

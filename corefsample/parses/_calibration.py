@@ -96,19 +96,16 @@ class ParseCalibration:
         """
         import pandas as pd
 
+        def columns(of: object, *names: str) -> dict[str, object]:
+            return {name: getattr(of, name, None) for name in names}
+
         return pd.DataFrame(
             [
                 {
                     "property": each.name,
-                    "n_documents": each.n_documents,
-                    "n_pairs": each.n_pairs,
-                    "mean_q": each.mean_q,
-                    "share_true": each.share_true,
-                    "error": each.error,
-                    "lower": None if each.by_document is None else each.by_document.lower,
-                    "upper": None if each.by_document is None else each.by_document.upper,
-                    "largest_gap": each.largest_gap,
-                    "share_found": each.share_found,
+                    **columns(each, "n_documents", "n_pairs", "mean_q", "share_true", "error"),
+                    **columns(each.by_document, "lower", "upper"),
+                    **columns(each, "largest_gap", "share_found"),
                 }
                 for each in self.properties
             ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -20,15 +22,19 @@ _WRITTEN = ("TAG", "POS", "MORPH", "LEMMA")
 _SAME = frozenset(["ORTH", "TEXT", "LOWER", "NORM", "SHAPE", "PREFIX", "SUFFIX", "LENGTH", *_WRITTEN])
 _SAME_FLAGS = ("IS_", "LIKE_")
 _OF_PARSE = frozenset(["IS_SENT_START"])
+_LABEL = "DEP"
+_LISTS = {"IN": True, "NOT_IN": False}
+_Match = tuple[int, int, int, int]  # rule, hash of a pattern, first token and the one past the last
+_Condition = tuple[int, frozenset[int], bool]  # place, hashes of labels, whether its token must have one of them
 
 
 class LaterComponents:
     """Components after the parser.
 
     Those at the beginning that do not depend on the parse run on the Doc before it is copied for each parse. If an
-    attribute ruler follows, its rules on words and tags are matched once. Parses in which the same of its rules match
-    in the same places share the annotations, also those of the components behind it that read no more than these. The
-    others run on each parse.
+    attribute ruler follows whose rules read no more of a parse than labels of tokens, its rules are matched once, but
+    for labels. Tokens that the same rules annotate share the annotations, also those of the components behind it that
+    read no more than these. The others run on each parse.
 
     Parameters
     ----------
@@ -54,8 +60,9 @@ class LaterComponents:
         self._once, rest = [*first, *independent], rest[len(first) :]
         self._rules: _Rules | None = None
         self._of_annotations: list[str] = []
-        if rest and factories[rest[0]] == "attribute_ruler":
-            self._rules = _Rules(nlp.get_pipe(rest[0]), nlp)
+        ruler: Any = nlp.get_pipe(rest[0]) if rest and factories[rest[0]] == "attribute_ruler" else None
+        if ruler is not None and all(map(_reads_labels_only, ruler.patterns)):
+            self._rules = _Rules(ruler, nlp)
             self._of_annotations = leading(rest[1:])
             rest = rest[1 + len(self._of_annotations) :]
         self._per_parse = rest
@@ -71,18 +78,21 @@ class LaterComponents:
 
     def _annotated(self, rules: _Rules, template: Doc, parses: Sequence[Doc]) -> list[Doc]:
         names: list[int | str] = list(_WRITTEN)
-        same = rules.same_matches(template)
-        known: dict[tuple[Any, ...], Any] = {}  # matches -> annotations
+        same, varying = rules.candidates(template)
+        rows: dict[tuple[int, tuple[int, ...]], int] = {}  # token and the rules that annotate it -> row of annotations
+        annotations: Any = np.zeros((0, len(names)), np.uint64)
         docs = []
         for doc in parses:
-            matches = rules.matches(doc, same)
-            if matches in known:
-                docs.append(doc.from_array(names, known[matches]))
+            matches = rules.matches(doc, varying)
+            keys = list(enumerate(rules.of_tokens(matches, len(doc))))
+            matches += same
+            if keys and rows.keys() >= set(keys) and rules.write_more.isdisjoint(number for number, *_ in matches):
+                docs.append(doc.from_array(names, annotations[[rows[key] for key in keys]]))
                 continue
-            rules.annotate(doc, matches)
+            rules.ruler.set_annotations(doc, sorted(matches))
             docs.append(self._run(self._of_annotations, doc))
-            if not rules.write_more(matches):
-                known[matches] = doc.to_array(names)
+            rows |= {key: row for row, key in enumerate(keys, start=len(annotations))}
+            annotations = np.concatenate([annotations, doc.to_array(names)])
         return docs
 
     def _run(self, names: Sequence[str], doc: Doc) -> Doc:
@@ -94,39 +104,74 @@ class LaterComponents:
 class _Rules:
     """The rules of an attribute ruler, which match before any of them writes, so that none reads what another wrote.
 
-    A match is the rule's number, its name as a hash, and the first token and the one past the last, as the ruler has
-    it.
+    A place of the Doc is a candidate if a rule matches there in a parse with the right labels. Numbers of rules are
+    those of the ruler; `write_more` has those that write a label or anything else that parses do not share.
     """
 
     def __init__(self, ruler: Any, nlp: Language) -> None:
         from spacy.matcher import Matcher
 
-        self._ruler, self._strings = ruler, nlp.vocab.strings
-        self._same, self._others = Matcher(nlp.vocab), Matcher(nlp.vocab)
-        self._write_more: set[int] = set()
+        self.ruler = ruler
+        self.write_more = {n for n, rule in enumerate(ruler.patterns) if not set(rule["attrs"]) <= set(_WRITTEN)}
+        self._matcher = Matcher(nlp.vocab)  # of everything but labels
+        self._patterns: dict[int, tuple[int, list[_Condition]]] = {}
+        strings: Any = nlp.vocab.strings
         for number, rule in enumerate(ruler.patterns):
-            read = {name for pattern in rule["patterns"] for token in pattern for name in token} - _SAME
-            is_same = all(name.startswith(_SAME_FLAGS) and name not in _OF_PARSE for name in read)
-            (self._same if is_same else self._others).add(str(number), rule["patterns"])
-            if not set(rule["attrs"]) <= set(_WRITTEN):
-                self._write_more.add(number)
+            for pattern in rule["patterns"]:
+                key = strings.add(f"{len(self._patterns)}")
+                conditions = [
+                    (place, frozenset(map(strings.add, labels)), wanted)
+                    for place, token in enumerate(pattern)
+                    for labels, wanted in _label_conditions(token)
+                ]
+                self._patterns[key] = number, conditions
+                self._matcher.add(key, [[{name: token[name] for name in token if name != _LABEL} for token in pattern]])
 
-    def same_matches(self, template: Doc) -> list[tuple[int, ...]]:
-        """Matches that all parses have."""
-        return self._numbered(self._same, template)
+    def candidates(self, template: Doc) -> tuple[list[_Match], list[tuple[_Match, list[_Condition]]]]:
+        """Matches that all parses have, and those that some have, with their conditions on labels."""
+        same, varying = [], []
+        for key, start, end in self._matcher(template, allow_missing=True) if self._patterns else ():
+            number, conditions = self._patterns[key]
+            match = number, key, start, end
+            if conditions:
+                varying.append((match, [(start + place, some, wanted) for place, some, wanted in conditions]))
+            else:
+                same.append(match)
+        return same, varying
 
-    def matches(self, doc: Doc, same: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-        """All matches, in the order in which they are applied."""
-        return tuple(sorted([*same, *self._numbered(self._others, doc)]))
+    def matches(self, doc: Doc, varying: Sequence[tuple[_Match, list[_Condition]]]) -> list[_Match]:
+        """Those that a parse has."""
+        own: list[int] = doc.to_array(_LABEL).tolist()
+        matches = []
+        for match, conditions in varying:
+            for token, labels, wanted in conditions:
+                if (own[token] in labels) is not wanted:
+                    break
+            else:
+                matches.append(match)
+        return matches
 
-    def annotate(self, doc: Doc, matches: Sequence[tuple[int, ...]]) -> None:
-        """Apply rules that match."""
-        self._ruler.set_annotations(doc, matches)
+    def of_tokens(self, matches: Sequence[_Match], n_tokens: int) -> list[tuple[int, ...]]:
+        """Numbers of the rules that annotate each token."""
+        found: list[tuple[int, ...]] = [()] * n_tokens
+        for number, _, start, end in matches:
+            found[range(start, end)[self.ruler.indices[number]]] += (number,)
+        return found
 
-    def write_more(self, matches: Sequence[tuple[int, ...]]) -> bool:
-        """Whether one of the rules that match writes a label or anything else that parses do not share."""
-        return not self._write_more.isdisjoint(number for number, *_ in matches)
 
-    def _numbered(self, matcher: Any, doc: Doc) -> list[tuple[int, ...]]:
-        found = matcher(doc, allow_missing=True) if len(matcher) else ()  # spaCy warns about one without rules
-        return [(int(self._strings[name]), name, *place) for name, *place in found]
+def _reads_labels_only(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule reads no more of a parse than which labels the tokens in fixed places have."""
+    tokens = [token for pattern in rule["patterns"] for token in pattern]
+    read = {name for token in tokens for name in token} - _SAME - {_LABEL}
+    conditions = [token.get(_LABEL, "") for token in tokens]
+    return all(name.startswith(_SAME_FLAGS) and name not in _OF_PARSE for name in read) and all(
+        isinstance(condition, str) or set(condition) <= _LISTS.keys() for condition in conditions
+    )
+
+
+def _label_conditions(token: Mapping[str, Any]) -> list[tuple[Sequence[str], bool]]:
+    """Labels of which a token must have one (true) or none."""
+    condition = token.get(_LABEL, {})
+    if isinstance(condition, str):
+        return [([condition], True)]
+    return [(labels, _LISTS[name]) for name, labels in condition.items()]

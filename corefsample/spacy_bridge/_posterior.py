@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._clusterings import ClusteringName, labels_of, names_by_overlap
-from corefsample.spacy_bridge._joint_parses import document_of_parses, link_of_spans
 from corefsample.spacy_bridge._results import (
     MEMBERS,
     JoinProbability,
@@ -25,7 +25,6 @@ from corefsample.spacy_bridge._results import (
     span_antecedents,
 )
 from corefsample.spacy_bridge._settings import require_text
-from corefsample.spacy_bridge._span_groups import labelled_spans, write_group
 from corefsample.spacy_bridge._state import Content, content_of, number_of_mention
 
 if TYPE_CHECKING:
@@ -186,12 +185,15 @@ class DocPosterior:
         ParameterError
             If no parses were drawn, or one is not a span of this Doc.
         """
-        if not self.parses:
-            raise ParameterError("must have drawn parses, got none", parameter="doc", hint="n_parses draws some")
         for span in (a, b):
             if getattr(span, "doc", None) is not self.doc:
                 raise ParameterError(f"must be spans of this Doc, got {_checks.shown(span)}", parameter="mention")
-        return sum(share * link_of_spans(each.mentions, each.link_marginals, a, b) for share, each in self.parses)
+        total = 0.0
+        for share, each in drawn_parses(self):
+            own_a, own_b = (each._content.number(each.doc[span.start : span.end]) for span in (a, b))
+            if own_a is not None and own_b is not None:
+                total += share * float(each.link_marginals[own_a, own_b])
+        return total
 
     def joint_document(
         self,
@@ -205,9 +207,23 @@ class DocPosterior:
         The first parse is that of the Doc, whose weight is its number of samples, perhaps 0. Parameters are as of
         `scored_document`.
         """
+        from corefsample.documents import Parse, ScoredDocument
+
         own = self.scored_document(doc_id=doc_id)
-        drawn = [(n, posterior_of(doc).scored_document()) for n, doc in self._content.drawn_parses(self.doc)]
-        return document_of_parses(own, drawn, date=date, metadata={**self._recalibrations, **(metadata or {})})
+        weights, documents = [0], [own]
+        for n_samples, doc in self._content.drawn_parses(self.doc):
+            document = posterior_of(doc).scored_document()
+            if own.tokens.to_frame().equals(document.tokens.to_frame()):  # type: ignore[union-attr]
+                weights[0] += n_samples
+            else:
+                weights.append(n_samples)
+                documents.append(document)
+        parses = [
+            Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
+            for weight, each in zip(weights, documents, strict=True)
+        ]
+        metadata = {**self._recalibrations, **(metadata or {})}
+        return ScoredDocument.of_parses(own.doc_id, parses, date=date, metadata=metadata)
 
     @property
     def _recalibrations(self) -> dict[str, str]:
@@ -317,8 +333,7 @@ class DocPosterior:
         The group has all mentions, in order; the label of each is its entity's name, as `entity_names` gives it.
         """
         require_text("key", key)
-        spans = labelled_spans(self.mentions, self.entity_names(clustering))
-        return write_group(self.doc, key, spans, clustering)
+        return self._write_group(key, self._labelled_spans(clustering), clustering)
 
     def add_clusters(
         self, clustering: npt.ArrayLike | ClusteringName = "map", *, prefix: str, min_size: int = 2
@@ -335,13 +350,31 @@ class DocPosterior:
         require_text("prefix", prefix)
         _checks.whole("min_size", min_size, 1)
         members: dict[str, list[Span]] = {}
-        for span in labelled_spans(self.mentions, self.entity_names(clustering)):
+        for span in self._labelled_spans(clustering):
             members.setdefault(span.label_, []).append(span)
         entities = [(name, spans) for name, spans in members.items() if len(spans) >= min_size]
         return tuple(
-            write_group(self.doc, f"{prefix}_{number}", spans, clustering, entity=name)
+            self._write_group(f"{prefix}_{number}", spans, clustering, entity=name)
             for number, (name, spans) in enumerate(entities, start=1)
         )
+
+    def _labelled_spans(self, clustering: Any) -> list[Span]:
+        """Copies of the mentions, labelled with the names of their entities."""
+        from spacy.tokens import Span
+
+        named = zip(self.mentions, self.entity_names(clustering), strict=True)
+        return [Span(self.doc, span.start, span.end, label=name) for span, name in named]
+
+    def _write_group(self, key: str, spans: list[Span], clustering: Any, **attributes: Any) -> SpanGroup:
+        """Write spans as a group, whose attribute "clustering" is a name or a sample's number; absent for an array."""
+        from spacy.tokens import SpanGroup
+
+        own: dict[str, Any] = {}
+        if isinstance(clustering, str) or np.ndim(clustering) == 0:
+            own["clustering"] = clustering if isinstance(clustering, str) else int(clustering)
+        self.doc.spans[key] = SpanGroup(self.doc, name=key, spans=spans, attrs=own | attributes)
+        group: SpanGroup = self.doc.spans[key]
+        return group
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per mention.
@@ -350,6 +383,13 @@ class DocPosterior:
         none), antecedent_prob, map_entity (the first mention of its entity in the clustering "map").
         """
         return mention_frame(self.distribution, self.mentions, self.labels("map"))
+
+
+def drawn_parses(posterior: DocPosterior) -> tuple[tuple[float, DocPosterior], ...]:
+    """The drawn parses of a Doc, of which there must be some."""
+    if not posterior.parses:
+        raise ParameterError("must have drawn parses, got none", parameter="doc", hint="n_parses draws some")
+    return posterior.parses
 
 
 def posterior_of(doc: Doc) -> DocPosterior:

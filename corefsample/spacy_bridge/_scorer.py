@@ -57,10 +57,9 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
         If a predicted Doc is not scored.
     """
     prefix = f"{spans_key}_clusters_"
-    found = {f"{spans_key}_{name}": None for name in _names()}
     examples = list(examples)
     if not any(name.startswith(prefix) for example in examples for name in example.reference.spans):
-        return dict(found)
+        examples = []
     documents: list[ClusteringScores] = []
     posteriors: list[MetricPosterior] = []
     doc_ids: set[str] = set()
@@ -89,25 +88,19 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
             posteriors.append(
                 metric_posterior(labels, samples, singletons=False, gold_spans=key_spans, response_spans=own_spans)
             )
-    return {**found, **{f"{spans_key}_{name}": value for name, value in _values(documents, posteriors).items()}}
+    return {f"{spans_key}_{name}": value for name, value in _values(documents, posteriors).items()}
 
 
-def _names() -> list[str]:
-    of_metrics = [f"{metric}_{short}" for metric in METRICS if metric != "conll" for short in _PARTS]
-    return [*_PARTS, *of_metrics, "f_mean", "f_lower", "f_upper"]
-
-
-def _values(documents: list[ClusteringScores], posteriors: list[MetricPosterior]) -> dict[str, float]:
-    corpus = corpus_scores(documents).corpus
-    found: dict[str, float] = {}
-    for metric in METRICS:
-        score = getattr(corpus, metric)
+def _values(documents: list[ClusteringScores], posteriors: list[MetricPosterior]) -> dict[str, float | None]:
+    """Scores by their names without the prefix; None without documents."""
+    corpus = corpus_scores(documents).corpus if documents else None
+    whole = corpus_posterior(posteriors).corpus if posteriors else None
+    found: dict[str, float | None] = {}
+    for metric in ("conll", *METRICS):
         for short, part in _PARTS.items():
-            found[short if metric == "conll" else f"{metric}_{short}"] = float(getattr(score, part))
-    if posteriors:
-        whole = corpus_posterior(posteriors).corpus
-        found |= {"f_mean": whole.mean, "f_lower": whole.lower, "f_upper": whole.upper}
-    return found
+            name = short if metric == "conll" else f"{metric}_{short}"
+            found[name] = None if corpus is None else float(getattr(getattr(corpus, metric), part))
+    return found | {f"f_{name}": None if whole is None else getattr(whole, name) for name in ("mean", "lower", "upper")}
 
 
 def _offsets(doc: Doc, spans: Iterable[Span]) -> npt.NDArray[np.int64]:

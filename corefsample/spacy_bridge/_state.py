@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -33,7 +34,7 @@ _PLACE = f"doc.user_data[{KEY!r}]"
 _ARRAYS = {"mentions": "<i4", "indptr": "<i8", "antecedents": "<i4", "scores": "<f8"}
 _FIELDS: dict[str, type] = {
     **dict.fromkeys(("seed", "n_samples", "n_words", "words"), int),
-    "doc_id": str,
+    **dict.fromkeys(("doc_id", "recalibration"), str),
     **dict.fromkeys(_ARRAYS, bytes),
 }
 
@@ -75,6 +76,11 @@ class Content:
         for i, (start, end) in enumerate(self.mentions[:, :2].tolist()):
             firsts.setdefault((start, end), i)
         return firsts
+
+    def number(self, span: Span) -> int | None:
+        """Number of the first mention with this span, whitespace at its ends aside; None if there is none."""
+        start, end = np.searchsorted(self.offsets, (span.start, span.end)).tolist()
+        return self.numbers.get((start, end))
 
     @cached_property
     def marginals(self) -> Floats:
@@ -139,8 +145,7 @@ def number_of_mention(mention: Span | int, doc: Doc, content: Content) -> int:
     text = shown(span.text)
     if span.doc is not doc:
         raise ParameterError(f"must be a span of this Doc, got one of another: {text}", parameter="mention")
-    words = np.searchsorted(content.offsets, (span.start, span.end)).tolist()
-    number = content.numbers.get(tuple(words))
+    number = content.number(span)
     if number is None:
         raise ParameterError(
             f"must be one of those scored, got tokens [{span.start}, {span.end}]: {text}", parameter="mention"
@@ -191,11 +196,7 @@ def store(
 
 def store_parses(doc: Doc, samples: Sequence[Doc]) -> None:
     """Keep drawn parses of a Doc, with their posteriors, beside its own; equal samples are the same Doc."""
-    counts: dict[int, int] = {}
-    for sample in samples:
-        counts[id(sample)] = counts.get(id(sample), 0) + 1
-    distinct = {id(sample): sample for sample in samples}
-    content = [{"n_samples": counts[key], "doc": sample.to_bytes()} for key, sample in distinct.items()]
+    content = [{"n_samples": n, "doc": sample.to_bytes()} for sample, n in Counter(samples).items()]
     doc.user_data[KEY] = {**doc.user_data[KEY], "parses": content}
 
 
@@ -227,10 +228,9 @@ def _read(doc: Doc, state: Any) -> Content:
     if version != VERSION:
         raise ParameterError(f"{_PLACE} must be of version {VERSION}, got {version!r}", hint="score the Doc again")
     for name, kind in _FIELDS.items():
-        if not isinstance(state.get(name), kind):
-            raise ParameterError(f"{name} must be {kind.__name__}, got {type(state.get(name)).__name__}", place=_PLACE)
-    if not isinstance(state.get("recalibration", ""), str):
-        raise ParameterError("recalibration must be str", place=_PLACE)
+        value = {"recalibration": "", **state}.get(name)
+        if not isinstance(value, kind):
+            raise ParameterError(f"{name} must be {kind.__name__}, got {type(value).__name__}", place=_PLACE)
     offsets = word_offsets(doc)
     if len(offsets) != state["n_words"] or _words_hash(doc, offsets) != state["words"]:
         raise ParameterError(

@@ -88,14 +88,8 @@ def attribute_texts(doc: Doc, name: str) -> list[str]:
 
 def depths(heads: Ints32) -> list[int]:
     """Number of links from each token up to its root."""
-    depth = [-1] * len(heads)
-    for token in range(len(heads)):
-        chain = []
-        above = token
-        while above >= 0 and depth[above] < 0:
-            chain.append(above)
-            above = int(heads[above])
-        above_depth = depth[above] if above >= 0 else -1
-        for distance, below in enumerate(reversed(chain), start=1):
-            depth[below] = above_depth + distance
-    return depth
+    depth, above = np.zeros(len(heads), np.int64), heads
+    while (above >= 0).any():
+        depth += above >= 0
+        above = np.where(above >= 0, heads[above], -1)
+    return depth.tolist()

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge._posterior import posterior_of
+from corefsample.spacy_bridge._posterior import drawn_parses, posterior_of
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
@@ -238,12 +238,9 @@ def parses_markup(doc: Doc, sentence: int = 0, *, most: int = 3, compact: bool =
 
     part = _part(doc, (sentence, sentence + 1))
     _checks.whole("most", most, 1)
-    parses = posterior_of(doc).parses
-    if not parses:
-        raise ParameterError("must have drawn parses, got none", parameter="doc", hint="n_parses draws some")
     shares: Counter[tuple[tuple[int, str], ...]] = Counter()
     spans: dict[tuple[tuple[int, str], ...], Span] = {}
-    for share, posterior in parses:
+    for share, posterior in drawn_parses(posterior_of(doc)):
         span = posterior.doc[part.start : part.end]
         arcs = tuple((token.head.i, token.dep_) for token in span)
         shares[arcs] += share  # type: ignore[assignment]

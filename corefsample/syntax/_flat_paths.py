@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from corefsample._arrays import Bools, Ints, Ints32
-from corefsample.syntax._paths import Step, path_steps, step_by
+from corefsample.syntax._paths import Step, compiled_path, step_by
 from corefsample.syntax._schemes import Scheme
 
 _WORDS = re.compile(r"([A-Za-z:]+)=([^\s,=]+)")
@@ -41,14 +41,14 @@ class FlatParses:
         Steps and their labels are followed; of the conditions only those on words, such as ``[lemma=by]`` and
         ``[case=by]``.
         """
-        opening, steps = path_steps(path)
-        here = self._meeting(opening, starts)
-        for step, condition in steps:
+        compiled = compiled_path(path)
+        here = self._meeting(compiled.opening, starts)
+        for step in compiled.steps:
             if not here.size:
                 break
             frontier, reached = here, np.zeros(0, np.int64)
             while frontier.size:
-                arrived = self._meeting(condition, self._next(step, frontier))
+                arrived = self._meeting(step.conditions, self._next(step, frontier))
                 frontier = np.setdiff1d(arrived, reached) if step.repeats else arrived[:0]
                 reached = np.union1d(reached, arrived)
             here = reached

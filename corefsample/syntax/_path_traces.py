@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corefsample.syntax._paths import ParseView, follow, path_steps
+from corefsample.syntax._paths import ParseView, compiled_path, follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,13 @@ class PathTrace:
 
 def trace_path(path: str, view: ParseView, start: int) -> PathTrace:
     """Follow a path from token `start` and report the step that leads nowhere, if there is one."""
-    opening, steps = path_steps(path)
+    compiled = compiled_path(path)
+    opening, steps = compiled.opening, compiled.steps
     if opening and not follow(opening, view, start):
         return PathTrace(path, (), len(steps), 0, opening, False, (start,))
     here = {start}
-    for number, ((step, conditions), written) in enumerate(zip(steps, _written_steps(path, opening), strict=True)):
-        ends = {end for token in here for end in follow(written, view, token)}
+    for number, step in enumerate(steps):
+        ends = {end for token in here for end in follow(step.written, view, token)}
         if not ends:
             labels = dict.fromkeys(
                 view.labels[below]
@@ -62,8 +63,8 @@ def trace_path(path: str, view: ParseView, start: int) -> PathTrace:
                 for below in ((token,) if step.up else view.dependents[token])
                 if not step.up or view.heads[token] >= 0
             )
-            fits = bool(conditions) and any(map(step.fits, labels))
-            return PathTrace(path, (), len(steps), number, written, fits, tuple(sorted(here)), tuple(labels))
+            fits = bool(step.conditions) and any(map(step.fits, labels))
+            return PathTrace(path, (), len(steps), number, step.written, fits, tuple(sorted(here)), tuple(labels))
         here = ends
     return PathTrace(path, tuple(sorted(here)), len(steps), len(steps), "", False, ())
 
@@ -106,8 +107,3 @@ def _above(view: ParseView, token: int) -> list[int]:
     while view.heads[above[-1]] >= 0:
         above.append(view.heads[above[-1]])
     return above
-
-
-def _written_steps(path: str, opening: str) -> list[str]:
-    """The steps of a path as they are written, each with its conditions."""
-    return re.findall(r"[<>][^<>\[]+(?:\[[^\]]*\])?\+?", path.strip()[len(opening) :])

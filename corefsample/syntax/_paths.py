@@ -113,6 +113,8 @@ class Step:
     bases: frozenset[str]  # labels that fit with any subtype; "" fits every label
     tests: tuple[Test, ...]
     repeats: bool
+    written: str = ""
+    conditions: str = ""  # those of `written`
 
     def fits(self, label: str) -> bool:
         """Whether the step takes this label."""
@@ -123,7 +125,10 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class _Path:
+class Path:
+    """A path as it is followed."""
+
+    opening: str  # conditions at the beginning, as they are written
     start: tuple[Test, ...]
     steps: tuple[Step, ...]
     is_descent: bool  # each step goes down once, without conditions: from one token at most it leads to a given end
@@ -137,7 +142,7 @@ def path_labels(path: str) -> tuple[str, ...]:
     ParameterError
         If the path is not in the notation of this module, with the part that cannot be read.
     """
-    _compiled(path)
+    compiled_path(path)
     named = re.findall(rf"[<>]({_LABELS})|[\[,]\s*({_LABEL})!?=", path)
     labels = (label for of_step, of_condition in named for label in (of_step or of_condition).split("|"))
     return tuple(label for label in labels if label not in (*_FIELDS, "*"))
@@ -145,7 +150,7 @@ def path_labels(path: str) -> tuple[str, ...]:
 
 def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
     """Tokens where a path ends that starts at token `start`, each once, in no particular order."""
-    compiled = _compiled(path)
+    compiled = compiled_path(path)
     if not all(test(view, start) for test in compiled.start):
         return ()
     here = {start}
@@ -158,16 +163,7 @@ def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
 
 def step_by(label: str) -> Step:
     """The step to the dependents with a label."""
-    return _compiled(f">{label}").steps[0]
-
-
-@lru_cache(maxsize=1024)
-def path_steps(path: str) -> tuple[str, tuple[tuple[Step, str], ...]]:
-    """The conditions at the beginning of a path, and each step with its conditions; "" where there are none."""
-    text = path.strip()
-    opening = re.match(_CONDITIONS, text)
-    conditions = [match.group(3) or "" for match in _STEP.finditer(text, opening.end() if opening else 0)]
-    return opening.group() if opening else "", tuple(zip(_compiled(path).steps, conditions, strict=True))
+    return compiled_path(f">{label}").steps[0]
 
 
 def leading_to(paths: tuple[str, ...], view: ParseView, end: int) -> set[int]:
@@ -188,15 +184,15 @@ def leading_to(paths: tuple[str, ...], view: ParseView, end: int) -> set[int]:
 
 
 @lru_cache(maxsize=1024)
-def _together(paths: tuple[str, ...]) -> tuple[_Path, ...]:
+def _together(paths: tuple[str, ...]) -> tuple[Path, ...]:
     """Compiled paths; those of one plain step down become a single one that takes all their labels."""
-    compiled = [_compiled(path) for path in paths]
+    compiled = [compiled_path(path) for path in paths]
     single = [each.steps[0] for each in compiled if each.is_descent and len(each.steps) == 1]
     others = [each for each in compiled if not (each.is_descent and len(each.steps) == 1)]
     if single:
         labels = frozenset[str]().union(*(step.labels for step in single))
         bases = frozenset[str]().union(*(step.bases for step in single))
-        others.append(_Path((), (Step(False, labels, bases, (), False),), True))
+        others.append(Path("", (), (Step(False, labels, bases, (), False),), True))
     return tuple(others)
 
 
@@ -243,13 +239,19 @@ def _reached(step: Step, view: ParseView, here: set[int]) -> set[int]:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(path: str) -> _Path:
+def compiled_path(path: str) -> Path:
+    """Read a path.
+
+    Raises
+    ------
+    ParameterError
+        If it is not in the notation of this module, with the part that cannot be read.
+    """
     text = path.strip()
-    start: tuple[Test, ...] = ()
-    opening = re.match(_CONDITIONS, text)
-    if opening:
-        start = _tests(opening.group(), path)
-        text = text[opening.end() :]
+    opened = re.match(_CONDITIONS, text)
+    opening = opened.group() if opened else ""
+    start = _tests(opening, path) if opening else ()
+    text = text[len(opening) :]
     steps = []
     while text:
         match = _STEP.match(text)
@@ -259,10 +261,11 @@ def _compiled(path: str) -> _Path:
         exact = [label for label in labels.split("|") if not label.endswith("*")]
         bases = [label[:-1] for label in labels.split("|") if label.endswith("*")]
         tests = _tests(conditions, path) if conditions else ()
-        steps.append(Step(way == "<", frozenset(exact), frozenset(bases), tests, bool(plus)))
+        labelled = way == "<", frozenset(exact), frozenset(bases)
+        steps.append(Step(*labelled, tests, bool(plus), match.group(), conditions or ""))
         text = text[match.end() :].lstrip()
     is_descent = not start and not any(step.up or step.tests or step.repeats for step in steps)
-    return _Path(start, tuple(steps), is_descent)
+    return Path(opening, start, tuple(steps), is_descent)
 
 
 def _tests(conditions: str, path: str) -> tuple[Test, ...]:
@@ -291,7 +294,7 @@ def _test(
         wanted = voice == "passive"
         return lambda view, token: view.is_passive(token) is wanted
     if sign and labels:
-        step = _compiled(f">{labels}").steps[0]
+        step = compiled_path(f">{labels}").steps[0]
         present = sign == "has"
         return lambda view, token: any(step.fits(view.labels[d]) for d in view.dependents[token]) is present
     allowed = frozenset((words or "").lower().split("|"))

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from corefsample.documents import Tokens
-from corefsample.syntax import fitting_schemes
+from corefsample.syntax import SCHEMES, fitting_schemes
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Span = tuple[int, int, int]
@@ -46,9 +46,9 @@ class Text(NamedTuple):
     spans: list[Span]
 
 
-def trees(n_tokens: int) -> st.SearchStrategy[list[int]]:
-    """Heads of any forest, projective or not: those of tokens in a random order come before them in it."""
-    places = st.tuples(*(st.integers(-1, place - 1) for place in range(n_tokens)))
+def trees(n_tokens: int, *, one: bool = False) -> st.SearchStrategy[list[int]]:
+    """Heads of any forest, or of one tree, projective or not: in a random order of tokens, heads come first."""
+    places = st.tuples(*(st.integers(0 if one and place else -1, place - 1) for place in range(n_tokens)))
 
     def heads(drawn: tuple[list[int], tuple[int, ...]]) -> list[int]:
         order, before = drawn
@@ -91,6 +91,22 @@ def parses(draw: Draw, scheme: str = "ud2", min_tokens: int = 1, max_tokens: int
     heads = draw(st.one_of(trees(n), chains(n)))
     sent = np.cumsum([0, *steps[1:]]) if n else np.zeros(0, int)
     return Tokens(text, lemma, upos, labels, np.array(heads, np.int32), sent)
+
+
+# Labels, lemmas and parts of speech that paths of the scheme ud2 name.
+UD2_PATHS = sorted({path for paths in SCHEMES["ud2"].paths.values() for path in paths})
+PATH_LABELS = ["nsubj", "nsubj:pass", "obl", "obl:agent", "nmod", "nmod:poss", "conj", "case", "xcomp", "acl:relcl"]
+PATH_WORDS = [("by", "by", "ADP"), ("that", "that", "PRON"), ("force", "force", "NOUN"), ("attacked", "attack", "VERB")]
+
+
+@st.composite
+def path_parses(draw: Draw) -> Tokens:
+    """A random tree in which paths lead somewhere, of at most eight tokens."""
+    n = draw(st.integers(1, 8))
+    heads = draw(trees(n, one=True))
+    labels = [draw(st.sampled_from(PATH_LABELS)) if head >= 0 else "root" for head in heads]
+    columns = zip(*draw(st.lists(st.sampled_from(PATH_WORDS), min_size=n, max_size=n)), strict=True)
+    return Tokens(*columns, labels, np.array(heads, np.int32), np.zeros(n, np.int32))
 
 
 def in_order(spans: Sequence[Span]) -> list[Span]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference as references
@@ -60,9 +61,9 @@ def read(lines: Sequence[bytes], **keywords: Any) -> list[dict[str, Any]]:
 
 def failure(line: bytes, **keywords: Any) -> str:
     """The message that rejects `line`, which is on line 2 after a good one."""
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError) as caught:
         read([line_of(good(1)), line, line_of(good(3))], **keywords)
-    return str(error.value)
+    return str(caught.value)
 
 
 def assert_names_place(message: str, place: str = "corpus.jsonl: line 2: ") -> None:
@@ -89,22 +90,13 @@ def test_the_document_that_is_broken_below_is_good() -> None:
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES, ids=repr)
-def test_a_broken_rule_is_named_with_its_place_and_value(breakage: Breakage) -> None:
+def test_a_broken_document_is_set_aside_and_no_other(breakage: Breakage) -> None:
     document = copy.deepcopy(COMPLETE)
     fragments = breakage.edit(document, lambda options: options[-1])
     message = failure(line_of(document))
-    assert_names_place(message)
-    for fragment in fragments:
-        assert fragment in message
-    if document.get("doc_id") == "complete":
-        assert "line 2: doc_id 'complete': " in message
-
-
-@pytest.mark.parametrize("breakage", BREAKAGES, ids=repr)
-def test_a_broken_document_is_set_aside_and_no_other(breakage: Breakage) -> None:
-    document = copy.deepcopy(COMPLETE)
-    breakage.edit(document, lambda options: options[0])
-    assert_quarantined(line_of(document), failure(line_of(document)))
+    assert all(fragment in message for fragment in fragments)
+    assert ("line 2: doc_id 'complete': " in message) == (document.get("doc_id") == "complete")
+    assert_quarantined(line_of(document), message)
 
 
 @settings(max_examples=150)
@@ -119,11 +111,6 @@ def test_any_document_that_breaks_a_rule_is_rejected(
     assert all(fragment in message for fragment in fragments)
 
 
-def test_every_breakage_has_its_own_name() -> None:
-    names = [breakage.name for breakage in BREAKAGES]
-    assert len(set(names)) == len(names)
-
-
 # --- lines that are no document ----------------------------------------------------------------------------
 
 MINIMAL = b'{"doc_id": "d", "mentions": [], "antecedents": [], "scores": []'
@@ -132,27 +119,19 @@ LINK = b'{"doc_id": "d", "mentions": [[0, 1, 0], [0, 1, 0]], "antecedents": [[],
 LINES = {
     "no_end": (b'{"doc_id": "d"', ("JSON",)),
     "two_objects": (MINIMAL + b"} {}", ("JSON",)),
-    "trailing_comma": (MINIMAL + b",}", ("JSON",)),
-    "single_quotes": (b"{'doc_id': 'd'}", ("JSON",)),
     "words": (b"no JSON at all", ("JSON", "no JSON at all")),
-    "nul_bytes": (b"\x00\x00\x00", ("JSON",)),
     "utf16": ('{"doc_id": "d"}'.encode("utf-16"), ("JSON",)),
     "list": (b"[1, 2]", ("JSON object", "[1, 2]")),
-    "string": (b'"text"', ("JSON object", '"text"')),
-    "number": (b"17", ("JSON object", "17")),
     "null": (b"null", ("JSON object", "null")),
     "nan_alone": (b"NaN", ("a line must be finite, got nan",)),
     "nothing_but_version": (b'{"version": 1}', ("doc_id is missing",)),
     "nan": (LINK % b"NaN", ("doc_id 'd'", "scores[1][0] must be finite", "got nan")),
     "infinity": (LINK % b"Infinity", ("doc_id 'd'", "scores[1][0] must be finite", "got inf")),
-    "minus_infinity": (LINK % b"-Infinity", ("doc_id 'd'", "scores[1][0] must be finite", "got -inf")),
     "score_out_of_range": (LINK % b"1e999", ("doc_id 'd'", "scores[1][0]", "got inf")),
     "score_of_400_digits": (LINK % (b"1" + b"0" * 400), ("doc_id 'd'", "scores[1][0]")),
     "metadata_out_of_range": (MINIMAL + b', "size": 1e999}', ("doc_id 'd'", "size must be finite", "got inf")),
-    "metadata_nan": (MINIMAL + b', "size": NaN}', ("doc_id 'd'", "size must be finite", "got nan")),
     "nan_in_depth": (MINIMAL + b', "deep": ' + b"[" * 900 + b"NaN" + b"]" * 900 + b"}", ()),
     "nested_lists": (b"[" * 100_000, ("JSON",)),
-    "nested_metadata": (MINIMAL + b', "deep": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", ("JSON",)),
     "nested_objects": (MINIMAL + b', "deep": ' + b'{"a": ' * 100_000 + b"1" + b"}" * 100_001, ("JSON",)),
     "nested_mentions": (
         b'{"doc_id": "d", "mentions": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
@@ -162,7 +141,6 @@ LINES = {
     "surrogate_metadata": (MINIMAL + b', "note": "\\udfff"}', ("JSON",)),
     "no_utf8_in_doc_id": (b'{"doc_id": "d\xff", "mentions": [], "antecedents": [], "scores": []}', ("utf-8",)),
     "no_utf8_in_metadata": (MINIMAL + b', "note": "\xff"}', ("utf-8",)),
-    "no_utf8_in_a_name": (MINIMAL + b', "\xff": 1}', ("utf-8",)),
     "latin1": ('{"doc_id": "Zürich", "mentions": [], "antecedents": [], "scores": []}'.encode("latin-1"), ("utf-8",)),
     "newline_in_a_name": (
         line_of(COMPLETE | {"tokens": COMPLETE["tokens"] | {"a\nb": ["X"]}}),
@@ -189,8 +167,8 @@ def test_deep_metadata_is_read_and_written_or_rejected(depth: int, tmp_path: Pat
     path.write_bytes(MINIMAL + b', "deep": ' + b"[" * depth + b"]" * depth + b"}")
     try:
         (document,) = read_documents(path)
-    except InputError as error:
-        outcome = str(error)
+    except InputError as fault:
+        outcome = str(fault)
     else:
         outcome = str(write_documents([document], tmp_path / "again.jsonl"))
     assert outcome == "1" or f"{path}: line 1: " in outcome
@@ -239,8 +217,7 @@ def test_a_doc_id_that_comes_again_is_rejected_each_time() -> None:
 
 
 def test_a_doc_id_that_comes_again_in_a_later_batch_is_rejected() -> None:
-    message = "line 101: doc_id 'good 0': doc_id must be unique in the corpus"
-    with pytest.raises(InputError, match=message):
+    with error(InputError, place="line 101: doc_id 'good 0'"):
         read([line_of(good(number)) for number in [*range(100), 0]])
 
 
@@ -261,15 +238,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def assert_rejected(paths: Any, *fragments: str) -> None:
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError) as caught:
         list(read_documents(paths))
     for fragment in fragments:
-        assert fragment in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-def test_the_good_file_is_read(folder: Path) -> None:
-    assert len(list(read_documents(folder / "good.jsonl"))) == 1
+        assert fragment in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_missing_file_is_named(folder: Path) -> None:
@@ -294,7 +267,7 @@ def test_a_file_that_goes_away_is_rejected(folder: Path, name: str) -> None:
         convert(folder / "good.jsonl", folder / name)
     documents = DocumentStream(folder / name)
     (folder / name).unlink()
-    with pytest.raises(InputError, match=rf"{name}: file must be [^\n]*$"):
+    with error(InputError, place=name):
         list(documents)
 
 
@@ -304,31 +277,26 @@ def test_a_name_without_a_known_ending_is_rejected(folder: Path, name: str) -> N
     assert_rejected(folder / name, f"{name}: file name must end in one of .jsonl", f"got '{name}'")
 
 
-def test_files_are_checked_before_any_is_read(folder: Path) -> None:
-    with pytest.raises(InputError, match="nowhere"):
-        next(read_documents([folder / "good.jsonl", folder / "nowhere.jsonl"]))
+WHOLE = gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50)))
 
 
-@pytest.mark.parametrize("remaining", [3, 11, 40, -9, -1])
-def test_truncated_gzip_is_rejected(folder: Path, remaining: int) -> None:
-    raw = gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50)))
-    (folder / "whole.jsonl.gz").write_bytes(raw)
+def test_complete_gzip_is_read(folder: Path) -> None:
+    (folder / "whole.jsonl.gz").write_bytes(WHOLE)
     assert len(list(read_documents(folder / "whole.jsonl.gz"))) == 50
-    (folder / "cut.jsonl.gz").write_bytes(raw[:remaining])
-    assert_rejected(folder / "cut.jsonl.gz", "cut.jsonl.gz: line ", "gzip data must be complete, got: ")
+
+
+@pytest.mark.parametrize("raw", [*(WHOLE[:end] for end in (3, 11, 40, -9, -1)), WHOLE + b"more"], ids=len)
+def test_gzip_that_is_cut_or_longer_is_rejected(folder: Path, raw: bytes) -> None:
+    (folder / "bad.jsonl.gz").write_bytes(raw)
+    assert_rejected(folder / "bad.jsonl.gz", "bad.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
 @pytest.mark.parametrize("place", [2, 12, 40, -6])
 def test_damaged_gzip_is_rejected(folder: Path, place: int) -> None:
-    raw = bytearray(gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50))))
+    raw = bytearray(WHOLE)
     raw[place] ^= 0xFF
     (folder / "bad.jsonl.gz").write_bytes(raw)
     assert_rejected(folder / "bad.jsonl.gz", "bad.jsonl.gz: line ")
-
-
-def test_bytes_after_the_end_of_gzip_are_rejected(folder: Path) -> None:
-    (folder / "more.jsonl.gz").write_bytes(gzip.compress(line_of(COMPLETE)) + b"more")
-    assert_rejected(folder / "more.jsonl.gz", "more.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
 def test_a_corpus_of_only_bad_documents_is_not_converted(folder: Path) -> None:
@@ -360,8 +328,8 @@ def read_or_reject(line: bytes) -> None:
         (folder / "line.jsonl").write_bytes(line)
         try:
             documents = list(read_documents(folder / "line.jsonl"))
-        except InputError as error:
-            message = str(error)
+        except InputError as fault:
+            message = str(fault)
         else:
             message = ""
         if message:

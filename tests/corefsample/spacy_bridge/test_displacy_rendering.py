@@ -8,6 +8,7 @@ from typing import Any
 
 import chromium
 import pytest
+from expected_errors import error
 from spacy import displacy
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -49,12 +50,8 @@ def dogs() -> Any:
 
 def test_the_input_of_displacy_has_mentions_labelled_by_entity(dogs: Any) -> None:
     drawn = displacy_input(dogs)
-    assert [(each["start_token"], each["end_token"], each["label"]) for each in drawn["spans"]] == [
-        (0, 2, "E1"),
-        (0, 1, "E2"),
-        (6, 7, "E2"),
-        (9, 12, "E1"),
-    ]
+    assert [(each["start_token"], each["end_token"]) for each in drawn["spans"]] == SPANS
+    assert [each["label"] for each in drawn["spans"]] == ["E1", "E2", "E2", "E1"]
     assert [dogs.text[each["start"] : each["end"]] for each in drawn["spans"]] == [
         dogs[start:end].text for start, end in SPANS
     ]
@@ -98,10 +95,8 @@ def test_a_part_of_a_doc_is_drawn_as_in_the_complete_doc(dogs: Any, part: str) -
     drawn = displacy_input(**bounds)
     assert drawn["text"] == dogs[5:13].text_with_ws
     assert drawn["tokens"] == WORDS[5:13]
-    assert [(each["start_token"], each["end_token"], each["label"]) for each in drawn["spans"]] == [
-        (1, 2, "E2"),
-        (4, 7, "E1"),
-    ]
+    assert [(each["start_token"], each["end_token"]) for each in drawn["spans"]] == [(1, 2), (4, 7)]
+    assert [each["label"] for each in drawn["spans"]] == ["E2", "E1"]
     assert [drawn["text"][each["start"] : each["end"]] for each in drawn["spans"]] == ["He", dogs[9:12].text]
 
 
@@ -119,7 +114,7 @@ def test_the_inner_part_of_a_mention_across_the_end_is_drawn(dogs: Any) -> None:
 
 @pytest.mark.parametrize("sentences", [(0, 0), (1, 0), (-1, 1), (0, 4), (0,), (0, 1, 2), (0, 1.0), "ab", (False, True)])
 def test_sentences_out_of_range_are_rejected(dogs: Any, sentences: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^sentences must be [^\n]*$"):
+    with error(ParameterError, "sentences"):
         displacy_input(dogs, sentences=sentences)
 
 
@@ -175,12 +170,12 @@ def test_columns_have_titles_and_one_clustering_each(dogs: Any) -> None:
 
 def test_what_cannot_be_drawn_is_rejected(dogs: Any) -> None:
     for draw in (displacy_input, displacy_options, side_by_side_markup):
-        with pytest.raises(ParameterError, match="style must be one of span, ent, got 'dep'"):
+        with error(ParameterError, "style"):
             draw(dogs, style="dep")  # type: ignore[operator]
-    with pytest.raises(ParameterError, match="min_size must be a whole number of at least 1, got 0"):
+    with error(ParameterError, "min_size"):
         displacy_input(dogs, min_size=0)
     for draw in (clustering_markup, displacy_options):
-        with pytest.raises(ParameterError, match="doc must have been scored"):
+        with error(ParameterError, "doc"):
             draw(Doc(dogs.vocab, words=["a"]))  # type: ignore[operator]
     with pytest.raises(ParameterError, match="doc must be a Doc or a Span, got str"):
         clustering_markup("He left.")  # type: ignore[arg-type]

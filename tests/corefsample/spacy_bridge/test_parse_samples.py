@@ -222,8 +222,8 @@ RULES: list[tuple[list[dict[str, Any]], dict[str, str], int]] = [
 
 
 def test_rules_that_read_labels_run_on_every_parse_that_they_can_tell_apart(small: Language) -> None:
-    """Each rule alone, and all together, against all components run on each parse."""
-    for rules in [*([rule] for rule in RULES), RULES]:
+    """Each rule alone, all together, and those that share annotations, against all components run on each parse."""
+    for rules in [*([rule] for rule in RULES), RULES, [*RULES[:2], *RULES[3:]]]:
         ruler: Any = small.add_pipe("attribute_ruler")
         for pattern, attrs, index in rules:
             ruler.add(patterns=[pattern], attrs=attrs, index=index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import neutral_sentences
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,6 @@ from references import mention_ranking as reference
 from references import mentions as mention_references
 from strategies import parses as strategies
 
-import corefsample as cs
 from corefsample import ParameterError
 from corefsample.documents import Tokens
 from corefsample.syntax import mentions_from_parse
@@ -52,68 +52,74 @@ def test_the_mentions_of_a_text_are_alike_in_every_scheme(scheme: str) -> None:
     assert phrases(reference.parsed(reference.PARSES[scheme])) == FOUND
 
 
+@pytest.mark.parametrize("scheme", ["ud2", "clearnlp"])
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # UD v2; possessors keep their 's, and the phrase that they stand in is one too.
+        # Possessors keep their 's, and the phrase that they stand in is one too.
         (
-            "John John PROPN 3 nmod:poss\n's 's PART 1 case\ndog dog NOUN 4 nsubj\nbarked bark VERB 0 root",
+            "John John PROPN 3 nmod:poss | 3 poss\n's 's PART 1 case | 1 case\n"
+            "dog dog NOUN 4 nsubj | 4 nsubj\nbarked bark VERB 0 root | 0 ROOT",
             ["John 's dog", "John 's"],
         ),
         # A name within a compound is a mention; a word of a name is none.
         (
-            "U.S. U.S. PROPN 2 compound\ntroops troops NOUN 3 nsubj\nleft leave VERB 0 root\n"
-            "New New PROPN 5 compound\nYork York PROPN 3 obj",
+            "U.S. U.S. PROPN 2 compound | 2 nmod\ntroops troops NOUN 3 nsubj | 3 nsubj\n"
+            "left leave VERB 0 root | 0 ROOT\nNew New PROPN 5 compound | 5 compound\nYork York PROPN 3 obj | 3 dobj",
             ["U.S. troops", "U.S.", "New York"],
         ),
         # A noun within a compound is one if it heads a phrase elsewhere.
         (
-            "Copyright copyright NOUN 2 compound\nlaw law NOUN 3 nsubj\nprotects protect VERB 0 root\n"
-            "copyright copyright NOUN 3 obj\nin in ADP 7 case\ncourt court NOUN 7 compound\ncases case NOUN 3 obl",
+            "Copyright copyright NOUN 2 compound | 2 compound\nlaw law NOUN 3 nsubj | 3 nsubj\n"
+            "protects protect VERB 0 root | 0 ROOT\ncopyright copyright NOUN 3 obj | 3 dobj\n"
+            "in in ADP 7 case | 3 prep\ncourt court NOUN 7 compound | 7 compound\ncases case NOUN 3 obl | 5 pobj",
             ["Copyright law", "Copyright", "copyright", "court cases"],
         ),
         # Appositions are mentions of their own; punctuation at the ends is none.
         (
-            "Peter Peter PROPN 7 nsubj\n, , PUNCT 4 punct\nthe the DET 4 det\nking king NOUN 1 appos\n"
-            ", , PUNCT 4 punct\nnever never ADV 7 advmod\nslept sleep VERB 0 root",
+            "Peter Peter PROPN 7 nsubj | 7 nsubj\n, , PUNCT 4 punct | 1 punct\nthe the DET 4 det | 4 det\n"
+            "king king NOUN 1 appos | 1 appos\n, , PUNCT 4 punct | 1 punct\nnever never ADV 7 advmod | 7 neg\n"
+            "slept sleep VERB 0 root | 0 ROOT",
             ["Peter", "the king"],
         ),
         # Relative clauses belong to the phrase; the relative pronoun is no mention.
         (
-            "things thing NOUN 0 root\nthat that PRON 4 obj\nwe we PRON 4 nsubj\nsaw see VERB 1 acl:relcl",
+            "things thing NOUN 0 root | 0 ROOT\nthat that PRON 4 obj | 4 dobj\nwe we PRON 4 nsubj | 4 nsubj\n"
+            "saw see VERB 1 acl:relcl | 1 relcl",
             ["things that we saw", "we"],
         ),
         # A demonstrative pronoun is one, wherever it stands.
-        ("We we PRON 2 nsubj\nsaw see VERB 0 root\nthat that PRON 2 obj", ["We", "that"]),
+        (
+            "We we PRON 2 nsubj | 2 nsubj\nsaw see VERB 0 root | 0 ROOT\nthat that PRON 2 obj | 2 dobj",
+            ["We", "that"],
+        ),
         # A determiner or an adjective in a noun's place.
         (
-            "Those those DET 4 nsubj\nof of ADP 3 case\nus we PRON 1 nmod\nhelped help VERB 0 root\n"
-            "the the DET 6 det\npoor poor ADJ 4 obj",
+            "Those those DET 4 nsubj | 4 nsubj\nof of ADP 3 case | 1 prep\nus we PRON 1 nmod | 2 pobj\n"
+            "helped help VERB 0 root | 0 ROOT\nthe the DET 6 det | 6 det\npoor poor ADJ 4 obj | 4 dobj",
             ["Those of us", "us", "the poor"],
         ),
-        # Of "it rains" and "there is" nothing.
-        ("It it PRON 2 expl\nrains rain VERB 0 root", []),
+        # Of "it rains" nothing, and of "there is light" the light.
+        ("It it PRON 2 expl | 2 expl\nrains rain VERB 0 root | 0 ROOT", []),
+        (
+            "There there PRON 2 expl | 2 expl\nis be VERB 0 root | 0 ROOT\nlight light NOUN 2 nsubj | 2 attr",
+            ["light"],
+        ),
         # A predicate is a phrase without its subject and the adverbs of the clause.
         (
-            "He he PRON 5 nsubj\nis be AUX 5 cop\nprobably probably ADV 5 advmod\na a DET 5 det\n"
-            "fool fool NOUN 0 root\nnow now ADV 5 advmod",
+            "He he PRON 5 nsubj | 2 nsubj\nis be AUX 5 cop | 0 ROOT\nprobably probably ADV 5 advmod | 2 advmod\n"
+            "a a DET 5 det | 5 det\nfool fool NOUN 0 root | 2 attr\nnow now ADV 5 advmod | 2 advmod",
             ["He", "a fool"],
         ),
     ],
 )
-def test_what_a_phrase_is_made_of(text: str, expected: list[str]) -> None:
-    assert phrases(reference.parsed(text)) == expected
+def test_what_a_phrase_is_made_of(text: str, expected: list[str], scheme: str) -> None:
+    assert phrases(reference.parsed(neutral_sentences.notations(text)[scheme]), scheme) == expected
 
 
-def test_mentions_are_sorted_distinct_and_contain_their_heads() -> None:
-    for scheme in reference.PARSES:
-        tokens = reference.parsed(reference.PARSES[scheme])
-        mentions = mentions_from_parse(tokens)
-        starts, ends, heads = mentions.T
-        assert ((starts <= heads) & (heads < ends)).all()
-        assert list(zip(starts, -ends, strict=True)) == sorted(set(zip(starts, -ends, strict=True)))
-        dist = cs.AntecedentDistribution.from_lists([[]] * len(mentions), [[]] * len(mentions))
-        cs.ScoredDocument("a", mentions, dist, tokens=tokens)  # keeps the rules of a document
+def test_the_object_of_a_preposition_that_is_none_hangs_where_the_parse_hangs_it() -> None:
+    text = "saw see VERB 0 ROOT\nthe the DET 3 det\ndogs dog NOUN 1 pobj\nbark bark NOUN 3 pobj"
+    assert phrases(reference.parsed(text), "clearnlp") == ["the dogs bark", "bark"]
 
 
 def test_a_phrase_that_leaves_its_sentence_does_not_count() -> None:
@@ -132,68 +138,9 @@ def test_a_phrase_ends_with_its_sentence() -> None:
     assert phrases(tokens, "ud2") == ["dogs", "bark"]
 
 
-def test_no_tokens_have_no_mentions() -> None:
-    tokens = Tokens([], [], [], [], np.zeros(0, int), np.zeros(0, int))
-    assert mentions_from_parse(tokens).shape == (0, 3)
-
-
 def test_a_text_without_a_parse_is_rejected() -> None:
     with pytest.raises(ParameterError, match="tokens must be parsed to find mentions in them"):
         mentions_from_parse(reference.parsed("a a NOUN 0 _"))
-    with pytest.raises(ParameterError, match="must fit a dependency scheme"):
-        mentions_from_parse(reference.parsed("a a NOUN 0 HED"))
-
-
-# --- the same rules in ClearNLP ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "John John PROPN 3 poss\n's 's PART 1 case\ndog dog NOUN 4 nsubj\nbarked bark VERB 0 ROOT",
-            ["John 's dog", "John 's"],
-        ),
-        (
-            "U.S. U.S. PROPN 2 nmod\ntroops troops NOUN 3 nsubj\nleft leave VERB 0 ROOT\n"
-            "New New PROPN 5 compound\nYork York PROPN 3 dobj",
-            ["U.S. troops", "U.S.", "New York"],
-        ),
-        (
-            "Copyright copyright NOUN 2 compound\nlaw law NOUN 3 nsubj\nprotects protect VERB 0 ROOT\n"
-            "copyright copyright NOUN 3 dobj\nin in ADP 3 prep\ncourt court NOUN 7 compound\ncases case NOUN 5 pobj",
-            ["Copyright law", "Copyright", "copyright", "court cases"],
-        ),
-        (
-            "Peter Peter PROPN 7 nsubj\n, , PUNCT 1 punct\nthe the DET 4 det\nking king NOUN 1 appos\n"
-            ", , PUNCT 1 punct\nnever never ADV 7 neg\nslept sleep VERB 0 ROOT",
-            ["Peter", "the king"],
-        ),
-        (
-            "things thing NOUN 0 ROOT\nthat that PRON 4 dobj\nwe we PRON 4 nsubj\nsaw see VERB 1 relcl",
-            ["things that we saw", "we"],
-        ),
-        ("We we PRON 2 nsubj\nsaw see VERB 0 ROOT\nthat that PRON 2 dobj", ["We", "that"]),
-        (
-            "Those those DET 4 nsubj\nof of ADP 1 prep\nus we PRON 2 pobj\nhelped help VERB 0 ROOT\n"
-            "the the DET 6 det\npoor poor ADJ 4 dobj",
-            ["Those of us", "us", "the poor"],
-        ),
-        ("There there PRON 2 expl\nis be VERB 0 ROOT\nlight light NOUN 2 attr", ["light"]),
-        (
-            "He he PRON 2 nsubj\nis be AUX 0 ROOT\nprobably probably ADV 2 advmod\na a DET 5 det\n"
-            "fool fool NOUN 2 attr\nnow now ADV 2 advmod",
-            ["He", "a fool"],
-        ),
-        # The object of a preposition that is none: it hangs where the parse hangs it.
-        (
-            "saw see VERB 0 ROOT\nthe the DET 3 det\ndogs dog NOUN 1 pobj\nbark bark NOUN 3 pobj",
-            ["the dogs bark", "bark"],
-        ),
-    ],
-)
-def test_what_a_phrase_is_made_of_in_clearnlp(text: str, expected: list[str]) -> None:
-    assert phrases(reference.parsed(text), "clearnlp") == expected
 
 
 @pytest.mark.parametrize(

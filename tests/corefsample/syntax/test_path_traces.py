@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from references import events as er
+from strategies.parses import UD2_PATHS, path_parses
 
 from corefsample.documents import Tokens
 from corefsample.syntax import SCHEMES, ParseView, PathTrace, connecting_path, follow, nearest_trace, trace_path
@@ -16,27 +16,10 @@ TEXT = (
     "Ten/NUM>3:nsubj:pass were=be/AUX>3:aux:pass killed=kill/VERB>0:root in/ADP>6:case police/NOUN>6:compound "
     "firing/NOUN>3:obl by/ADP>8:case soldiers/NOUN>6:nmod"
 )
-LABELS = ["nsubj", "nsubj:pass", "obl", "obl:agent", "nmod", "amod", "conj", "case", "xcomp", "acl:relcl"]
-PATHS = sorted({path for paths in SCHEMES["ud2"].paths.values() for path in paths})
 
 
 def view() -> ParseView:
     return ParseView(er.parsed(TEXT), SCHEMES["ud2"])
-
-
-@st.composite
-def parses(draw: st.DrawFn) -> Tokens:
-    """A random tree with random labels, of at most eight tokens."""
-    size = draw(st.integers(1, 8))
-    heads = [-1, *(draw(st.integers(0, token - 1)) for token in range(1, size))]
-    order = draw(st.permutations(range(size)))
-    head = np.full(size, -1, np.int32)
-    for token in range(1, size):
-        head[order[token]] = order[heads[token]]
-    words = draw(st.lists(st.sampled_from(["by", "attack", "in", "that"]), min_size=size, max_size=size))
-    upos = draw(st.lists(st.sampled_from(["VERB", "NOUN", "ADP"]), min_size=size, max_size=size))
-    labels = [draw(st.sampled_from(LABELS)) if h >= 0 else "root" for h in head]
-    return Tokens(words, words, upos, labels, head, np.zeros(size, np.int32))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +57,7 @@ def test_a_trace_names_the_step_that_fails_and_what_was_there(path: str, start: 
     assert trace_path(path, view(), start) == expected
 
 
-@given(tokens=parses(), path=st.sampled_from(PATHS), data=st.data())
+@given(tokens=path_parses(), path=st.sampled_from(UD2_PATHS), data=st.data())
 def test_a_trace_ends_where_the_path_leads(tokens: Tokens, path: str, data: st.DataObject) -> None:
     parse = ParseView(tokens, SCHEMES["ud2"])
     start = data.draw(st.integers(0, len(tokens) - 1))
@@ -106,7 +89,7 @@ def test_the_path_between_two_tokens_is_in_the_notation_of_rules() -> None:
     assert connecting_path(ParseView(er.parsed(text), SCHEMES["clearnlp"]), 0, 2) == ">prep[lemma=of]>pobj"
 
 
-@given(tokens=parses(), data=st.data())
+@given(tokens=path_parses(), data=st.data())
 def test_following_a_connecting_path_leads_to_its_end(tokens: Tokens, data: st.DataObject) -> None:
     parse = ParseView(tokens, SCHEMES["ud2"])
     start, end = (data.draw(st.integers(0, len(tokens) - 1)) for _ in range(2))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
 from references import events as er
+from strategies.parses import UD2_PATHS, path_parses
 
+from corefsample.documents import Tokens
 from corefsample.errors import ParameterError
 from corefsample.syntax import (
     SCHEMES,
@@ -17,7 +20,6 @@ from corefsample.syntax import (
     follow,
     leading_to,
     path_labels,
-    scheme_names,
 )
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
@@ -34,20 +36,6 @@ def view(text: str = TEXT, scheme: str = "ud2") -> ParseView:
 
 def reached(path: str, start: int, text: str = TEXT, scheme: str = "ud2") -> list[int]:
     return sorted(follow(path, view(text, scheme), start))
-
-
-LABELS = ["nsubj", "nsubj:pass", "obl", "obl:agent", "nmod", "nmod:poss", "amod", "conj", "case", "xcomp", "acl:relcl"]
-PATHS = sorted({path for paths in SCHEMES["ud2"].paths.values() for path in paths})
-
-
-@st.composite
-def parses(draw: st.DrawFn) -> str:
-    """Trees of up to eight tokens with labels, lemmas and parts of speech that paths of the scheme name."""
-    tokens = ["left=leave/VERB>0:root"]
-    for t in range(1, draw(st.integers(1, 8))):
-        word = draw(st.sampled_from(["by/ADP", "that/PRON", "force/NOUN", "attacked=attack/VERB"]))
-        tokens.append(f"{word}>{draw(st.integers(1, t))}:{draw(st.sampled_from(LABELS))}")
-    return " ".join(tokens)
 
 
 # --- paths -------------------------------------------------------------------------------------------------
@@ -113,31 +101,23 @@ def test_a_repetition_ends_where_nothing_new_is_reached() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "part"),
-    [
-        ("nsubj", "got 'nsubj' in 'nsubj'"),
-        (">nsubj>", "got '>' in '>nsubj>'"),
-        (">", "path must be steps like"),
-        (">nsubj++", r"got '\+'"),
-        (">nsubj+[active]", r"got '\[active\]'"),  # conditions stand before the plus
-        (">nsubj]", r"got '\]'"),
-        (">[lemma=of]", "path must be steps like"),
-        (">nmod[lemma=]", "path condition must be one of"),
-        (">nmod[]", "path condition must be one of"),
-        (">nmod[lemma=of", "path must be steps like"),
-        (">nmod[lemma of]", "got 'lemma of'"),
-        (">nmod[text=of]", "got 'text=of'"),
-        (">nmod[lemma=of,,upos=NOUN]", "path condition must be one of"),
-        (">nmod[has nsubj]", "got 'has nsubj'"),
-        (">nsubj|", "path must be steps like"),
-        (">nsubj:", "path must be steps like"),
-        ("[passive", "path must be steps like"),
-        ("^nsubj", "path must be steps like"),
-    ],
+    "path", ["nsubj", ">", ">nsubj++", ">nsubj]", ">[lemma=of]", ">nmod[lemma=of", ">nsubj|", "^nsubj"]
 )
-def test_paths_outside_the_notation_are_rejected(path: str, part: str) -> None:
-    with pytest.raises(ParameterError, match=part):
+def test_paths_outside_the_notation_are_rejected(path: str) -> None:
+    with error(ParameterError):
         path_labels(path)
+
+
+@pytest.mark.parametrize("condition", ["", "lemma=", "lemma of", "text=of", "lemma=of,,upos=NOUN", "has nsubj"])
+def test_conditions_outside_the_notation_are_rejected(condition: str) -> None:
+    with pytest.raises(ParameterError, match="path condition must be one of those in"):
+        path_labels(f">nmod[{condition}]")
+
+
+def test_the_part_of_a_path_that_cannot_be_read_is_named() -> None:
+    # Conditions stand before the plus.
+    with pytest.raises(ParameterError, match=r"path must be steps like .*, got '\[active\]' in '>nsubj\+\[active\]'"):
+        path_labels(">nsubj+[active]")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -155,8 +135,8 @@ def test_every_scheme_has_paths_of_every_role() -> None:
 def test_any_text_is_a_path_or_rejected_in_one_line(text: str) -> None:
     try:
         path_labels(text)
-    except ParameterError as error:
-        outcome = str(error)
+    except ParameterError as fault:
+        outcome = str(fault)
     else:
         outcome = str(follow(text, view(), 7))
     assert "\n" not in outcome
@@ -197,27 +177,27 @@ def test_a_passive_subject_is_not_a_subject(scheme: str, label: str) -> None:
     assert [t for path in SCHEMES[scheme].paths["passive_subject"] for t in reached(path, 1, text, scheme)] == [0]
 
 
-@given(parses(), st.sampled_from(PATHS))
-def test_tokens_from_which_a_path_leads_to_a_token_are_those_whose_path_ends_there(text: str, path: str) -> None:
-    parse = view(text)
+@given(path_parses(), st.sampled_from(UD2_PATHS))
+def test_tokens_from_which_a_path_leads_to_a_token_are_those_whose_path_ends_there(parsed: Tokens, path: str) -> None:
+    parse = ParseView(parsed, SCHEMES["ud2"])
     tokens = range(len(parse.text))
     for end in tokens:
         assert leading_to((path,), parse, end) == {start for start in tokens if end in follow(path, parse, start)}
 
 
-@given(parses(), st.lists(st.sampled_from(PATHS), max_size=4))
-def test_several_paths_lead_from_where_any_of_them_does(text: str, paths: list[str]) -> None:
-    parse = view(text)
+@given(path_parses(), st.lists(st.sampled_from(UD2_PATHS), max_size=4))
+def test_several_paths_lead_from_where_any_of_them_does(tokens: Tokens, paths: list[str]) -> None:
+    parse = ParseView(tokens, SCHEMES["ud2"])
     for end in range(len(parse.text)):
         each = [leading_to((path,), parse, end) for path in paths]
         assert leading_to(tuple(paths), parse, end) == set().union(*each)
 
 
-@given(parses(), parses(), st.sampled_from(PATHS))
-def test_what_many_parses_reach_includes_what_each_reaches(first: str, second: str, path: str) -> None:
-    views = [view(first), view(second)]
-    size = len(views[0].text)
-    words = [*er.parsed(first).dep, *er.parsed(second).dep]
+@given(path_parses(), path_parses(), st.sampled_from(UD2_PATHS))
+def test_what_many_parses_reach_includes_what_each_reaches(first: Tokens, second: Tokens, path: str) -> None:
+    views = [ParseView(tokens, SCHEMES["ud2"]) for tokens in (first, second)]
+    size = len(first)
+    words = [*first.dep, *second.dep]
     index = np.arange(len(words))
     lemma, upos = ([word for parse in views for word in getattr(parse, name)] for name in ("lemma", "upos"))
     heads = np.array([h if h < 0 else h + n * size for n, parse in enumerate(views) for h in parse.heads], np.int32)
@@ -232,10 +212,6 @@ def test_what_many_parses_reach_includes_what_each_reaches(first: str, second: s
 
 
 # --- schemes -----------------------------------------------------------------------------------------------
-
-
-def test_the_schemes_are_three() -> None:
-    assert scheme_names() == ("ud2", "ud1", "clearnlp")
 
 
 @pytest.mark.parametrize(
