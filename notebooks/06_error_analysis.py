@@ -140,9 +140,7 @@ choices = document.antecedents.to_frame()  # one row per mention and choice; ant
 table = choices[choices["mention"] == agent].nlargest(10, "probability")[["antecedent", "probability"]]
 table = table.rename(columns={"probability": "P(antecedent)"})
 table["text"] = ["NEW" if k < 0 else document.mention_text(k) for k in table["antecedent"]]
-table["P(event | it)"] = [
-    probability(with_antecedents(document, {agent: k}), case.actor) for k in table["antecedent"]
-]
+table["P(event | it)"] = [probability(with_antecedents(document, {agent: k}), case.actor) for k in table["antecedent"]]
 table["true"] = table["antecedent"] == simulated[case.doc_id].true_antecedents[agent]
 covered = table["P(antecedent)"].sum()
 total = (table["P(antecedent)"] * table["P(event | it)"]).sum()

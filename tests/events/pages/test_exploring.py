@@ -95,9 +95,7 @@ def test_a_link_shows_what_its_sender_saw(browser: WebDriver, page: Path, run: P
     until(browser, DRAWN)
     assert text(browser, "#documents-heading").endswith(f", {row['period']}: documents by date")
     assert text(browser, "#reader-heading") == row["doc_id"]
-    expected = (
-        evidence(run).query("actor == @row.actor and period == @row.period").sort_values("date", kind="stable")
-    )
+    expected = evidence(run).query("actor == @row.actor and period == @row.period").sort_values("date", kind="stable")
     assert sorted(listed(browser)) == sorted(expected["doc_id"])
     assert text(browser, "#readout").startswith(row["period"])
 
