@@ -18,7 +18,7 @@ from matplotlib.patches import StepPatch
 from corefsample import ParameterError
 from corefsample.plots import save_figure
 from events.counting import CountPosterior, count_pmf
-from events.plots import comparisons_by_event, count_bars, actor_comparison, event_band, event_bands, query_coverage
+from events.plots import actor_comparison, comparisons_by_event, count_bars, event_band, event_bands, query_coverage
 
 
 def counts(*countries: str, periods: int = 4) -> pd.DataFrame:
