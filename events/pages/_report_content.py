@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["Report", "read_report"]
-
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DAY = 86_400_000  # milliseconds
 _SAME = ("level", "interval", "n_samples", "uncertainty")  # columns of counts whose values are those of the run
