@@ -55,7 +55,7 @@ def checked_table(path: str, columns: Sequence[str], schema: pa.Schema, filters:
         missing = [name for name in columns if name not in found.names]
         if missing:
             raise InputError(f"column {missing[0]} is missing", place=path, hint=hint)
-        if any((found.metadata or {}).get(key) != version for key, version in TABLE_METADATA.items()):
+        if any((found.metadata or {}).get(key, version) != version for key, version in TABLE_METADATA.items()):
             raise InputError("table must be of this version, got another", place=path, hint=hint)
         table = pq.read_table(parquet_source(path), columns=list(columns), filters=filters)
         table.validate(full=True)

@@ -140,4 +140,4 @@ def test_a_column_whose_name_is_not_utf8_is_damaged_parquet(capsys: pytest.Captu
         path.write_bytes(path.read_bytes().replace(b"QQQQQQQQ", b"\xff" * 8))
         arguments = (copy,) if command == "report" else (path, "--out", copy / "out")
         status, line = refused(capsys, command, *arguments)
-        assert (status, f"{path}: file must be Parquet, got: " in line) == (3, True), line
+        assert (status, f"{path}: file must be Parquet, got: " in line) == (3, True)
