@@ -218,7 +218,7 @@ def _period_rows(calendar: Calendar, numbers: Ints, n_docs: list[int]) -> list[d
 def _actor(run: FinishedRun, code: str) -> dict[str, Any]:
     rows = run.counts[run.counts["name"] == code]
     named = rows.columns[: rows.columns.get_loc("period")]  # event and roles
-    first = rows[[*named, *rows.columns.intersection(_SAME)]].astype(object).iloc[0]
+    first = rows[[*named, *rows.columns.intersection(list(_SAME))]].astype(object).iloc[0]
     return {
         "code": code,
         "name": shown_name(code, run.record["names"]),
