@@ -103,7 +103,7 @@ for simulated in simulate_documents(40, seed=3):
 drawn = count_samples(counter.counts())
 if find_spec("arviz_base") is None:
     print("The package arviz-base is not installed, so the samples stay as they are.")
-    print(drawn.counts.shape, "samples, countries, periods")
+    print(drawn.counts.shape, "samples, actors, periods")
 else:
     tree = to_arviz(drawn)
     print(tree["posterior"]["count"].sizes)

@@ -13,7 +13,6 @@ from ._batch_json import to_json as to_json
 from ._batch_of_documents import from_documents as from_documents
 from ._batch_of_documents import gold_texts as gold_texts
 from ._batch_schema import ENCODED_SCHEMA as ENCODED_SCHEMA
-from ._batch_schema import MIXTURE_VERSION as MIXTURE_VERSION
 from ._batch_schema import PARSES_VERSION as PARSES_VERSION
 from ._batch_schema import SCHEMA as SCHEMA
 from ._batch_schema import SPAN_COLUMNS as SPAN_COLUMNS

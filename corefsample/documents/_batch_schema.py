@@ -11,7 +11,6 @@ from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS
 
 VERSION = 1  # of documents with one parse
 PARSES_VERSION = 2  # of documents with several parses
-MIXTURE_VERSION = PARSES_VERSION
 
 
 def _tokens(strings: pa.DataType) -> pa.StructType:

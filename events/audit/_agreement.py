@@ -14,8 +14,6 @@ from corefsample._arrays import Floats, Ints8
 from corefsample.errors import ParameterError
 from events.audit._sheets import MISSING, RESOLVED
 
-__all__ = ["Agreement", "agreements", "cohen_kappa"]
-
 _DRAWS = 20_000
 
 

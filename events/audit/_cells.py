@@ -18,8 +18,6 @@ from events.audit._sheets import MISSING, UNSURE, YES, SheetLabels
 from events.audit._strata import cut_classes
 from events.audit._totals import Method, total_interval
 
-__all__ = ["Bounds", "CellCounts", "Cells", "interval_of", "target_cells"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellCounts:

@@ -9,8 +9,6 @@ from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
 from events.audit._strata import cut_classes, expected_spread
 
-__all__ = ["best_cuts"]
-
 # Candidates for bounds: hundredths, and finer below .01, where P of rare events lies.
 _CANDIDATES: Floats = np.unique(
     np.concatenate([np.outer(10.0 ** -np.arange(3, 7), [1.0, 2.0, 5.0]).ravel(), np.arange(1, 101) / 100]).round(6)

@@ -32,8 +32,6 @@ from events.counting import Calendar, count_pmf, quantile_interval
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["STABLE_ERRORS", "TOTAL", "AuditCount", "AuditEstimate", "MoreLabels", "estimate_counts"]
-
 TOTAL = "total"
 STABLE_ERRORS = "stable-errors"
 Assumption = Literal["stable-errors"]

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["ALL_DOCUMENTS", "SOME_EVENT", "counted_documents", "read_run_documents", "read_scores", "read_text_table"]
-
 ALL_DOCUMENTS = "all_documents.parquet"
 SOME_EVENT = ""  # the actor of a target that asks for the event of any actor
 _REQUIRED = ("doc_id", "date", "probability")

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 
 from corefsample.errors import ParameterError
 
-__all__ = ["KeywordExpression"]
-
 _TOKEN = re.compile(r'\s*(?:"([^"]*)"|([()])|([^\s()"]+))')
 Test = Callable[[str], bool]
 

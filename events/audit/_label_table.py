@@ -10,8 +10,6 @@ from events.audit._sheets import MISSING, SheetLabels, label_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LABEL_COLUMNS", "label_table"]
-
 LABEL_COLUMNS = ("plan", "doc_id", "date", "label", "note")
 
 

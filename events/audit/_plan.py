@@ -22,8 +22,6 @@ from events.audit._strata import Stratum, allocate, checked_cuts, expected_sprea
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AuditPlan", "extend_plan", "plan_audit"]
-
 FLOOR = 5
 _BOUNDS = 2  # between ranges of P
 

@@ -12,16 +12,6 @@ from events.audit._sheets import UNSURE, YES, SheetLabels
 from events.audit._strata import allocate, cut_names
 from events.audit._totals import Method
 
-__all__ = [
-    "CurvePoint",
-    "Disagreement",
-    "ModelQuality",
-    "disagreements",
-    "model_quality",
-    "probability_curve",
-    "width_after",
-]
-
 THRESHOLD = 0.5
 _CURVE = tuple(round(0.1 * i, 1) for i in range(1, 10))
 _RECALLS = 2000  # of the grid on which limits of recall are searched

@@ -28,19 +28,6 @@ from events.audit._plan import AuditPlan
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "MISSING",
-    "NO",
-    "RESOLVED",
-    "SHEET_COLUMNS",
-    "UNSURE",
-    "YES",
-    "SheetLabels",
-    "disagreement_sheet",
-    "read_sheets",
-    "sheet_table",
-]
-
 SHEET_COLUMNS = (
     *("plan", "round", "doc_id", "date", "stratum", "inclusion_probability"),
     *("text", "label", "labeller", "note"),

@@ -15,8 +15,6 @@ from corefsample.errors import ParameterError
 from events.audit._frame import AuditFrame, Names
 from events.counting import Calendar
 
-__all__ = ["Stratum", "allocate", "cut_classes", "cut_names", "stratify"]
-
 # Share of the documents about which the model is assumed to know nothing, when labels are allocated: a stratum with
 # P = 0 is then expected to have some misses. It affects widths only.
 _DOUBT = 0.05

@@ -17,8 +17,6 @@ from events.audit._guaranteed import guaranteed_limits
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DEFAULT_METHOD", "METHODS", "Method", "TotalEstimate", "estimate_total"]
-
 Method = Literal["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"]
 METHODS: tuple[Method, ...] = ("mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed")
 DEFAULT_METHOD: Method = "mid-p"

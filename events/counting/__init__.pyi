@@ -51,7 +51,6 @@ from ._tables import COMPARISON_COLUMNS as COMPARISON_COLUMNS
 from ._tables import COUNT_COLUMNS as COUNT_COLUMNS
 from ._tables import arrow_schema as arrow_schema
 from ._tables import count_columns as count_columns
-from ._tables import recalibrated_columns as recalibrated_columns
 from ._tables import role_columns as role_columns
 from ._tables import row_names as row_names
 from ._tally import MOST_PERIODS as MOST_PERIODS

@@ -33,7 +33,6 @@ from events.counting._tables import (
     TIMESTAMP,
     count_columns,
     pandas_types,
-    recalibrated_columns,
     role_values,
 )
 from events.counting._tally import Cell, CountTally
@@ -150,8 +149,7 @@ class EventCounts:
             "n_samples": self.tally.n_samples,
             "uncertainty": self.uncertainty,
         }
-        types = count_columns(self.columns)
-        types = types if self.uncertainty is None else recalibrated_columns(types)
+        types = count_columns(self.columns, recalibrated=self.uncertainty is not None)
         table = pd.DataFrame(columns, index=range(n_rows), columns=list(types))
         return table.astype(pandas_types(types))
 
@@ -277,11 +275,6 @@ def joined_counts(several: Sequence[EventCounts], roles: Sequence[str]) -> pd.Da
     """Table of the counts of several rules; columns of roles that a rule does not have are empty in its rows."""
     import pandas as pd
 
-    columns = count_columns(roles)
-    columns = columns if several[0].uncertainty is None else recalibrated_columns(columns)
-    table = (
-        pd.concat([counts.to_frame() for counts in several], ignore_index=True)
-        if several[1:]
-        else several[0].to_frame()
-    )
+    columns = count_columns(roles, recalibrated=several[0].uncertainty is not None)
+    table = pd.concat([counts.to_frame() for counts in several], ignore_index=True)
     return table.reindex(columns=list(columns)).fillna(dict.fromkeys(roles, ""))

@@ -100,7 +100,7 @@ def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
 
 def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
     """The words of an example; a code that the lexicon does not have is of the classes that the rule's roles have."""
-    any_class = next((min(kinds) for kinds in rule.classes.values()), "actor")
+    any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
     codes = set(example.words.values())
     kinds = {code: own.kinds.get(code, any_class) for code in codes}
     return _Words(example.words, kinds, own.inner_codes & codes)

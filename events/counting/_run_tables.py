@@ -15,7 +15,6 @@ from events.counting._tables import (
     TABLE_METADATA,
     arrow_schema,
     count_columns,
-    recalibrated_columns,
     role_columns,
     role_values,
 )
@@ -101,9 +100,7 @@ def read_counts(run: str | os.PathLike[str], filters: Any = None) -> pd.DataFram
         names = pq.read_schema(parquet_source(path)).names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=path) from None
-    columns = count_columns(role_columns(names))
-    if "uncertainty" in names:
-        columns = recalibrated_columns(columns)
+    columns = count_columns(role_columns(names), recalibrated="uncertainty" in names)
     return checked_table(path, tuple(columns), arrow_schema(columns), filters)
 
 

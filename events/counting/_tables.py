@@ -35,14 +35,13 @@ _VALUES = {
 }
 
 
-def count_columns(roles: Sequence[str]) -> dict[str, str]:
-    """Columns of the table of counts with the given columns of roles, and their types."""
-    return {"event": "str", **dict.fromkeys(roles, "str"), **_VALUES}
+def count_columns(roles: Sequence[str], *, recalibrated: bool = False) -> dict[str, str]:
+    """Columns of the table of counts with the given columns of roles, and their types.
 
-
-def recalibrated_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """Columns of a table of counts that were recalibrated: `uncertainty` is none, fit or domain."""
-    return {**columns, "uncertainty": "str"}
+    With `recalibrated` scores there is the column `uncertainty`: none, fit or domain.
+    """
+    last = {"uncertainty": "str"} if recalibrated else {}
+    return {"event": "str", **dict.fromkeys(roles, "str"), **_VALUES, **last}
 
 
 COUNT_COLUMNS = count_columns(ACTOR)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Collection, ItemsView, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -37,7 +38,7 @@ class Cell:
     """
 
     n_samples: int
-    hits: dict[int, int] = field(default_factory=dict)
+    hits: Counter[int] = field(default_factory=Counter)
     n_without: int = 0
     one_best: int = 0
     _counts: Ints32 | None = None  # documents with the event by sample; None stands for zeros
@@ -46,7 +47,7 @@ class Cell:
         """Add a document by its number of samples with the event."""
         self.one_best += one_best
         if n_hits:
-            self.hits[n_hits] = self.hits.get(n_hits, 0) + 1
+            self.hits[n_hits] += 1
         else:
             self.n_without += 1
 
@@ -58,8 +59,7 @@ class Cell:
 
     def merge(self, other: Cell) -> None:
         """Add the cell of other documents."""
-        for n_hits, n_documents in other.hits.items():
-            self.hits[n_hits] = self.hits.get(n_hits, 0) + n_documents
+        self.hits.update(other.hits)
         self.n_without += other.n_without
         self.one_best += other.one_best
         if other._counts is not None:
@@ -79,8 +79,7 @@ class Cell:
         """The cell that `to_json` described."""
         by_sample = content["by_sample"]
         counts = None if by_sample is None else np.array(by_sample, np.int32)
-        hits = dict(content["hits"])
-        return cls(n_samples, hits, content["n_without"], content["one_best"], counts)
+        return cls(n_samples, Counter(dict(content["hits"])), content["n_without"], content["one_best"], counts)
 
     @property
     def by_sample(self) -> Ints32:
@@ -128,11 +127,11 @@ class CountTally:
 
     def __init__(self, n_samples: int, *, by_sample: bool = True, compared: Collection[EventKey] | None = None) -> None:
         self.n_samples = _checks.n_samples(n_samples, 1)
-        self._documents: dict[int, int] = {}  # by period
+        self._documents: Counter[int] = Counter()  # by period
         self._span: Ints = np.zeros(0, np.int64)  # first and last period with a document
         self._cells: dict[tuple[EventKey, int], Cell] = {}
         # By pair of events, sorted, and period: documents that have both, by samples with the first, the second, both.
-        self._pairs: dict[tuple[EventKey, EventKey, int], dict[tuple[int, int, int], int]] = {}
+        self._pairs: defaultdict[tuple[EventKey, EventKey, int], Counter[tuple[int, int, int]]] = defaultdict(Counter)
         self._by_sample = by_sample
         self._compared = None if compared is None else frozenset(compared)
 
@@ -152,8 +151,7 @@ class CountTally:
             If the periods from the first to the last are more than 100,000; then no document is counted.
         """
         self._extend(periods)
-        for period, count in zip(*np.unique(periods, return_counts=True), strict=True):
-            self._documents[int(period)] = self._documents.get(int(period), 0) + int(count)
+        self._documents.update(np.asarray(periods).tolist())
 
     def first_outlier(self, periods: Ints) -> int | None:
         """Index of the first document that would make the periods more than 100,000, or None.
@@ -181,9 +179,7 @@ class CountTally:
         happened = sorted((key, e) for e, key in enumerate(events.keys) if n_hits[e] and self._compares(key))
         for (first, a), (second, b) in combinations(happened, 2):
             both = int(np.count_nonzero(events.hits[a] & events.hits[b]))
-            documents = self._pairs.setdefault((first, second, period), {})
-            shares = n_hits[a], n_hits[b], both
-            documents[shares] = documents.get(shares, 0) + 1
+            self._pairs[first, second, period][n_hits[a], n_hits[b], both] += 1
 
     def _compares(self, key: EventKey) -> bool:
         return self._compared is None or key in self._compared
@@ -200,14 +196,11 @@ class CountTally:
             rule = f"must be the same in both tallies ({self.n_samples})"
             raise ParameterError(f"{rule}, got {other.n_samples}", parameter="n_samples")
         self._extend(other._span)
-        for period, count in other._documents.items():
-            self._documents[period] = self._documents.get(period, 0) + count
+        self._documents.update(other._documents)
         for place, cell in other._cells.items():
             self._cells.setdefault(place, Cell(self.n_samples)).merge(cell)
         for pair, documents in other._pairs.items():
-            own = self._pairs.setdefault(pair, {})
-            for shares, count in documents.items():
-                own[shares] = own.get(shares, 0) + count
+            self._pairs[pair].update(documents)
 
     def _extend(self, periods: Ints) -> None:
         """Extend the span of periods to include these; raise if it becomes too long."""
@@ -229,24 +222,23 @@ class CountTally:
 
     def documents(self, period: int) -> int:
         """Number of documents added in one period."""
-        return self._documents.get(period, 0)
+        return self._documents[period]
 
     def exclusive(self, first: EventKey, second: EventKey, period: int) -> tuple[Floats, Floats]:
         """Each document's P(first and not second) and P(second and not first) in one period."""
-        alone = dict(self.cell(first, period).hits), dict(self.cell(second, period).hits)
+        alone = self.cell(first, period).hits.copy(), self.cell(second, period).hits.copy()
         in_order = first <= second
-        pairs = self._pairs.get((first, second, period) if in_order else (second, first, period), {})
-        documents: dict[tuple[int, int], int] = {}  # by samples with the first only, and with the second only
+        pairs = self._pairs.get((first, second, period) if in_order else (second, first, period), Counter())
+        documents: Counter[tuple[int, int]] = Counter()  # by samples with the first only, and with the second only
         for (a, b, both), count in pairs.items():
             hits = (a, b) if in_order else (b, a)
             for of_one, n_hits in zip(alone, hits, strict=True):
                 of_one[n_hits] -= count
-            shares = hits[0] - both, hits[1] - both
-            documents[shares] = documents.get(shares, 0) + count
+            documents[hits[0] - both, hits[1] - both] += count
         for n_hits, count in alone[0].items():
-            documents[n_hits, 0] = documents.get((n_hits, 0), 0) + count
+            documents[n_hits, 0] += count
         for n_hits, count in alone[1].items():
-            documents[0, n_hits] = documents.get((0, n_hits), 0) + count
+            documents[0, n_hits] += count
         rows = sorted(documents)
         each = np.repeat(np.array(rows, np.float64).reshape(-1, 2), [documents[row] for row in rows], axis=0)
         return each[:, 0] / self.n_samples, each[:, 1] / self.n_samples
@@ -254,7 +246,7 @@ class CountTally:
     @property
     def n_documents(self) -> int:
         """Number of documents added."""
-        return sum(self._documents.values())
+        return self._documents.total()
 
     def keys(self) -> list[EventKey]:
         """Events with any evidence: P > 0 in some document, or in the likeliest-antecedent clustering of one."""
@@ -290,12 +282,12 @@ class CountTally:
     def from_json(cls, content: Mapping[str, Any]) -> CountTally:
         """The tally that `to_json` described."""
         tally = cls(content["n_samples"])
-        tally._documents = dict(content["documents"])
+        tally._documents = Counter(dict(content["documents"]))
         if tally._documents:
             tally._span = np.array([min(tally._documents), max(tally._documents)], np.int64)
         for key, period, cell in content["cells"]:
             tally._cells[tuple(key), period] = Cell.from_json(tally.n_samples, cell)
         for first, second, period, documents in content["pairs"]:
             pair = tuple(first), tuple(second), period
-            tally._pairs[pair] = {(a, b, both): count for a, b, both, count in documents}
+            tally._pairs[pair] = Counter({(a, b, both): count for a, b, both, count in documents})
         return tally

@@ -18,8 +18,6 @@ from events.pages._names import shown_name
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AuditContent", "read_audit"]
-
 _FILES = ("audited.csv", "labels.csv", "audited.json")
 _NUMBERS = ("n_docs", "n_labelled", "estimate", "lower", "upper", "level", "model_mean", "model_lower", "model_upper")
 _COUNTS = ("event", "actor", "period", "assumption", *_NUMBERS)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["audited_chart", "band_chart", "chart_library"]
-
 _BAND, _ONE_BEST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe & Ito; the one best is also dashed
 _OTHER = "#007A59"  # a darker bluish green, for a second actor
 

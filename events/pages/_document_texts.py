@@ -32,8 +32,6 @@ from corefsample.summaries import point_estimate
 from events.pages._embedding import packed
 from events.pages._spacing import spaced
 
-__all__ = ["DocumentTexts", "Places"]
-
 Places = list[tuple[int, str]]  # the evidence of a document: number of the actor, and the column `places`
 
 _PER_PART = 16  # documents that are unpacked together

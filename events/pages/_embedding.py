@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["embedded_json", "packed", "packed_parts"]
-
 
 def embedded_json(content: object) -> Markup:
     r"""Return JSON that is safe inside a script element of HTML.

@@ -17,8 +17,6 @@ from events.pages._rendering import Sources, rendered
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LABEL_SOURCES", "default_question", "rendered_sheet"]
-
 _PER_PART = 16  # documents that are unpacked together
 _OWN = ("sheet", "progress", "answers", "article", "export", "import", "label")
 LABEL_SOURCES = Sources(

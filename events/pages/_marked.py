@@ -12,8 +12,6 @@ from events.lexicon import Lexicon
 from events.pages._spacing import spaced
 from events.rules import Rule
 
-__all__ = ["NAME", "PLAIN", "TRIGGER", "MarkedText", "Marker"]
-
 PLAIN, TRIGGER, NAME = 0, 1, 2
 
 

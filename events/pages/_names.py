@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["shown_name"]
-
 
 def shown_name(code: str, names: Mapping[str, str]) -> str:
     """Names of the actors of an event, after its own name where a run has several rules.

@@ -16,8 +16,6 @@ from events.pages._texts import run_texts
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KINDS", "OtherDocuments", "other_documents"]
-
 # A document without evidence has a trigger and an actor, one of them, or none.
 KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor found, no trigger", "neither found")
 _PER_PART = 16  # documents that are unpacked together

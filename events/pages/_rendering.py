@@ -12,8 +12,6 @@ from typing import Any
 
 from events.pages._embedding import embedded_json
 
-__all__ = ["Sources", "bundled", "rendered"]
-
 
 @dataclass(frozen=True, slots=True)
 class Sources:

@@ -16,8 +16,6 @@ from events.pages._others import KINDS
 from events.pages._rendering import Sources, rendered
 from events.pages._report_content import Report, read_report
 
-__all__ = ["SOURCES", "ReportSummary", "can_report", "rendered_page", "write_report"]
-
 DEFAULT_NAME = "report.html"
 _LIBRARIES = ("altair", "vl_convert")
 _OWN = (

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["Report", "read_report"]
-
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DAY = 86_400_000  # milliseconds
 _SAME = ("level", "interval", "n_samples", "uncertainty")  # columns of counts whose values are those of the run
@@ -220,7 +218,7 @@ def _period_rows(calendar: Calendar, numbers: Ints, n_docs: list[int]) -> list[d
 def _actor(run: FinishedRun, code: str) -> dict[str, Any]:
     rows = run.counts[run.counts["name"] == code]
     named = ("event", *role_columns(rows.columns))
-    first = rows[[*named, *rows.columns.intersection(_SAME)]].astype(object).iloc[0]
+    first = rows[[*named, *rows.columns.intersection(list(_SAME))]].astype(object).iloc[0]
     return {
         "code": code,
         "name": shown_name(code, run.record["names"]),

@@ -16,8 +16,6 @@ from events.counting import checked_table, evidence_schema, read_counts, read_sa
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ALL_DOCUMENTS", "FinishedRun", "is_needed", "read_run"]
-
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 _FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet")
 ALL_DOCUMENTS = "all_documents.parquet"  # runs of earlier versions have none

@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["sampled_pairs"]
-
 _MOST_PAIRS = 40_000  # about a megabyte of the page
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from corefsample.documents import Tokens
 
-__all__ = ["spaced"]
-
 _CLITICS = frozenset(f"{mark}{end}" for mark in "'’" for end in ("s", "re", "ve", "ll", "d", "m"))
 _NO_BLANK_BEFORE = frozenset([*".,;:!?)]}%'’”", "''", "...", "n't", "n’t", *_CLITICS])
 _NO_BLANK_AFTER = frozenset([*"([{“‘$£€", "``"])

@@ -14,8 +14,6 @@ from events.lexicon import load_lexicon
 from events.pages._marked import MarkedText, Marker
 from events.rules import load_rules
 
-__all__ = ["run_texts"]
-
 
 def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) -> Iterator[tuple[str, MarkedText]]:
     """Yield doc_id and text of documents of a run, from those of its inputs that still exist.

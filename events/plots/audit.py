@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["audit_bands", "audit_curve"]
-
 MODEL, AUDITED = COLOURS[:2]
 _MOST_PANELS = 10
 _NOTHING = "No period has a document."

@@ -19,18 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = [
-    "NO_EVENT",
-    "actor_title",
-    "bands_by_event",
-    "date_axis",
-    "draw_band",
-    "event_band",
-    "event_bands",
-    "scale_counts",
-    "starts_of",
-]
-
 NO_EVENT = "No document contains an event."
 BAND, ONE_BEST = COLOURS[:2]
 _MOST_PANELS = 10

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["actor_comparison", "comparisons_by_event"]
-
 _NAME = "name of the actor"  # a column that no table has
 
 _STYLES = (LINE_STYLES[0], LINE_STYLES[3])

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from events.counting import CountPosterior
 
-__all__ = ["count_bars"]
-
 _NEGLIGIBLE = 1e-4  # share of the largest probability below which counts are not drawn
 _INTERVALS = {"quantile": "credible interval", "hdi": "shortest credible interval", "normal": "normal interval"}
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["query_coverage"]
-
 
 def query_coverage(
     coverage: pd.DataFrame,

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from corefsample._checks import shown
 from corefsample.documents import (
-    MIXTURE_VERSION,
+    PARSES_VERSION,
     SCHEMA,
     SPAN_COLUMNS,
     STRING_COLUMNS,
@@ -130,7 +130,7 @@ def _decoded(line: bytes, *, is_first: bool) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _malformed(line, error, is_first=is_first) from None
     doc_id = _known_id(raw)
-    has_parses = _version(raw, doc_id) == MIXTURE_VERSION
+    has_parses = _version(raw, doc_id) == PARSES_VERSION
     decoders, required = (_MIXTURE_FIELDS, _REQUIRED_OF_MIXTURES) if has_parses else (_FIELDS, _REQUIRED)
     _require_distinct_keys(line, raw, doc_id, known=decoders)
     tokens = bytes(raw.get("tokens", b""))
@@ -147,8 +147,8 @@ def _decoded(line: bytes, *, is_first: bool) -> dict[str, Any]:
 
 def _version(raw: Mapping[str, msgspec.Raw], doc_id: str) -> int:
     version = _typed("version", _ANY, raw["version"], doc_id) if "version" in raw else None
-    if version not in (None, VERSION, MIXTURE_VERSION) or isinstance(version, bool):
-        raise _FaultError(f"version must be {VERSION} or {MIXTURE_VERSION}, got {shown(version)}", doc_id)
+    if version not in (None, VERSION, PARSES_VERSION) or isinstance(version, bool):
+        raise _FaultError(f"version must be {VERSION} or {PARSES_VERSION}, got {shown(version)}", doc_id)
     return int(version or VERSION)
 
 

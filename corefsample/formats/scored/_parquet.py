@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from corefsample._checks import shown
 from corefsample.documents import (
     ENCODED_SCHEMA,
-    MIXTURE_VERSION,
+    PARSES_VERSION,
     SCHEMA,
     STRING_COLUMNS,
     VERSION,
@@ -61,10 +61,10 @@ class ParquetReader(ReadProgress):
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a damaged name of a column
             raise InputError(f"file must be Parquet, got: {_one_line(error)}", place=path) from None
         version = (schema.metadata or {}).get(_VERSION_KEY, str(VERSION).encode())
-        if version not in (str(VERSION).encode(), str(MIXTURE_VERSION).encode()):
-            rule = f"schema metadata: corefsample.version must be {VERSION} or {MIXTURE_VERSION}"
+        if version not in (str(VERSION).encode(), str(PARSES_VERSION).encode()):
+            rule = f"schema metadata: corefsample.version must be {VERSION} or {PARSES_VERSION}"
             raise InputError(f"{rule}, got {shown(version)}", place=path)
-        self._has_parses = version == str(MIXTURE_VERSION).encode()
+        self._has_parses = version == str(PARSES_VERSION).encode()
         required = ("doc_id", "parses") if self._has_parses else _REQUIRED
         columns = MIXTURE_SCHEMA.names if self._has_parses else SCHEMA.names
         for name in columns:

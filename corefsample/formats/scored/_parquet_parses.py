@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from corefsample._arrays import Floats, Ints
 from corefsample._checks import shown
-from corefsample.documents import MIXTURE_VERSION, SCHEMA, DocumentBatch, ParseRows, bounds_of, flat_lists
+from corefsample.documents import PARSES_VERSION, SCHEMA, DocumentBatch, ParseRows, bounds_of, flat_lists
 
 __all__ = ["MIXTURE_SCHEMA", "mixture_table", "parse_columns", "parses_fault"]
 
@@ -16,7 +16,7 @@ _OF_PARSE = tuple(name for name in SCHEMA.names if name not in _OF_DOCUMENT)
 _PARSE = pa.struct([("weight", pa.float64()), *(SCHEMA.field(name) for name in _OF_PARSE)])
 MIXTURE_SCHEMA = pa.schema(
     [*(SCHEMA.field(name) for name in _OF_DOCUMENT), ("parses", pa.list_(_PARSE))],
-    metadata={"corefsample.version": str(MIXTURE_VERSION)},
+    metadata={"corefsample.version": str(PARSES_VERSION)},
 )
 
 

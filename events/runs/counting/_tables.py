@@ -28,7 +28,6 @@ from events.counting import (
     evidence_schema,
     in_groups,
     joined_counts,
-    recalibrated_columns,
     samples_table,
 )
 from events.runs.counting._run_folder import RunFolder
@@ -93,8 +92,7 @@ def write_counts(
     if counter.uncertainty in ("fit", "domain"):
         pq.write_table(samples_table(several, counter.roles), run.file("count_samples.parquet"))
     table.to_csv(run.file("counts.csv"), index=False)
-    columns = count_columns(counter.roles)
-    schema = arrow_schema(columns if counter.uncertainty is None else recalibrated_columns(columns))
+    schema = arrow_schema(count_columns(counter.roles, recalibrated=counter.uncertainty is not None))
     pq.write_table(pa.Table.from_pandas(table, schema, preserve_index=False), run.file("counts.parquet"))
     if comparison is not None:
         comparison.to_csv(run.file("comparisons.csv"), index=False)

@@ -349,7 +349,7 @@ BAD: list[tuple[Any, str]] = [
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize(("work", "parameter"), BAD, ids=str)
+@pytest.mark.parametrize(("work", "parameter"), BAD)
 def test_bad_input_raises(work: Any, parameter: str) -> None:
     with error(ParameterError, parameter):
         work()

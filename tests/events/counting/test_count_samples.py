@@ -75,7 +75,7 @@ def test_the_table_has_a_row_a_draw_country_and_period(samples: CountSamples) ->
     assert len(table) == samples.counts.size
     row = table[(table["sample"] == 7) & (table["actor"] == samples.actors[1])].iloc[2]
     assert row["count"] == samples.counts[7, 1, 2]
-    assert (row["period"], row["period_start"]) == (samples.periods[2], samples.period_starts[2].item())
+    assert (row["period"], row["period_start"]) == (samples.periods[2], pd.Timestamp(samples.period_starts[2]))
 
 
 def test_countries_can_be_chosen(counts: EventCounts, samples: CountSamples) -> None:
@@ -87,16 +87,16 @@ def test_countries_can_be_chosen(counts: EventCounts, samples: CountSamples) -> 
 
 
 @pytest.mark.parametrize(
-    ("countries", "message"),
+    ("actors", "message"),
     [
-        (["QQQ"], "countries must be one that is counted"),
-        (["ISL", "ISL"], "countries must be different countries, got"),
+        (["QQQ"], "actors must be one that is counted"),
+        (["ISL", "ISL"], "actors must be different actors, got"),
         ("ISL", "actors must be a list of codes, got 'ISL'"),
     ],
 )
-def test_countries_that_cannot_be_counted_are_rejected(counts: EventCounts, countries: Any, message: str) -> None:
+def test_countries_that_cannot_be_counted_are_rejected(counts: EventCounts, actors: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        count_samples(counts, countries)
+        count_samples(counts, actors)
 
 
 def test_no_document_gives_empty_samples() -> None:
@@ -128,8 +128,8 @@ def test_arviz_gets_a_posterior_with_names_and_dates(samples: CountSamples) -> N
     assert constant["n_docs"].to_numpy().tolist() == samples.n_docs.tolist()
     assert constant["one_best"].dims == ("actor", "period")
     assert tree.attrs["inference_library"] == tree["posterior"].attrs["inference_library"] == "corefsample"
-    country, period = samples.actors[0], samples.periods[1]
-    assert count.sel(country=country, period=period).mean().item() == samples.counts[:, 0, 1].mean()
+    actor, period = samples.actors[0], samples.periods[1]
+    assert count.sel(actor=actor, period=period).mean().item() == samples.counts[:, 0, 1].mean()
 
 
 def test_arviz_takes_years_before_nanoseconds_can_count(samples: CountSamples) -> None:
@@ -181,7 +181,7 @@ def test_a_known_country_without_an_event_counts_zero(counts: EventCounts, sampl
 
 
 def test_an_unknown_count_is_rejected(counts: EventCounts, samples: CountSamples) -> None:
-    with pytest.raises(ParameterError, match="country must be one that is counted"):
+    with pytest.raises(ParameterError, match="actor must be one that is counted"):
         count_posterior(counts, "QQQ", samples.periods[0])
     with pytest.raises(ParameterError, match="period must be one from 1998Q2 to"):
         count_posterior(counts, samples.actors[0], "1900Q1")
@@ -216,7 +216,7 @@ def test_a_folder_gives_the_posterior_that_memory_gives(counts: EventCounts, run
 def test_a_missing_file_is_reported(run: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"counts\.parquet is missing in the run's folder"):
         read_count_posterior(tmp_path, "USA", "1999Q1")
-    with pytest.raises(ParameterError, match=r"country and period must be in a row of the counts, got 'QQQ'"):
+    with pytest.raises(ParameterError, match=r"actor and period must be in a row of the counts, got 'QQQ'"):
         read_count_posterior(run, "QQQ", "1999Q1")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import io
 import math
 from typing import Any
@@ -53,7 +52,7 @@ def test_periods_without_documents_are_filled_from_the_first_to_the_last() -> No
     assert table["n_docs"].tolist() == [1, 3, 0, 0, 1, 1] * 2
     empty = table[(table["actor"] == "BBB") & (table["period"] != "1999Q1")]
     assert (empty[["mean", "mean_mc_se", "sd", "lower", "upper", "one_best"]] == 0).all(axis=None)
-    assert table["period_start"].tolist()[:2] == [datetime.date(1998, 10, 1), datetime.date(1999, 1, 1)]
+    assert table["period_start"].tolist()[:2] == [pd.Timestamp("1998-10-01"), pd.Timestamp("1999-01-01")]
 
 
 def test_a_country_without_any_evidence_has_no_rows() -> None:
@@ -162,7 +161,7 @@ def test_the_distribution_of_one_count_is_available() -> None:
     with pytest.raises(ParameterError, match=r"period must be one from 1999Q1 to .*, got 'soon'"):
         counts.pmf("AAA", "soon")
     known = counts_of(tally_of(SMALL), known=frozenset({"AAA", "BBB"}))
-    with pytest.raises(ParameterError, match=r"country must be one that is counted .*, got 'Iraq'"):
+    with pytest.raises(ParameterError, match=r"actor must be one that is counted .*, got 'Iraq'"):
         known.pmf("Iraq", "1999Q1")
     with pytest.raises(ParameterError, match=r"second must be one that is counted .*, got 'Iraq'"):
         known.compare("AAA", "Iraq")

@@ -46,13 +46,13 @@ class Case(NamedTuple):
 
     @property
     def matches(self) -> MentionMatches:
-        countries = tuple(sorted(set().union(*self.described)))
+        actors = tuple(sorted(set().union(*self.described)))
         pairs = sorted((i, c) for i, codes in enumerate(self.described) for c in codes)
         n_roles = len(self.instances[0])
         return MentionMatches(
-            countries=countries,
+            actors=actors,
             described_mentions=np.array([i for i, _ in pairs], np.int32),
-            described_actors=np.array([countries.index(c) for _, c in pairs], np.int32),
+            described_actors=np.array([actors.index(c) for _, c in pairs], np.int32),
             instances=np.array(self.instances, np.int32).reshape(-1, n_roles),
             triggers=np.zeros(len(self.instances), np.int32),
         )
@@ -169,7 +169,7 @@ def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, da
 @given(cases(max_mentions=6), st.data())
 def test_rules_with_common_descriptions_are_evaluated_as_each_alone(case: Case, data: st.DataObject) -> None:
     base, n = case.matches, len(case.described)
-    others = st.sampled_from([base.countries, (*base.countries, ""), base.countries[:1], ("",)])
+    others = st.sampled_from([base.actors, (*base.actors, ""), base.actors[:1], ("",)])
     rules = []
     for number in range(data.draw(st.integers(1, 4))):
         n_roles = data.draw(st.integers(0, 2))
@@ -181,7 +181,7 @@ def test_rules_with_common_descriptions_are_evaluated_as_each_alone(case: Case, 
                 instances=np.array(instances, np.int32).reshape(len(instances), n_roles),
                 triggers=np.zeros(len(instances), np.int32),
                 role_codes=tuple(data.draw(others) for _ in range(n_roles)),
-                inner=frozenset(base.countries[1:]),
+                inner=frozenset(base.actors[1:]),
             )
         )
     assert len(with_common_descriptions(rules, range(len(rules)))) == 1
@@ -392,7 +392,7 @@ def test_an_event_that_no_clustering_changes_is_evaluated_as_any_other(
     instances: list[tuple[int, ...]] = case.instances if nameless else [(-1, -1)] * len(case.instances)
     plain = case._replace(described=described, instances=instances).matches
     roles = plain.instances[:, :n_roles]
-    matches = replace(plain, instances=roles, role_codes=((*plain.countries, ""),) * n_roles)
+    matches = replace(plain, instances=roles, role_codes=((*plain.actors, ""),) * n_roles)
     assert matches.possible
     events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=5)
     none = events.keys.index(("",) * n_roles)

@@ -34,7 +34,7 @@ P_LINK = 1.0 / (1.0 + np.exp(-0.5))
 
 def matches(instance: int) -> MentionMatches:
     return MentionMatches(
-        countries=("AAA",),
+        actors=("AAA",),
         described_mentions=np.array([0], np.int32),
         described_actors=np.array([0], np.int32),
         instances=np.array([[instance]], np.int32),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -73,12 +72,6 @@ def test_numbers_count_periods_without_gaps(dates: list[datetime.date], period: 
     per_year = {"year": 1, "quarter": 4, "month": 12}[period]
     expected = [((d.year - 1970) * 12 + d.month - 1) // (12 // per_year) for d in dates]
     assert Calendar(period).numbers(dates).tolist() == expected
-
-
-def test_no_dates_have_no_numbers() -> None:
-    calendar: Any = Calendar()
-    assert calendar.numbers([]).tolist() == []
-    assert list(calendar.index([])) == []
 
 
 @pytest.mark.parametrize(

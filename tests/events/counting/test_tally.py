@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,12 +57,6 @@ def test_tallies_of_unlike_numbers_of_samples_do_not_add_up() -> None:
         CountTally(4).merge(CountTally(5))
     with pytest.raises(ParameterError, match=r"n_samples must be the same for all documents \(5\), got 4"):
         CountTally(5).add_events(document({"AAA": [1, 0, 0, 0]}), 0)
-
-
-@pytest.mark.parametrize("n_samples", [0, -3, 2.0])
-def test_a_tally_needs_a_sample(n_samples: Any) -> None:
-    with pytest.raises(ParameterError, match="n_samples must be"):
-        CountTally(n_samples)
 
 
 def test_a_cell_without_events_is_empty_and_stays_out_of_the_tally() -> None:

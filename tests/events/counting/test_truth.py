@@ -67,7 +67,7 @@ def simulated() -> list[ScoredDocument]:
 def test_an_event_is_true_if_the_annotated_entity_attacks(gold: list[Any], expected: tuple[str, ...]) -> None:
     truth = TrueEvents()
     assert truth.add(news(gold)) == expected
-    assert [event.country for event in truth.events] == list(expected)
+    assert [event.actor for event in truth.events] == list(expected)
 
 
 def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]) -> None:
@@ -85,7 +85,7 @@ def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]
         held = events_of_clustering([entities[entity] for entity in document.gold], described, instances)
         expected += [(document.doc_id, document.date, country) for country in sorted(held)]
     truth = true_events(simulated)
-    assert [(event.doc_id, event.date, event.country) for event in truth.events] == expected
+    assert [(event.doc_id, event.date, event.actor) for event in truth.events] == expected
     assert len(expected) > 20
 
 
@@ -95,10 +95,10 @@ def test_counts_are_the_events_by_country_and_period(simulated: list[ScoredDocum
     table = truth.to_frame()
     assert list(table.columns) == ["doc_id", "date", "period", "event", "actor"]
     assert [tuple(row) for row in table[["doc_id", "date", "actor"]].itertuples(index=False)] == [
-        (event.doc_id, event.date, event.country) for event in truth.events
+        (event.doc_id, event.date, event.actor) for event in truth.events
     ]
     frequency = {"quarter": "Q", "year": "Y", "month": "M", "week": "W", "day": "D"}.get(period, period)
-    expected = Counter((event.country, str(pd.Period(event.date, freq=frequency))) for event in truth.events)
+    expected = Counter((event.actor, str(pd.Period(event.date, freq=frequency))) for event in truth.events)
     counts = truth.counts()
     assert {(row.actor, row.period): row.true_count for row in counts.itertuples()} == expected
     assert counts.equals(counts.sort_values(["actor", "period"], ignore_index=True))
@@ -142,10 +142,10 @@ def test_no_events_at_all_are_tables_with_headers() -> None:
 
 def test_rule_and_lexicon_are_those_given() -> None:
     passive = load_rules("attack", "extended")
-    assert true_events([news([1, 1])], passive).events[0].country == "IRQ"
+    assert true_events([news([1, 1])], passive).events[0].actor == "IRQ"
     (frame,) = load_rules("attack").frames
     other = dataclasses.replace(load_rules("attack"), frames=(dataclasses.replace(frame, lemmas=frozenset({"come"})),))
-    assert true_events([news([0, 1])], other).events[0].country == "IRQ"
+    assert true_events([news([0, 1])], other).events[0].actor == "IRQ"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME
+from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME, changed_table
 from references import events as er
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, map_clustering, read_documents
@@ -91,9 +91,7 @@ def test_periods_are_adjacent_and_begin_on_their_first_day(run: Path) -> None:
 def test_pairs_of_countries_are_named_by_both(run: Path, tmp_path: Path) -> None:
     folder = copied(run, tmp_path)
     for name in ("counts", "evidence"):
-        table = pd.read_parquet(folder / f"{name}.parquet")
-        table["actor"] = table["actor"].replace("IRQ", "IRQ>KWT")
-        table.to_parquet(folder / f"{name}.parquet")
+        changed_table(folder / f"{name}.parquet", lambda table: table.replace({"actor": {"IRQ": "IRQ>KWT"}}))
     record = json.loads((folder / "run.json").read_text())
     record["names"]["KWT"] = "Kuwait"
     (folder / "run.json").write_text(json.dumps(record))
@@ -330,17 +328,14 @@ def test_evidence_without_its_document_is_rejected(run: Path, tmp_path: Path) ->
 
 def test_evidence_outside_its_document_is_rejected(run: Path, tmp_path: Path) -> None:
     folder = copied(run, tmp_path)
-    table = pd.read_parquet(folder / "evidence.parquet")
-    table.loc[0, "places"] = '{"instances": [[1000000, [0], 1.0]], "descriptions": []}'
-    table.to_parquet(folder / "evidence.parquet")
+    outside = '{"instances": [[1000000, [0], 1.0]], "descriptions": []}'
+    changed_table(folder / "evidence.parquet", lambda table: table.assign(places=outside))
     with pytest.raises(InputError, match=r"documents\.parquet: doc_id .*: evidence must lie within its document, got"):
         read_report(folder)
 
 
 def test_evidence_of_unknown_countries_is_rejected(run: Path, tmp_path: Path) -> None:
     folder = copied(run, tmp_path)
-    table = pd.read_parquet(folder / "evidence.parquet")
-    table.loc[0, "actor"] = "ZZZ"
-    table.to_parquet(folder / "evidence.parquet")
+    changed_table(folder / "evidence.parquet", lambda table: table.assign(actor="ZZZ"))
     with pytest.raises(InputError, match="evidence must have only actors and periods of the counts, got ZZZ"):
         read_report(folder)

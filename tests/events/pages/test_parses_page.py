@@ -1,4 +1,4 @@
-"""The page of a run over documents with several parses, in a browser: alternatives at the trigger."""
+"""The page of a run over documents with several parses, in a browser: at_trigger at the trigger."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def rows(browser: WebDriver) -> list[list[str]]:
     ]
 
 
-def test_the_alternatives_at_the_trigger_are_those_of_the_evidence(browser: WebDriver, run: Path) -> None:
+def test_the_parses_at_the_trigger_are_those_of_the_evidence(browser: WebDriver, run: Path) -> None:
     choose_actor(browser, "IRQ")
     open_document(browser, "several parses")
     evidence = pd.read_parquet(run / "evidence.parquet").set_index("doc_id").loc["several parses"]
-    alternatives = json.loads(evidence["places"])["parses"]
+    at_trigger = json.loads(evidence["places"])["parses"]
     assert rows(browser) == [
-        [f"{share:.3f}", f"{probability:.3f}", f"attacked {words}"] for _, words, share, probability in alternatives
+        [f"{share:.3f}", f"{probability:.3f}", f"attacked {words}"] for _, words, share, probability in at_trigger
     ]
     # The weights are 6, 3 and 1; in the third parse the Iraqis are no agent.
     shares = [float(share) for share, _, _ in rows(browser)]
@@ -86,11 +86,11 @@ def test_the_alternatives_at_the_trigger_are_those_of_the_evidence(browser: WebD
     assert "nsubj Iraqis" in rows(browser)[0][2]
     assert f"nsubj {HOSTILE}" in rows(browser)[2][2]
     assert one(browser, "table.parses").is_displayed()
-    assert text(browser, "table.parses caption") == "Alternative parses at the trigger: what depends on it"
+    assert text(browser, "table.parses caption") == "Parses at the trigger: what depends on it"
     assert f"P(Iraq) = {evidence['probability']:.3f}" in text(browser, "#reader-facts")
 
 
-def test_a_document_with_one_parse_shows_no_alternatives(browser: WebDriver) -> None:
+def test_a_document_with_one_parse_shows_no_at_trigger(browser: WebDriver) -> None:
     choose_actor(browser, "IRQ")
     open_document(browser, "one parse")
     assert not one(browser, "table.parses").is_displayed()

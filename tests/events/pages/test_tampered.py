@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import refused
+from page_documents import changed_table
 
 from corefsample import CorefsampleError
 from events.pages import write_report
@@ -93,7 +94,7 @@ def test_tampered_counts(
     capsys: pytest.CaptureFixture[str], copy: Path, change: Callable[[pd.DataFrame], pd.DataFrame], message: str
 ) -> None:
     path = copy / "counts.parquet"
-    change(pd.read_parquet(path)).to_parquet(path, index=False)
+    changed_table(path, change)
     status, line = refused(capsys, "report", copy)
     assert status == 3
     assert message in line
@@ -103,7 +104,8 @@ def test_tampered_counts(
 def test_damaged_metadata_for_pandas_changes_nothing(run: Path, copy: Path, tmp_path: Path, about: bytes) -> None:
     pytest.importorskip("altair", reason="extra `report`")
     for name in ("counts.parquet", "evidence.parquet"):
-        pq.write_table(pq.read_table(copy / name).replace_schema_metadata({b"pandas": about}), copy / name)
+        table = pq.read_table(copy / name)
+        pq.write_table(table.replace_schema_metadata(table.schema.metadata | {b"pandas": about}), copy / name)
     write_report(run, tmp_path / "a.html", title="Same")
     write_report(copy, tmp_path / "b.html", title="Same")
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()

@@ -230,7 +230,7 @@ def test_values_of_other_types_are_named_all_the_first_with_its_rule(tmp_path: P
         load_rules(written(tmp_path, content))
     assert str(raised.value).endswith(
         "strike.yaml: file: fields must be among name, presets, trigger, frames, version, description, event, "
-        "optional, classes, columns, paths, words, conditions, examples, got 'tigger'; and 4 more faults in the file: "
+        "optional, classes, paths, words, conditions, examples, got 'tigger'; and 4 more faults in the file: "
         "name, trigger, trigger.lemma[0], event[0]"
     )
 
@@ -241,11 +241,11 @@ def test_rules_broken_by_several_values_are_counted(tmp_path: Path) -> None:
         "wide": {"extends": "paper", "roles": {"agent": ["doer"]}},
         "loop": {"extends": "loop"},
     }
-    content = rule_file(version=2, columns={"agent": "mean"}, presets=presets)
+    content = rule_file(version=2, optional=["target"], presets=presets)
     with pytest.raises(InputError) as raised:
         load_rules(written(tmp_path, content))
     assert str(raised.value).endswith(
-        # columns.agent is a fault of the file; a preset that extends another does not repeat its faults
+        # optional is a fault of the file; a preset that extends another does not repeat its faults
         "strike.yaml: version must be 1, got 2; and 5 more faults in the file: file, presets.paper, presets.wide, "
         "presets.loop"
     )
