@@ -46,7 +46,7 @@ _FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
     "tokens": msgspec.json.Decoder(dict[str, msgspec.Raw] | None),
     "gold": msgspec.json.Decoder(list[int | str | None] | None),
 }
-_MIXTURE_FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
+_PARSES_FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
     **{name: _FIELDS[name] for name in ("version", "doc_id", "date")},
     "tokens": _OBJECT,
     "parses": msgspec.json.Decoder(list[msgspec.Raw]),
@@ -57,7 +57,7 @@ _PARSE_FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
     **{name: _FIELDS[name] for name in ("mentions", "antecedents", "scores", "gold")},
 }
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
-_REQUIRED_OF_MIXTURES = ("doc_id", "tokens", "parses")
+_REQUIRED_OF_PARSES = ("doc_id", "tokens", "parses")
 _STRINGS = msgspec.json.Decoder(list[str])
 _INTEGERS = msgspec.json.Decoder(list[Int32])
 _ANY_LIST = msgspec.json.Decoder(list[Any])
@@ -131,7 +131,7 @@ def _decoded(line: bytes, *, is_first: bool) -> dict[str, Any]:
         raise _malformed(line, error, is_first=is_first) from None
     doc_id = _known_id(raw)
     has_parses = _version(raw, doc_id) == PARSES_VERSION
-    decoders, required = (_MIXTURE_FIELDS, _REQUIRED_OF_MIXTURES) if has_parses else (_FIELDS, _REQUIRED)
+    decoders, required = (_PARSES_FIELDS, _REQUIRED_OF_PARSES) if has_parses else (_FIELDS, _REQUIRED)
     _require_distinct_keys(line, raw, doc_id, known=decoders)
     tokens = bytes(raw.get("tokens", b""))
     row = _fields(raw, decoders, required, doc_id)
