@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 from command_line import called, refused
-from events.jobs import calibrate_links
-from events.jobs.calibrate_links import CalibrateOptions, run_calibrate
 from references import events as er
 from remote_files import memory, s3_server, stored_in
 
 from corefsample import InputError, ParameterError, write_documents
 from corefsample.documents import from_documents
 from corefsample.formats.scored import ParquetWriter
+from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.counting import read_count_posterior
 from events.pages import write_report
 from events.pages._report_content import read_report
