@@ -94,10 +94,9 @@ def run_explain(
     InputError
         If a rule, a lexicon or a document breaks its rule.
     """
-    from events.commands import _explaining as explain
+    from events.commands._explaining import explained
 
-    chosen = explain.ExplainOptions(**(options or ExplainOptions()).recorded())
-    return explain.run_explain(inputs, chosen, on_progress=on_progress)
+    return explained(inputs, options or ExplainOptions(), on_progress)
 
 
 def print_explain(run: Explanation) -> None:

@@ -28,7 +28,7 @@ from corefsample import (
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import english_recalibration
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.commands._explaining import ExplainOptions, run_explain
+from events.commands.explain import ExplainOptions, run_explain
 from events.counting import (
     Calendar,
     count_posterior,
