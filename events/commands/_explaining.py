@@ -14,8 +14,7 @@ from corefsample.documents import DocumentBatch
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
 from corefsample.formats import DocumentStream
-from events.commands._explained_events import N_SAMPLES, EventShare, document_events, parses_of
-from events.commands._explanations import Explained, Explanation
+from events.commands._explanations import N_SAMPLES, EventShare, Explained, Explanation, document_events, parses_of
 from events.lexicon import Lexicon, load_lexicon
 from events.matching import DocumentTrace, Screen, TriggerTrace, check_classes, trace_document
 from events.rules import Rule, load_rules

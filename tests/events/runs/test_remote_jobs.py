@@ -125,7 +125,7 @@ def test_files_are_converted_recalibrated_and_set_aside(
         2,
         "corefsample: memory://b/all.parquet: output must not exist, got a file (--overwrite replaces it)",
     )
-    options = ("--form", "global", "--objective", "likelihood", "--folds", "2", "--refits", "2")
+    options = ("--form", "global", "--objective", "likelihood", "--folds", "2", "--resamples", "2")
     for place in ("memory://b/all.parquet", local):
         out = f"{place}.recalibrated.jsonl"
         status, _, err = called(capsys, "recalibrate", place, place, "--out", out, *options)
