@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,14 +13,12 @@ from corefsample.documents import DocumentBatch
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
 from corefsample.formats import DocumentStream
+from events.commands._explain_options import ExplainOptions
 from events.commands._explanations import N_SAMPLES, EventShare, Explained, Explanation, document_events, parses_of
 from events.lexicon import Lexicon, load_lexicon
 from events.matching import DocumentTrace, Screen, TriggerTrace, check_classes, trace_document
 from events.rules import Rule, load_rules
 from events.runs._progress import Progress
-
-if TYPE_CHECKING:
-    from events.commands.explain import ExplainOptions
 
 __all__ = ["N_SAMPLES", "Explained", "Explanation", "explained", "traced"]
 
