@@ -165,7 +165,7 @@ def slowly(folder: Path, seconds: float) -> dict[str, str]:
 @contextmanager
 def started(folder: Path, arguments: list[str], *, slow: float) -> Iterator[subprocess.Popen[str]]:
     """A job in a process group of its own, as a terminal starts it, that takes so many seconds a part."""
-    command = [sys.executable, "-m", "events.cli", *arguments]
+    command = [sys.executable, "-m", "events.commands", *arguments]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": slowly(folder, slow)}
     with subprocess.Popen(command, cwd=PROJECT, start_new_session=True, **pipes) as job:
         try:

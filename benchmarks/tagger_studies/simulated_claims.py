@@ -43,7 +43,7 @@ def read_news(n_documents: int, temperature: float, n_samples: int) -> pd.DataFr
     for each in simulate_documents(n_documents, temperature=temperature, **options):
         counter.add(each.document)
         truth.add(each.document)
-    true = {(event.doc_id, event.country) for event in truth.events}
+    true = {(event.doc_id, event.actor) for event in truth.events}
     evidence = counter.evidence()[["doc_id", "date", "actor", "probability"]]
     evidence["true"] = [pair in true for pair in zip(evidence["doc_id"], evidence["actor"], strict=True)]
     evidence["period"] = pd.PeriodIndex(evidence["date"], freq="D").asfreq(PERIOD).astype(str)

@@ -6,92 +6,29 @@ import dataclasses
 import hashlib
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from corefsample import _checks
 from corefsample.documents import DocumentBatch
 from corefsample.errors import InputError, ParameterError
 from corefsample.files import PathLike
 from corefsample.formats import DocumentStream
-from corefsample.syntax import scheme_names
-from events.commands._explained_events import N_SAMPLES, EventShare, document_events, parses_of
-from events.commands._explanations import Explained, Explanation
+from events.commands._explain_options import ExplainOptions
+from events.commands._explanations import N_SAMPLES, EventShare, Explained, Explanation, document_events, parses_of
 from events.lexicon import Lexicon, load_lexicon
 from events.matching import DocumentTrace, Screen, TriggerTrace, check_classes, trace_document
 from events.rules import Rule, load_rules
 from events.runs._progress import Progress
 
-__all__ = ["N_SAMPLES", "ExplainOptions", "Explained", "Explanation", "run_explain", "traced"]
+__all__ = ["N_SAMPLES", "Explained", "Explanation", "explained", "traced"]
 
 DEFAULT_SAMPLE = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainOptions:
-    """Which triggers to explain.
-
-    Attributes
-    ----------
-    rule, preset, lexicon, scheme
-        As for `events.runs.counting._job.CountOptions`, of one rule.
-    doc_id
-        Only this document; None: all.
-    trigger
-        Only triggers with this lemma, in any case, or the head words of phrases with it; None: all.
-    sample
-        How many triggers, at least 1, drawn without regard to their outcome; None: 20, or all of the document
-        `doc_id`.
-    seed
-        Same seed, same triggers, whatever the order of the documents; also the seed of the sampled clusterings.
-    """
-
-    rule: str = "attack"
-    preset: str = "paper"
-    lexicon: str | None = None
-    scheme: str | None = None
-    doc_id: str | None = None
-    trigger: str | None = None
-    sample: int | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.sample is not None:
-            _checks.whole("sample", self.sample, 1)
-        _checks.seed(self.seed)
-        if self.scheme is not None:
-            _checks.choice("scheme", self.scheme, scheme_names())
-
-
-def run_explain(
-    inputs: PathLike | Iterable[PathLike],
-    options: ExplainOptions | None = None,
-    *,
-    on_progress: Progress | None = None,
+def explained(
+    inputs: PathLike | Iterable[PathLike], options: ExplainOptions, on_progress: Progress | None
 ) -> Explanation:
-    """Trace the triggers of a rule in scored documents, and choose some to show with the events of their documents.
-
-    In a document with several parses, a trigger is traced in each of them. It counts once, with the outcome of those
-    parses that are likeliest together.
-
-    Parameters
-    ----------
-    inputs
-        Files of scored mentions, globs, or "-" for JSON Lines on standard input; every document with tokens.
-    options
-        Which triggers.
-    on_progress
-        Called after each batch with bytes read, bytes in all, and documents.
-
-    Raises
-    ------
-    ParameterError
-        If an option breaks its rule, no trigger of the rule has the lemma, or no document has the doc_id.
-    InputError
-        If a rule, a lexicon or a document breaks its rule.
-    """
-    options = options or ExplainOptions()
+    """The triggers of the options, and the chosen ones; see `events.commands.explain.run_explain`."""
     rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
     check_classes(rule, lexicon)
     screen = Screen(rule, lexicon, options.scheme)

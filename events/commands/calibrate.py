@@ -138,7 +138,7 @@ class CalibratePairedResult:
             "n_documents": compared.n_blocks,
             "inputs": list(self.inputs),
             "n_bins": list(compared.n_bins),
-            **{name: getattr(compared, name) for name in ("n_pairs", "norm", "level", "n_draws")},
+            **{name: getattr(compared, name) for name in ("n_pairs", "norm", "level", "n_resamples")},
             "differences": json_rows(compared.to_frame()),
         }
 

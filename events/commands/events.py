@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from corefsample.files import PathLike
     from events.runs._progress import Progress
 
-__all__ = ["CountOptions", "EventsResult", "print_counts_of_run", "print_events", "run_events"]
+__all__ = ["EventsOptions", "EventsResult", "print_counts_of_run", "print_events", "run_events"]
 
 
 @declared
-class CountOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunOptions):
+class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunOptions):
     """What to count, how, and where to write it.
 
     Attributes
@@ -52,7 +52,7 @@ class CountOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunOp
 
 
 def run_events(
-    inputs: PathLike | Iterable[PathLike], options: CountOptions, *, on_progress: Progress | None = None
+    inputs: PathLike | Iterable[PathLike], options: EventsOptions, *, on_progress: Progress | None = None
 ) -> EventsResult:
     """Count events in pre-scored mention files and write the run's folder.
 
@@ -149,7 +149,7 @@ def _short(value: float) -> str:
 
 
 command = Command(
-    CountOptions,
+    EventsOptions,
     run_events,
     print_events,
     "inputs+",

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from events import _shared_options as shared
-from events._options import declared, option
+from events.commands._explain_options import ExplainOptions
 from events.commands._parser import Command
 from events.commands._screen import counted, print_pairs, print_text
 
@@ -41,33 +40,6 @@ _OUTCOMES = {
     "no mention": "no event: the path ends at no mention",
     "no path": "no event: no path of the role leads anywhere",
 }
-
-
-@declared
-class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
-    """Which triggers to explain.
-
-    Attributes
-    ----------
-    rule
-        A shipped rule, or a YAML file of your own.
-    preset
-        Preset of the rule.
-    doc_id
-        Only this document. [default: all]
-    trigger
-        Only this trigger. [default: all]
-    sample
-        Sentences to show, drawn at random. [default: 20; with --doc-id all]
-    seed
-        Same seed, same sentences.
-    """
-
-    rule: str = option(default="attack", metavar="RULE")
-    preset: str = option(default="paper", metavar="NAME")
-    doc_id: str | None = option(default=None, metavar="ID")
-    trigger: str | None = option(default=None, metavar="LEMMA")
-    sample: int | None = option(default=None, at_least=1)
 
 
 def run_explain(
@@ -94,10 +66,9 @@ def run_explain(
     InputError
         If a rule, a lexicon or a document breaks its rule.
     """
-    from events.commands import _explaining as explain
+    from events.commands._explaining import explained
 
-    chosen = explain.ExplainOptions(**(options or ExplainOptions()).recorded())
-    return explain.run_explain(inputs, chosen, on_progress=on_progress)
+    return explained(inputs, options or ExplainOptions(), on_progress)
 
 
 def print_explain(run: Explanation) -> None:

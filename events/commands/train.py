@@ -208,9 +208,14 @@ def run_train(
     from corefsample.files import write_json
     from corefsample.formats import quarantine_file
     from corefsample.mention_ranking.features import DEFAULT_TEMPLATES
-    from events.commands._training_corpus import NO_CORPUS, annotated_inputs, read_corpus
-    from events.commands._training_fit import fit_model, split_documents
-    from events.commands._training_selection import Selection
+    from events.commands._training import (
+        NO_CORPUS,
+        Selection,
+        annotated_inputs,
+        fit_model,
+        read_corpus,
+        split_documents,
+    )
     from events.runs._record import checksums, free_outputs, run_record
 
     started = time.time()

@@ -1,3 +1,3 @@
 from .counting._finalise import finalise_run as finalise_run
+from .counting._job import initialise_run as initialise_run
 from .counting._run import run_partition as run_partition
-from .counting._start import initialise_run as initialise_run

@@ -220,10 +220,6 @@ class Store:
 
     # --- documents whose doc_id an earlier part has ---
 
-    def excluded(self, part: Part) -> frozenset[int]:
-        """Numbers of lines or rows of a part that are not counted."""
-        return frozenset(self.plan(Plan).excluded.get(str(part.number), ()))
-
     def exclude(self, plan: P, numbers: Mapping[int, list[int]]) -> P:
         """The plan with more lines or rows excluded, by the numbers of their parts; it is written."""
         known = {str(part): sorted({*plan.excluded.get(str(part), ()), *rows}) for part, rows in numbers.items()}

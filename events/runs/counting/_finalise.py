@@ -12,6 +12,8 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,14 +21,13 @@ import pyarrow as pa
 from corefsample.documents import Rejected
 from corefsample.errors import InputError
 from corefsample.files import PathLike, is_url
-from events.counting import Definitions, EventCounter, EventCounts, event_name
+from corefsample.formats import DocumentStream
+from events.counting import DUPLICATE, CountedIds, EventCounter, EventCounts, event_name, repeated_ids
 from events.runs._record import run_record
 from events.runs._store import Places, Records, Store, writing
 from events.runs.counting._options import EventsResult
-from events.runs.counting._part import QUARANTINE
-from events.runs.counting._plan import RunPlan
-from events.runs.counting._repeated import repeated
-from events.runs.counting._run import run_partition
+from events.runs.counting._plan import Partition, RunPlan
+from events.runs.counting._run import QUARANTINE, run_partition
 from events.runs.counting._run_folder import RunFolder
 from events.runs.counting._tables import write_counts
 
@@ -69,31 +70,39 @@ def finalise_run(
     if store is None:
         raise InputError("run must be initialised before it is finalised, got no partitions", place=places.given)
     plan = store.plan(RunPlan)
-    records = _complete(store, plan, folder)
-    again = repeated(store, plan, records)
+    complete = _complete(store, plan, folder)
+    again = _repeated(complete)
     if again:
         plan = store.exclude(plan, again)
         for number in again:
             run_partition(folder, number)
-        records = _complete(store, plan, folder)
+        complete = _complete(store, plan, folder)
     with writing(places):
-        return _finished(places, store, plan, records, pictures, started or time.time(), n_computed)
+        return _finished(places, complete, pictures, started or time.time(), n_computed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Complete:
+    """All partitions of a run, complete, with their records by number."""
+
+    store: Store
+    plan: RunPlan
+    records: Records
+
+    def results(self) -> list[Path]:
+        """Folders of the results, in the order of the inputs."""
+        return [self.store.result(self.records[each.number]) for each in self.plan.in_order()]
 
 
 def _finished(
-    places: Places,
-    store: Store,
-    plan: RunPlan,
-    records: Records,
-    pictures: bool,
-    started: float,
-    n_computed: int | None,
+    places: Places, complete: _Complete, pictures: bool, started: float, n_computed: int | None
 ) -> EventsResult:
     """Write the files of a run, and put its partitions in their place."""
+    store, plan = complete.store, complete.plan
     store.clean()
     # A folder that exists may be replaced: `initialise_run` made sure of that.
     with RunFolder(places.given, overwrite=store.path != places.beside or is_url(places.given)) as folder:
-        summary = _written(folder, store, plan, records, pictures, started, n_computed)
+        summary = _written(folder, complete, pictures, started, n_computed)
     if plan.can_be_resumed and not is_url(places.given):
         places.keep(store)
     else:
@@ -102,8 +111,8 @@ def _finished(
     return dataclasses.replace(summary, out=places.given)
 
 
-def _complete(store: Store, plan: RunPlan, folder: PathLike) -> Records:
-    """Records of all partitions."""
+def _complete(store: Store, plan: RunPlan, folder: PathLike) -> _Complete:
+    """All partitions, or raise if one is missing."""
     records = store.records(plan)
     missing = [each for each in plan.in_order() if each.number not in records]
     if missing:
@@ -111,22 +120,17 @@ def _complete(store: Store, plan: RunPlan, folder: PathLike) -> Records:
         rule = f"all {len(plan.partitions)} partitions must be complete"
         hint = "run them, or the same command again"
         raise InputError(f"{rule}, got {len(missing)} missing: {named}", place=os.fspath(folder), hint=hint)
-    return records
+    return _Complete(store, plan, records)
 
 
 def _written(
-    run: RunFolder,
-    store: Store,
-    plan: RunPlan,
-    records: Records,
-    pictures: bool,
-    started: float,
-    n_computed: int | None,
+    run: RunFolder, complete: _Complete, pictures: bool, started: float, n_computed: int | None
 ) -> EventsResult:
     """Write the files of a run, and return its summary."""
-    options, definitions = plan.options, plan.definitions()
-    counter = _merged(store, plan, records)
-    _quarantined(run, store, plan, records)
+    plan = complete.plan
+    options = plan.options
+    counter = _merged(complete)
+    _quarantined(run, complete)
     if not counter.n_documents:
         aside = f", {run.n_set_aside} set aside, first: {run.first_set_aside}" if run.n_set_aside else ""
         message = f"a corpus must hold at least one document, got none{aside}"
@@ -138,11 +142,11 @@ def _written(
         level=options.level,
         interval=options.interval,
         compare=options.compare or (),
-        names=definitions.lexicon.names,
+        names=plan.definitions().lexicon.names,
         pictures=pictures,
     )
     summary = _summary(run, counter, several, started, len(plan.partitions), n_computed)
-    run.finish_record(_record(run, store, plan, records, definitions, counter, summary, started))
+    run.finish_record(_record(run, complete, counter, summary, started))
     return summary
 
 
@@ -174,20 +178,14 @@ def _summary(
 
 
 def _record(
-    run: RunFolder,
-    store: Store,
-    plan: RunPlan,
-    records: Records,
-    definitions: Definitions,
-    counter: EventCounter,
-    summary: EventsResult,
-    started: float,
+    run: RunFolder, complete: _Complete, counter: EventCounter, summary: EventsResult, started: float
 ) -> dict[str, Any]:
-    rules, lexicon = definitions.rules, definitions.lexicon
+    plan = complete.plan
+    rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
     keys = [key for tally in counter.tallies.values() for key in tally.keys()]  # noqa: SIM118
     return run_record(
         {**dataclasses.asdict(plan.options), "out": run.given},
-        _inputs(plan, records),
+        _inputs(plan, complete.records),
         started,
         rule={
             "name": ", ".join(rule.name for rule in rules),
@@ -197,14 +195,14 @@ def _record(
         lexicon=lexicon.source,
         names={code: lexicon.names.get(code, code) for key in keys for code in key if code},
         summary={**summary.to_json(), "out": run.given},
-        partitions={"count": len(plan.partitions), "plan": store.plan_sha256()},
+        partitions={"count": len(plan.partitions), "plan": complete.store.plan_sha256()},
         files=run.sizes(),
     )
 
 
-def _merged(store: Store, plan: RunPlan, records: Records) -> EventCounter:
+def _merged(complete: _Complete) -> EventCounter:
     """The counts of all partitions; that their doc_ids differ is known."""
-    first, *others = (store.result(records[partition.number]) for partition in plan.in_order())
+    first, *others = complete.results()
     counter = EventCounter.load(first)
     for folder in others:
         counter.merge(EventCounter.load(folder), distinct=True)
@@ -221,14 +219,44 @@ def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:
     return [file.to_record(checksums[file.absolute]) for file in plan.inputs]
 
 
-def _quarantined(run: RunFolder, store: Store, plan: RunPlan, records: Records) -> None:
+def _quarantined(run: RunFolder, complete: _Complete) -> None:
     """Add the documents that partitions set aside, in the order of the inputs."""
-    for partition in plan.in_order():
-        path = store.result(records[partition.number]) / QUARANTINE
-        if not path.exists():
-            continue
-        with open(path, encoding="utf-8") as lines:
-            for line in lines:
-                row = json.loads(line)
-                place = row.pop("place")
-                run.set_aside(Rejected(unit=place, number=None, **row))
+    for path in (folder / QUARANTINE for folder in complete.results()):
+        if path.exists():
+            with open(path, encoding="utf-8") as lines:
+                for row in map(json.loads, lines):
+                    run.set_aside(Rejected(unit=row.pop("place"), number=None, **row))
+
+
+def _repeated(complete: _Complete) -> dict[int, list[int]]:
+    """Numbers of the lines or rows of each partition whose doc_id an earlier partition has.
+
+    Raises
+    ------
+    InputError
+        At the first, unless bad documents are set aside.
+    """
+    plan, partitions = complete.plan, complete.plan.in_order()
+    pairs = repeated_ids(list(map(CountedIds.load, complete.results())))
+    found: dict[int, list[int]] = {}
+    for (earlier, first), (later, number) in pairs:
+        if plan.options.on_error == "stop":
+            raise _repeated_error(plan, (partitions[earlier], first), (partitions[later], number))
+        found.setdefault(partitions[later].number, []).append(number)
+    return found
+
+
+def _repeated_error(plan: RunPlan, first: tuple[Partition, int], second: tuple[Partition, int]) -> InputError:
+    place, doc_id = _place(plan, *second)
+    earlier, _ = _place(plan, *first)
+    return InputError(f"{DUPLICATE}, first at {earlier}", place=f"{place}: doc_id {doc_id!r}")
+
+
+def _place(plan: RunPlan, partition: Partition, number: int) -> tuple[str, str]:
+    """Place and doc_id of a document by its partition and number."""
+    file = plan.input_of(partition)
+    stream = DocumentStream(file.place, row_groups=partition.groups, parses=True, on_rejected=lambda rejected: None)
+    for batch in stream:
+        if number in batch.places:
+            return f"{batch.source}: {batch.unit} {number}", batch.doc_ids[list(batch.places).index(number)]
+    return file.path, ""

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
 from corefsample._processors import one_processor_left
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, opened_folder, path_list
+from corefsample.files import PathLike, is_url, opened_folder, path_list
 from events.runs._engines import Engine
-from events.runs._plan import STANDARD_INPUT, Part
-from events.runs._run import missing_parts, working_in
-from events.runs._store import Places, Store
+from events.runs._plan import STANDARD_INPUT, Part, changes
+from events.runs._run import begun, missing_parts, working_in
+from events.runs._store import Places, Store, writing
 from events.runs.counting._actor_notes import warn_about_actors
 from events.runs.counting._finalise import finalise_run
 from events.runs.counting._options import CountOptions, EventsResult
-from events.runs.counting._plan import RunPlan, planned
+from events.runs.counting._plan import RunPlan, planned, with_partitions
 from events.runs.counting._run import run_partition
-from events.runs.counting._start import begin_run, finished_summary, initialise_run
+from events.runs.counting._run_folder import RunFolder
 
-__all__ = ["CountOptions", "EventsResult", "count_events", "finalise_run", "initialise_run", "run_partition"]
+__all__ = [
+    "CountOptions",
+    "EventsResult",
+    "begin_run",
+    "count_events",
+    "finalise_run",
+    "finished_summary",
+    "initialise_run",
+    "run_partition",
+]
+
 
 Progress = Callable[[int, int, int], None]
 
@@ -136,3 +148,72 @@ class _Progress:
         if self._on_progress is not None:
             n_bytes = min(int(self._n_bytes + min(n_read, most)), self._plan.n_bytes)
             self._on_progress(n_bytes, self._plan.n_bytes, self._n_documents + n_documents)
+
+
+def initialise_run(
+    inputs: PathLike | Iterable[PathLike],
+    folder: PathLike,
+    options: CountOptions | None = None,
+    *,
+    overwrite: bool = False,
+    restart: bool = False,
+) -> tuple[int, ...]:
+    """Begin a run in partitions, or continue an earlier one; return the numbers of the partitions to be computed.
+
+    The plan and the results of the partitions are kept in `folder`.partial, or in `folder`/unfinished if `folder`
+    exists, and after `finalise_run` in `folder`/partitions. Call `run_partition` for each number, in any order and in
+    any process, and then `finalise_run`.
+
+    Parameters
+    ----------
+    inputs
+        Files, globs, or "-" for JSON Lines on standard input, which is one partition and cannot be resumed. Files that
+        an earlier run did not have are new partitions.
+    folder
+        Folder of the run, or its URL: its partitions are then in the current folder, under the last part of the URL.
+    options
+        What to count.
+    overwrite
+        Whether a finished run in the folder may be replaced by a different one.
+    restart
+        Whether to discard the partitions of an unfinished run.
+
+    Raises
+    ------
+    ParameterError, InputError
+        If an option, an input, a rule or a lexicon breaks its rule; if the folder is in use; or if an option, an input
+        or the version differs from those of the unfinished run.
+    OutputError
+        If the folder cannot be written.
+    """
+    plan = planned(inputs, options or CountOptions())
+    store, plan = begin_run(Places(os.fspath(folder)), plan, overwrite=overwrite, restart=restart)
+    return tuple(each.number for each in missing_parts(store, plan))
+
+
+def begin_run(places: Places, plan: RunPlan, *, overwrite: bool, restart: bool) -> tuple[Store, RunPlan]:
+    """Continue the run of a folder, or begin a new one, as `initialise_run`."""
+    with writing(places):
+        earlier = places.unfinished() if is_url(places.given) else places.any()
+        RunFolder(places.given, overwrite=overwrite or earlier is not None)  # raises for a folder with other files
+    return begun(places, plan, with_partitions, is_folder=True, overwrite=overwrite, restart=restart)
+
+
+def finished_summary(places: Places, now: RunPlan) -> EventsResult | None:
+    """Summary of the finished run in a folder, if it had the same inputs and options and its files are there."""
+    if is_url(places.given) or places.unfinished() is not None or not places.kept.exists():
+        return None
+    try:
+        record = json.loads((places.out / RunFolder.RECORD).read_text(encoding="utf-8"))
+        plan, files = record["partitions"]["plan"], record["files"]
+        before = Store(places.kept).plan(RunPlan)
+        if plan != Store(places.kept).plan_sha256() or changes(before, now):
+            return None
+        if {*before.inputs} != {*now.inputs} or before.options.on_error != now.options.on_error:
+            return None
+        if any((places.out / name).stat().st_size != n_bytes for name, n_bytes in files.items()):
+            return None
+        fields = {**record["summary"], "out": places.given, "n_computed": 0}
+        return EventsResult(**{**fields, "actors": tuple(fields["actors"]), "periods": tuple(fields["periods"])})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None

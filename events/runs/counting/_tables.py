@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -30,13 +31,15 @@ from events.counting import (
     joined_counts,
     samples_table,
 )
+from events.plots import actor_comparison, bands_by_event, comparisons_by_event, event_bands
+from events.runs._pictures import save_pictures
 from events.runs.counting._run_folder import RunFolder
-from events.runs.counting._run_pictures import draw_run
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["write_counts"]
+
 
 _NEAR_HALF = 100
 _EVIDENCE_GROUP = 2000  # rows
@@ -183,3 +186,15 @@ def _sizes(batch: pa.RecordBatch) -> list[int]:
     mentions, candidates = documents.mentions[0], documents.candidates[0]
     sizes: list[int] = (12 * np.diff(candidates[mentions]) + 40 * np.diff(documents.token_bounds)).tolist()
     return sizes
+
+
+def draw_run(
+    folder: RunFolder, counts: pd.DataFrame, comparison: pd.DataFrame | None, names: Mapping[str, str]
+) -> None:
+    """Draw the bands, and the comparison if there is one, into the folder, as `save_pictures` does."""
+    several = len(counts["event"].unique()) > 1
+    pictures = {"bands": partial(bands_by_event if several else event_bands, counts, names=names)}
+    if comparison is not None:
+        draw = comparisons_by_event if len(comparison["event"].unique()) > 1 else actor_comparison
+        pictures["comparison"] = partial(draw, counts, comparison, names=names)
+    save_pictures(pictures, folder.file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,13 +19,32 @@ from corefsample.mention_ranking import ScoringTally
 from events.news import TextTally
 from events.runs._document_inputs import DocumentInputs
 from events.runs._engines import Engine
-from events.runs._plan import Part
+from events.runs._plan import InputFile, Part, Plan
 from events.runs._run import must_stop
 from events.runs._store import Places, Records, Store, writing
-from events.runs.scoring._plan import DOCUMENTS_A_PART, ScorePlan
 from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task
 
-__all__ = ["JoinedParts", "joined_parts", "score_missing"]
+__all__ = ["DOCUMENTS_A_PART", "JoinedParts", "ScorePlan", "joined_parts", "planned", "score_missing"]
+
+
+DOCUMENTS_A_PART = 16
+_FREE = ("clusters", "on_error")
+
+
+@dataclass(frozen=True)
+class ScorePlan(Plan):
+    """Everything on which scores depend; a part is a fixed number of documents that are read, good and bad."""
+
+
+def planned(paths: list[str], scorer: Scorer) -> ScorePlan:
+    """Make the plan of a new run."""
+    described = scorer.described()
+    settings = {**dataclasses.asdict(scorer.options), "documents_a_part": DOCUMENTS_A_PART}
+    free = {name: settings.pop(name) for name in _FREE}
+    contents = {name: [settings.get(name), content] for name, content in described.items() if name != "corefsample"}
+    inputs = tuple(InputFile.of(path, checksum=True) for path in paths)
+    return ScorePlan(settings, free, json.loads(json.dumps(contents)), inputs)
+
 
 _DOCUMENTS = "documents.parquet"
 

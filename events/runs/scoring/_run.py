@@ -24,8 +24,7 @@ from events.runs._engines import Engine
 from events.runs._record import free_outputs, run_record
 from events.runs._run import begun, working_in
 from events.runs.scoring._options import ScoringOptions
-from events.runs.scoring._parts import joined_parts, score_missing
-from events.runs.scoring._plan import planned
+from events.runs.scoring._parts import joined_parts, planned, score_missing
 from events.runs.scoring._workers import Scorer
 
 RECORD_SUFFIX = ".scoring.json"

@@ -23,6 +23,7 @@ from corefsample.documents import (
     span_head,
 )
 from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files import PathLike
 from corefsample.mention_ranking import (
     AntecedentModel,
     ScoringTally,
@@ -31,13 +32,13 @@ from corefsample.mention_ranking import (
     score_documents,
     score_parses,
 )
+from corefsample.recalibration import Recalibration, chosen_recalibration, read_recalibration
 from corefsample.spacy_bridge import parse_temperature
 from corefsample.syntax import is_unparsed
 from events.news import Article, TextTally, repair_version, repaired
 from events.runs._document_inputs import ReadDocument
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._parsing import article_metadata, load_pipeline, parsed_article, parsed_words, pipeline_record
-from events.runs.scoring._recalibration import load_recalibration
 from events.runs.scoring._sampled_parses import parse_sampler, sampled_articles
 
 
@@ -280,3 +281,28 @@ def add_tally(total: ScoringTally, more: ScoringTally) -> None:
     """Add counts to others."""
     for name in ScoringTally.__dataclass_fields__:
         setattr(total, name, getattr(total, name) + getattr(more, name))
+
+
+def load_recalibration(path: PathLike | None, model: PathLike | None = None) -> Recalibration | None:
+    """Read the recalibration of a model's scores.
+
+    Parameters
+    ----------
+    path, model
+        As for `corefsample.recalibration.chosen_recalibration`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not a record of `corefsample recalibrate`, or was fitted to scores that had
+        another recalibration already.
+    """
+    name = chosen_recalibration(path, model)
+    if name is None:
+        return None
+    uncertain = read_recalibration(name)
+    try:
+        uncertain.is_in("")
+    except ParameterError as error:
+        raise error.as_input_error(name) from None
+    return uncertain.recalibration

@@ -24,7 +24,7 @@ from strategies.documents import BREAKAGES, Breakage
 
 import events.runs._pictures
 import events.runs.counting._job
-import events.runs.counting._run_pictures
+import events.runs.counting._tables
 from corefsample import CorefsampleError, InputError, ParameterError
 from corefsample.errors import ParameterHint
 from events.commands._failures import Failure
@@ -48,7 +48,7 @@ LEXICON = "version: 1\nentries:\n  - {code: AAA, name: Aland, aliases: [Aland]}\
 
 @pytest.fixture(autouse=True)
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.runs.counting._run_pictures, "event_bands", lambda *args, **keywords: None)
+    monkeypatch.setattr(events.runs.counting._tables, "event_bands", lambda *args, **keywords: None)
     monkeypatch.setattr(events.runs._pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
@@ -449,7 +449,7 @@ def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(l
     assume(not (first and line.startswith(b"\x1f\x8b")))  # a file that begins so is gzip, and an error as a whole
     good = [json.dumps(document).encode() for document in er.corpus()[1:3]]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(events.runs.counting._run_pictures, "event_bands", lambda *args, **keywords: None)
+        patch.setattr(events.runs.counting._tables, "event_bands", lambda *args, **keywords: None)
         patch.setattr(events.runs._pictures, "save_figure", lambda figure, path: Path(path).touch())
         folder = Path(name)
         (folder / "corpus.jsonl").write_bytes(b"\n".join([line, *good] if first else [*good, line]))

@@ -326,7 +326,7 @@ def test_an_output_in_a_missing_folder_is_rejected_before_the_work(
     def work(*args: Any, **keywords: Any) -> None:
         raise AssertionError("must not begin")
 
-    monkeypatch.setattr("events.commands._training_fit.fit_model", work)
+    monkeypatch.setattr("events.commands._training.fit_model", work)
     monkeypatch.setattr("events.commands._reading.gold_documents", work)
     command = missing(scored.parent)[number]
     before = sorted(scored.parent.rglob("*"))

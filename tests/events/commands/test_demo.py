@@ -33,7 +33,7 @@ def test_the_demo_says_that_it_is_simulated_and_what_was_expected(tmp_path: Path
     evidence = pd.read_csv(run / "evidence.csv")
     expected = 0.0
     for row in counts.itertuples():
-        own = evidence[(evidence["actor"] == row.country) & (evidence["period"] == row.period)]
+        own = evidence[(evidence["actor"] == row.actor) & (evidence["period"] == row.period)]
         expected += probability_within(own["probability"].tolist(), int(row.lower), int(row.upper))
     assert result.n_uncertain == len(counts) > 0
     assert result.expected == pytest.approx(expected, rel=1e-6)

@@ -22,7 +22,7 @@ from corefsample import AntecedentDistribution, InputError, ParameterError, read
 from corefsample.documents import AnnotatedDocument
 from corefsample.mention_ranking import DEFAULT_TEMPLATES, EpochReport, held_out_figures, load_model, train
 from events.commands import TrainOptions, run_train
-from events.commands._training_selection import Selection, held_out_ids
+from events.commands._training import Selection, held_out_ids
 from events.commands.train import load_templates
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}

@@ -28,7 +28,7 @@ from corefsample import (
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import english_recalibration
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.commands._explaining import ExplainOptions, run_explain
+from events.commands.explain import ExplainOptions, run_explain
 from events.counting import (
     Calendar,
     count_posterior,
@@ -275,7 +275,8 @@ def test_damaged_counts_of_a_run_are_one_line(run: Path, tmp_path: Path, column:
 def test_damaged_metadata_for_pandas_do_no_harm(run: Path, tmp_path: Path) -> None:
     broken = shutil.copytree(run, tmp_path / "broken")
     path = broken / "counts.parquet"
-    pq.write_table(pq.read_table(path).replace_schema_metadata({b"pandas": b"{"}), path)
+    table = pq.read_table(path)
+    pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), b"pandas": b"{"}), path)
     assert np.array_equal(read_count_samples(broken).counts, read_count_samples(run).counts)
 
 
@@ -367,7 +368,7 @@ def test_the_page_says_what_the_intervals_cover(folder: Path, run: Path, tmp_pat
 
 def test_explain_gives_the_probabilities_of_the_run(folder: Path, tmp_path: Path) -> None:
     evidence = pd.read_parquet(counted(folder / "own.jsonl", tmp_path / "run", n_samples=1000) / "evidence.parquet")
-    probability = {(row.doc_id, row.country): row.probability for row in evidence.itertuples()}
+    probability = {(row.doc_id, row.actor): row.probability for row in evidence.itertuples()}
     explained = run_explain(str(folder / "own.jsonl"), ExplainOptions(sample=100)).shown
     shares = {(each.doc_id, share.actors): share.probability for each in explained for share in each.events or ()}
     assert len(shares) > 10

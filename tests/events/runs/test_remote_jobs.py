@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 from command_line import called, refused
-from events.jobs import calibrate_links
-from events.jobs.calibrate_links import CalibrateOptions, run_calibrate
 from references import events as er
 from remote_files import memory, s3_server, stored_in
 
 from corefsample import InputError, ParameterError, write_documents
 from corefsample.documents import from_documents
 from corefsample.formats.scored import ParquetWriter
+from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.counting import read_count_posterior
 from events.pages import write_report
 from events.pages._report_content import read_report
@@ -99,21 +98,18 @@ def test_a_run_is_read_for_reports_and_posteriors(system: Any, tmp_path: Path) -
     assert caught.value.place == "memory://b/in"
 
 
-def test_a_calibration_is_written_to_a_folder_and_replaced(
-    system: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(calibrate_links, "save_pictures", lambda *_: None)
-    options = CalibrateOptions(bin_size=20, n_resamples=50)
+def test_a_calibration_is_written_to_a_folder_and_replaced(system: Any, tmp_path: Path) -> None:
     out = "memory://b/calibration"
-    run_calibrate("memory://b/in/news-1.jsonl", out, options)
-    run_calibrate("memory://b/in/news-1.jsonl", tmp_path / "calibration", options)
+    options = CalibrateOptions(bin_size=20, n_resamples=50, out=out)
+    run_calibrate("memory://b/in/news-1.jsonl", options)
+    run_calibrate("memory://b/in/news-1.jsonl", dataclasses.replace(options, out=str(tmp_path / "calibration")))
     found = stored_in(system, "/b/calibration")
     assert found.keys() == {entry.name for entry in (tmp_path / "calibration").iterdir()}
     assert found["calibration.csv"] == (tmp_path / "calibration" / "calibration.csv").read_bytes()
     assert json.loads(found["calibration.json"])["arguments"]["out"] == out
     with pytest.raises(ParameterError, match=f"must be a new or empty folder, got {out}"):
-        run_calibrate("memory://b/in/news-1.jsonl", out, options)
-    run_calibrate("memory://b/in/news-2.jsonl.gz", out, options, overwrite=True)
+        run_calibrate("memory://b/in/news-1.jsonl", options)
+    run_calibrate("memory://b/in/news-2.jsonl.gz", dataclasses.replace(options, overwrite=True))
     assert stored_in(system, "/b/calibration").keys() == found.keys()
 
 
@@ -129,7 +125,7 @@ def test_files_are_converted_recalibrated_and_set_aside(
         2,
         "corefsample: memory://b/all.parquet: output must not exist, got a file (--overwrite replaces it)",
     )
-    options = ("--form", "global", "--objective", "likelihood", "--folds", "2", "--refits", "2")
+    options = ("--form", "global", "--objective", "likelihood", "--folds", "2", "--resamples", "2")
     for place in ("memory://b/all.parquet", local):
         out = f"{place}.recalibrated.jsonl"
         status, _, err = called(capsys, "recalibrate", place, place, "--out", out, *options)

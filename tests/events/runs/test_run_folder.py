@@ -131,7 +131,7 @@ def test_bad_documents_are_set_aside_as_they_came(tmp_path: Path) -> None:
 FILL = """
 import os, sys, signal
 from pathlib import Path
-from events.jobs import RunFolder
+from events.runs._output_folder import OutputFolder as RunFolder
 class Folder(RunFolder):
     FILES = frozenset(["a.csv", "b.csv", "run.json"])
     RECORD = "run.json"

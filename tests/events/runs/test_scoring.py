@@ -34,9 +34,8 @@ from events.news import Article
 from events.runs._document_inputs import DocumentInputs, named_kind
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._parsing import article_metadata, load_pipeline, paragraphs_of, parsed_words
-from events.runs.scoring._recalibration import load_recalibration
 from events.runs.scoring._run import score_corpus
-from events.runs.scoring._workers import Scorer, Task, score_task
+from events.runs.scoring._workers import Scorer, Task, load_recalibration, score_task
 
 UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
 
