@@ -27,24 +27,20 @@ from corefsample.calibration import (
     ScalingBinning,
     calibration_error,
 )
-from corefsample.documents import AnnotatedDocument, Tokens
-from corefsample.formats.annotated import read_corefud
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._tokens import Tokens
+from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.links import calibrate_links
-from corefsample.mention_ranking import (
-    ENGLISH_GENRES,
-    AntecedentModel,
-    EpochReport,
-    ScoringTally,
-    english_model,
-    held_out_figures,
-    load_model,
-    save_model,
-    score_documents,
-    train,
-)
-from corefsample.metrics import ClusteringScores, clustering_scores, corpus_scores
-from corefsample.recalibration import LinkScore, Recalibration, RecalibrationFitter
-from events.queries import links_by_kind
+from corefsample.mention_ranking import AntecedentModel, english_model, load_model, save_model, score_documents
+from corefsample.mention_ranking._english import ENGLISH_GENRES
+from corefsample.mention_ranking._fitting import EpochReport
+from corefsample.mention_ranking._model import ScoringTally
+from corefsample.mention_ranking._training import held_out_figures, train
+from corefsample.metrics import corpus_scores
+from corefsample.metrics._scores import ClusteringScores, clustering_scores
+from corefsample.recalibration import LinkScore, RecalibrationFitter
+from corefsample.recalibration._model import Recalibration
+from events.queries._groups import links_by_kind
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 BIN_SIZE, FLOOR_DRAWS = 5000, 20

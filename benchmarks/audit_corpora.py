@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 from scipy.stats import hypergeom, norm
 
-from events.audit import AuditFrame, Method, plan_audit
-from events.audit._totals import gamma_limit, is_possible, log_share_sampled, stratum_limits
+from events.audit import AuditFrame, plan_audit
+from events.audit._totals import Method, gamma_limit, is_possible, log_share_sampled, stratum_limits
 
 LEVEL = 0.95
 SIZES = (300, 2_000, 20_000, 200_000)

@@ -11,7 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from audit_corpora import scored
 
-from events.audit import METHODS, AuditFrame, AuditPlan, SheetLabels, estimate_counts, estimate_total, plan_audit
+from events.audit import AuditFrame, AuditPlan, estimate_counts, estimate_total, plan_audit
+from events.audit._sheets import SheetLabels
+from events.audit._totals import METHODS
 
 RUNS = 3
 

@@ -19,10 +19,12 @@ from numba.core.caching import NullCache
 
 from corefsample import ScoredDocument, _jit
 from corefsample._jit import inner_kernel
-from corefsample.mention_ranking import score_documents, train
+from corefsample.mention_ranking import score_documents
+from corefsample.mention_ranking._training import train
 from corefsample.mention_ranking.features import _atom_kernels, _codes
-from corefsample.recalibration import Recalibration, RecalibrationFitter
-from events.queries import links_by_kind
+from corefsample.recalibration import RecalibrationFitter
+from corefsample.recalibration._model import Recalibration
+from events.queries._groups import links_by_kind
 
 PLURAL, BY_DETERMINER = "plural", "by determiner"
 LINKS = (("he or she", "plural noun"), ("he or she", "singular noun"), ("they", "name"))

@@ -18,8 +18,8 @@ from pathlib import Path
 from held_out_scores import ScoreCache
 from transfer_study import english_fit, kept_fit
 
-from corefsample.formats.annotated import read_corefud
-from corefsample.mention_ranking import ENGLISH_GENRES
+from corefsample.formats.annotated._corefud import read_corefud
+from corefsample.mention_ranking._english import ENGLISH_GENRES
 
 ROOT = Path(__file__).parents[1]
 TRAIN = ROOT / ".." / "shared" / "data" / "gum" / "en_gum-ud-train.conllu.gz"

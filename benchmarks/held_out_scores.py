@@ -15,9 +15,11 @@ from functools import cache
 from pathlib import Path
 
 from corefsample import ScoredDocument, read_documents, write_documents
-from corefsample.documents import AnnotatedDocument
-from corefsample.formats.annotated import read_corefud
-from corefsample.mention_ranking import ENGLISH_GENRES, score_documents, train
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.formats.annotated._corefud import read_corefud
+from corefsample.mention_ranking import score_documents
+from corefsample.mention_ranking._english import ENGLISH_GENRES
+from corefsample.mention_ranking._training import train
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 SPLITS = ("train", "dev", "test")

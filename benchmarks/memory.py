@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corefsample import AntecedentDistribution, ScoredDocument, write_documents
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 
 ROW_GROUP = 5_000
 FIRST_DAY, N_DAYS = np.datetime64("1987-01-01"), 7_670

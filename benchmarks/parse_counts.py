@@ -21,15 +21,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from corefsample.documents import AnnotatedDocument, ScoredDocument, Tokens
-from corefsample.formats.annotated import read_corefud
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
+from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.mention_ranking import AntecedentModel, english_model, score_documents
-from corefsample.recalibration import Recalibration
+from corefsample.recalibration._model import Recalibration
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax import mentions_from_parse
-from events.counting import count_pmf, quantile_interval
-from events.queries import MENTION_TYPES, match_queries
+from corefsample.syntax._mentions import mentions_from_parse
+from events.counting import count_pmf
+from events.counting._poisson_binomial import quantile_interval
+from events.queries._queries import MENTION_TYPES, match_queries
 
 SHARED = Path(__file__).parents[2] / "shared"
 PIPELINE = SHARED / "models" / "en_gum_ud"

@@ -14,7 +14,7 @@ from measure import Row, in_turn, timed, within
 
 from corefsample.spacy_bridge import parse_samples
 from corefsample.trees import ArcDistribution
-from events.news import Article
+from events.news._fields import Article
 from events.runs._document_inputs import ReadDocument
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._workers import Scorer

@@ -17,9 +17,13 @@ import pandas as pd
 from held_out_scores import genre_of
 
 from corefsample import ScoredDocument, read_documents, sample_clusterings
-from corefsample.links import calibrate_links, link_tables
-from corefsample.recalibration import CrossFit, Recalibration, RecalibrationFitter
-from events.queries import AS_SCORED, named_objective, study_queries
+from corefsample.links import calibrate_links
+from corefsample.links._pairs import link_tables
+from corefsample.recalibration import RecalibrationFitter
+from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._refits import CrossFit
+from events.queries._score import named_objective
+from events.queries._study import AS_SCORED, study_queries
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"
 OBJECTIVES = ("likelihood", "links", "links-log", "queries", "queries-log")

@@ -21,10 +21,11 @@ from pathlib import Path
 from corefsample import write_documents
 from events.commands import EventsOptions, run_events
 from events.commands._simulated_run import run_demo
-from events.lexicon import load_lexicon
+from events.lexicon._lexicon import load_lexicon
 from events.pages import write_report
 from events.pages._charts import chart_library
-from events.simulation import SimulatedCountry, default_countries, simulate_documents
+from events.simulation._countries import SimulatedCountry, default_countries
+from events.simulation._documents import simulate_documents
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 

@@ -26,14 +26,15 @@ from studies import markdown
 
 from corefsample import CorefsampleError, ScoredDocument, read_documents
 from corefsample._arrays import Ints
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.links import gold_codes
-from corefsample.syntax import UPOS
+from corefsample.links._pairs import gold_codes
+from corefsample.syntax._codes import UPOS
 from events.counting import evaluate_clustering
-from events.lexicon import Lexicon, load_lexicon
-from events.matching import ABSENT, NO_ACTOR, MentionMatches, match_rules
-from events.rules import Rule, load_rules, shipped_conditions
+from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.matching._matching import ABSENT, NO_ACTOR, MentionMatches, match_rules
+from events.rules._conditions import shipped_conditions
+from events.rules._rules import Rule, load_rules
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"
 PRESETS = ("asserted", "extended")

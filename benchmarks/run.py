@@ -45,12 +45,13 @@ from corefsample import (
 from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
 from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
-from corefsample.links import link_tables
+from corefsample.links._pairs import link_tables
 from corefsample.mention_ranking import english_model
-from corefsample.recalibration import RecalibrationFitter, Uncertainty, english_recalibration, score_english
+from corefsample.recalibration import RecalibrationFitter, english_recalibration, score_english
+from corefsample.recalibration._uncertain import Uncertainty
 from events.commands import EventsOptions, run_events
-from events.queries import named_objective
-from events.simulation import simulate_documents
+from events.queries._score import named_objective
+from events.simulation._documents import simulate_documents
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"
 GUM = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"

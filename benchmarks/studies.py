@@ -26,18 +26,18 @@ from tagger_studies import STUDIES as TAGGER_STUDIES
 from tagger_studies.corpora import MissingCorpusError
 from tagger_studies.results import Output
 
-from corefsample.calibration.binning import block_bin_pairs
-from corefsample.calibration.intervals import bootstrap_interval, calibration_test, simulated_interval
+from corefsample.calibration.binning._binning import block_bin_pairs
+from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
+from corefsample.calibration.intervals._sign_flip_test import calibration_test
 from corefsample.calibration.studies import (
-    Design,
     bin_size_study,
     coverage_study,
     noise_study,
     rejection_study,
     sample_size_study,
-    synthetic_pairs,
 )
 from corefsample.calibration.studies._studies import INTERVALS
+from corefsample.calibration.studies._synthetic import Design, synthetic_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,16 +23,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from corefsample import ScoredDocument
-from corefsample.mention_ranking import ENGLISH_GENRES, english_model, score_documents
-from corefsample.recalibration import Form, Recalibration, RecalibrationFitter, UncertainRecalibration, Uncertainty
-from events.queries import (
-    MENTION_TYPES,
-    QueryTable,
-    count_coverage,
-    count_intervals,
-    match_queries,
-    named_objective,
-)
+from corefsample.mention_ranking import english_model, score_documents
+from corefsample.mention_ranking._english import ENGLISH_GENRES
+from corefsample.recalibration import RecalibrationFitter
+from corefsample.recalibration._fitter import Form
+from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
+from events.queries._counts import count_coverage, count_intervals
+from events.queries._queries import MENTION_TYPES, match_queries
+from events.queries._score import named_objective
+from events.queries._table import QueryTable
 
 ROLES = ("subject", "object", "passive_subject")
 N_SAMPLES, N_DRAWS, DRAW_SAMPLES, N_REFITS = 1000, 100, 200, 100

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from corefsample.errors import InputError
-from corefsample.files import PathLike, ReadProgress, open_bytes
+from corefsample.files._paths import PathLike
+from corefsample.files._reading import ReadProgress, open_bytes
 from events._yaml_faults import faults, shown
 
 __all__ = ["file_bytes", "first_of", "read_yaml", "shown", "typed"]

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from references import events as er
 
 from corefsample import AntecedentDistribution, ScoredDocument
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 
 HOSTILE_ID = "</script><script>alert(2)</script>\"'& שלום 👩‍👧"
 HOSTILE_WORDS = ("<script>alert(1)</script>", "</script>\"'&<!--", "שלום", "مرحبا", "👩‍👧")

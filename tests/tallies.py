@@ -9,7 +9,11 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from events.counting import Calendar, CountTally, DocumentEvents, EventCounts, event_key, event_name
+from events.counting._counts import EventCounts
+from events.counting._evaluation import DocumentEvents
+from events.counting._keys import event_key, event_name
+from events.counting._periods import Calendar
+from events.counting._tally import CountTally
 
 QUARTER = Calendar("quarter")
 DAY = datetime.date(2000, 1, 1)

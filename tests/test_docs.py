@@ -14,9 +14,11 @@ from corefsample.syntax import SCHEMES
 from events.commands import run_doctor
 from events.commands._file_check import FileReport
 from events.lexicon import _file as _lexicon_file
-from events.lexicon import load_lexicon
+from events.lexicon._lexicon import load_lexicon
 from events.rules import _format as rules
-from events.rules import load_rules, shipped_conditions, shipped_rules
+from events.rules import shipped_rules
+from events.rules._conditions import shipped_conditions
+from events.rules._rules import load_rules
 
 PAGE = PROJECT / "docs" / "rules.md"
 

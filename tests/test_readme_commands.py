@@ -13,7 +13,7 @@ from command_line import called
 from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
 
 import corefsample as cs
-from corefsample.syntax import document_schemes
+from corefsample.syntax._schemes import document_schemes
 
 README = PROJECT / "README.md"
 

@@ -18,11 +18,11 @@ from references import events as er
 
 from corefsample import ScoredDocument, read_documents
 from corefsample.errors import ParameterError
-from corefsample.links import gold_codes
+from corefsample.links._pairs import gold_codes
 from events.counting import evaluate_clustering
-from events.lexicon import load_lexicon
+from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
-from events.rules import load_rules
+from events.rules._rules import load_rules
 
 pytestmark = pytest.mark.skipif(
     not (PROJECT / "benchmarks").exists(), reason="the studies are beside the sources alone"

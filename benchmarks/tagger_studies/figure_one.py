@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from corefsample.calibration import calibration_error, reliability_curve
-from corefsample.calibration.measures import ReliabilityCurve
+from corefsample.calibration.measures._reliability import ReliabilityCurve
 from corefsample.plots import COLOURS
-from corefsample.tagging import EventPairs, HiddenMarkovModel
+from corefsample.tagging import HiddenMarkovModel
+from corefsample.tagging._events import EventPairs
 from tagger_studies import corpora
 from tagger_studies.results import Output, measured, shown
 

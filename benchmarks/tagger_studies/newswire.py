@@ -11,15 +11,12 @@ import numpy as np
 import pandas as pd
 
 from corefsample._arrays import Floats
-from corefsample.calibration.binning import BlockBins
+from corefsample.calibration.binning._bins import BlockBins
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.tagging import (
-    ChainRecalibration,
     ConditionalRandomField,
-    EventPairs,
     HiddenMarkovModel,
     LinearChain,
-    SequenceModel,
     TaggedSentence,
     event_pairs,
     fit_chain_recalibration,
@@ -27,6 +24,9 @@ from corefsample.tagging import (
     frequent_tag_pairs,
     sampled_events,
 )
+from corefsample.tagging._events import EventPairs
+from corefsample.tagging._labelled import SequenceModel
+from corefsample.tagging._recalibration import ChainRecalibration
 from tagger_studies import corpora
 from tagger_studies.results import (
     Measured,

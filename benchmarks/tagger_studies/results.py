@@ -13,17 +13,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from corefsample.calibration import calibration_error, reliability_curve
-from corefsample.calibration.binning import BlockBins, block_bin_pairs
+from corefsample.calibration.binning._binning import block_bin_pairs
+from corefsample.calibration.binning._bins import BlockBins
 from corefsample.plots import reliability_axes
-from corefsample.tagging import (
-    EventPairs,
-    LabelledPosterior,
-    LabelledText,
-    SequenceModel,
-    TaggedSentence,
-    event_pairs,
-    labelled_posteriors,
-)
+from corefsample.tagging import LabelledText, TaggedSentence, event_pairs, labelled_posteriors
+from corefsample.tagging._events import EventPairs
+from corefsample.tagging._labelled import LabelledPosterior, SequenceModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,9 @@ from matplotlib.ticker import PercentFormatter
 
 from corefsample.plots import COLOURS, MARKERS
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting import TrueEvents, count_pmf, quantile_interval
+from events.counting import count_pmf
+from events.counting._poisson_binomial import quantile_interval
+from events.counting._truth import TrueEvents
 from tagger_studies.results import Output, ends_of, shown
 
 N_DOCUMENTS, N_SAMPLES = 1000, (10, 100, 1000)

@@ -19,13 +19,14 @@ from corefsample.calibration import (
     HistogramBinning,
     IsotonicRecalibration,
     ScalingBinning,
-    TagScores,
     grouped_calibration_errors,
     shared_calibration_error,
     tag_frequency_groups,
 )
-from corefsample.calibration.binning import BlockBins, block_bin_pairs
-from corefsample.calibration.tags import TagGroups
+from corefsample.calibration.binning._binning import block_bin_pairs
+from corefsample.calibration.binning._bins import BlockBins
+from corefsample.calibration.tags._groups import TagGroups
+from corefsample.calibration.tags._scores import TagScores
 from corefsample.plots import COLOURS, MARKERS
 from corefsample.tagging import (
     LabelledText,

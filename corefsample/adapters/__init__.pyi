@@ -7,7 +7,6 @@ from ._corpipe import from_corpipe as from_corpipe
 from ._e2e import from_e2e as from_e2e
 from ._fastcoref import from_fastcoref as from_fastcoref
 from ._spacy_experimental import from_spacy_experimental as from_spacy_experimental
-from ._stanza import StanzaScores as StanzaScores
 from ._stanza import from_stanza as from_stanza
 from ._stanza import recorded_stanza_scores as recorded_stanza_scores
 from ._unlinked import drop_unlinked as drop_unlinked

@@ -13,8 +13,9 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Ints
 from corefsample.adapters._arrays import row_bounds
 from corefsample.adapters._links import Links
-from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import ScoredDocument, Tokens, span_head
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import ParameterError
 
 METADATA = "adapter"  # the key of a document's metadata under which an adapter reports what it left out

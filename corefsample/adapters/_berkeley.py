@@ -13,7 +13,8 @@ from corefsample._arrays import Floats, Ints
 from corefsample.adapters._arrays import float_matrix, int_matrix, int_vector, is_masked
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, ParameterHint
 
 _SUM_TOLERANCE = 1e-3  # the charts are of 32-bit floats

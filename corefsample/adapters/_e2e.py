@@ -12,7 +12,8 @@ from corefsample._arrays import Ints
 from corefsample.adapters._arrays import head_array, int_matrix, int_vector
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 
 

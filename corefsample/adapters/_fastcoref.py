@@ -14,7 +14,8 @@ from corefsample.adapters._arrays import SYSTEMS_HINT, float_matrix, head_array,
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links, require_new
 from corefsample.adapters._tokens import ALIGNMENTS, align, is_spacy_doc, spacy_tokens
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.adapters._arrays import float_matrix, int_matrix, is_masked, row_bounds
-from corefsample.coreference import AntecedentDistribution
+from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.errors import ParameterError
 
 # Where a system has pruned NEW, the format has no score for it: NEW then lies this far below the best candidate,

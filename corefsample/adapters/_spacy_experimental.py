@@ -12,7 +12,7 @@ from corefsample import _checks
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
 from corefsample.adapters._tokens import is_spacy_doc, spacy_tokens
-from corefsample.documents import ScoredDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 
 

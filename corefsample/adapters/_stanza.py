@@ -14,7 +14,7 @@ from corefsample.adapters._arrays import float_matrix, int_matrix
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
 from corefsample.adapters._tokens import stanza_tokens
-from corefsample.documents import ScoredDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 
 

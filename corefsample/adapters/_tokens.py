@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corefsample._arrays import Bools, Ints, Ints32
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, ParameterHint
 
 ALIGNMENTS = ("strict", "expand", "drop")

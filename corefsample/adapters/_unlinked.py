@@ -10,8 +10,8 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample.adapters._arrays import row_bounds
-from corefsample.coreference import AntecedentDistribution, require_distribution
-from corefsample.documents import ScoredDocument
+from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 
 

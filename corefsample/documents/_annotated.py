@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
-from corefsample.coreference import AntecedentDistribution
+from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._base import BaseDocument, require_one_each
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, counted

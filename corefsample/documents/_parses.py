@@ -11,7 +11,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._random import document_key
-from corefsample.coreference import AntecedentDistribution, require_distribution
+from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.documents._base import checked_mentions
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError

@@ -11,7 +11,7 @@ import numpy as np
 
 from corefsample._arrays import Ints32
 from corefsample._checks import shown
-from corefsample.coreference import AntecedentDistribution, require_distribution
+from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.documents._base import BaseDocument, require_one_each
 from corefsample.documents._parses import Parse, parses_fault
 from corefsample.documents._tokens import Tokens, counted

@@ -1,15 +1,3 @@
-from ._calibration import GroupCalibration as GroupCalibration
-from ._calibration import LinkCalibration as LinkCalibration
 from ._calibration import calibrate_links as calibrate_links
-from ._comparison import ScorerLinks as ScorerLinks
 from ._comparison import compare_links as compare_links
 from ._comparison import scorer_links as scorer_links
-from ._pairs import DISTANCES as DISTANCES
-from ._pairs import PAIR_KINDS as PAIR_KINDS
-from ._pairs import UNANNOTATED as UNANNOTATED
-from ._pairs import LinkPairs as LinkPairs
-from ._pairs import LinkTables as LinkTables
-from ._pairs import Unannotated as Unannotated
-from ._pairs import gold_codes as gold_codes
-from ._pairs import link_pairs as link_pairs
-from ._pairs import link_tables as link_tables

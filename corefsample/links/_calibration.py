@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from corefsample import _checks
 from corefsample._log import log_step
-from corefsample.calibration.binning import BlockBins, Norm, checked_norm, default_bin_size
-from corefsample.calibration.intervals import Interval, bootstrap_interval, calibration_test, simulated_interval
-from corefsample.calibration.measures import (
-    BrierDecomposition,
-    ReliabilityCurve,
-    binned_error,
-    brier_decomposition,
-    curve_of_bins,
-)
-from corefsample.calibration.tables import CalibrationTable
+from corefsample.calibration.binning._binning import default_bin_size
+from corefsample.calibration.binning._bins import BlockBins
+from corefsample.calibration.binning._options import Norm, checked_norm
+from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
+from corefsample.calibration.intervals._draws import Interval
+from corefsample.calibration.intervals._sign_flip_test import calibration_test
+from corefsample.calibration.measures._error import binned_error
+from corefsample.calibration.measures._reliability import ReliabilityCurve, curve_of_bins
+from corefsample.calibration.measures._scores import BrierDecomposition, brier_decomposition
+from corefsample.calibration.tables._table import CalibrationTable
 from corefsample.errors import InputError
 from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables
 

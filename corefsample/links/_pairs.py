@@ -10,14 +10,14 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
-from corefsample.coreference import link_marginals
-from corefsample.documents import ScoredDocument
+from corefsample.coreference._exact import link_marginals
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from corefsample.calibration.tables import CalibrationTable
+    from corefsample.calibration.tables._table import CalibrationTable
 
 Unannotated = Literal["skip", "single"]
 UNANNOTATED: tuple[Unannotated, ...] = ("skip", "single")
@@ -188,7 +188,8 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
     unannotated
         How to treat mentions without an annotated entity: see `gold_codes`.
     """
-    from corefsample.calibration.tables import FloatGrid, TableBuilder
+    from corefsample.calibration.tables._builder import TableBuilder
+    from corefsample.calibration.tables._grids import FloatGrid
 
     by_distance, by_kind = TableBuilder(FloatGrid(), DISTANCES), TableBuilder(FloatGrid(), PAIR_KINDS)
     n_documents = n_without_gold = n_unannotated = 0

@@ -15,7 +15,10 @@ from corefsample.errors import ParameterError
 from corefsample.mention_ranking import _kernels, _training_kernels
 from corefsample.mention_ranking._model import MentionDocument, gold_entities, required_tokens
 from corefsample.mention_ranking._model_file import rounded
-from corefsample.mention_ranking.features import Encoded, Hashed, TemplateSet, encode, hashed
+from corefsample.mention_ranking.features._encoding import encode, hashed
+from corefsample.mention_ranking.features._hash_kernels import Hashed
+from corefsample.mention_ranking.features._pair_kernels import Encoded
+from corefsample.mention_ranking.features._templates import TemplateSet
 
 BATCH = 2  # documents per step; each has a gradient buffer of its own, so that threads change no sum
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out

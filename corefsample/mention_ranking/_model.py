@@ -12,12 +12,17 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats32, Ints32, Words32
-from corefsample.coreference import AntecedentDistribution, Pruned
-from corefsample.documents import RECALIBRATION_FIELD, AnnotatedDocument, ScoredDocument, Tokens
+from corefsample.coreference._antecedents import AntecedentDistribution, Pruned
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._base import RECALIBRATION_FIELD
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking import _kernels
-from corefsample.mention_ranking.features import TemplateSet, encode, hashed
-from corefsample.syntax import is_unparsed, mentions_from_parse
+from corefsample.mention_ranking.features._encoding import encode, hashed
+from corefsample.mention_ranking.features._templates import TemplateSet
+from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._roles import is_unparsed
 
 MIN_PROB = 1e-4
 LARGEST_TABLE = 1 << 22

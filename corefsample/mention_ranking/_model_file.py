@@ -21,9 +21,11 @@ import numpy as np
 from corefsample._arrays import Floats32, Ints8
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, json_part, npy_array, npy_bytes, read_archive, write_archive
+from corefsample.files._archives import json_part, npy_array, npy_bytes, read_archive, write_archive
+from corefsample.files._paths import PathLike
 from corefsample.mention_ranking._model import LARGEST_TABLE, AntecedentModel
-from corefsample.mention_ranking.features import TemplateSet, features_hash
+from corefsample.mention_ranking.features._encoding import features_hash
+from corefsample.mention_ranking.features._templates import TemplateSet
 
 FORMAT = "corefsample antecedent model"
 VERSION = 1

@@ -30,7 +30,8 @@ from corefsample.mention_ranking._fitting import (
     fit,
 )
 from corefsample.mention_ranking._model import LARGEST_TABLE, AntecedentModel, MentionDocument
-from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, TemplateSet, word_hash
+from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
+from corefsample.mention_ranking.features._words import word_hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,2 @@
-from ._counts import METRICS as METRICS
-from ._counts import PARTS as PARTS
-from ._posterior import CorpusPosterior as CorpusPosterior
-from ._posterior import MetricPosterior as MetricPosterior
 from ._posterior import corpus_posterior as corpus_posterior
-from ._posterior import metric_posterior as metric_posterior
-from ._scores import ClusteringScores as ClusteringScores
-from ._scores import CorpusScores as CorpusScores
-from ._scores import Score as Score
-from ._scores import Scores as Scores
-from ._scores import clustering_scores as clustering_scores
 from ._scores import corpus_scores as corpus_scores
-from ._scores import entity_scores as entity_scores

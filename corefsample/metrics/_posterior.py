@@ -12,7 +12,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._monte_carlo import agreement_bound
-from corefsample.coreference import ClusteringSamples
+from corefsample.coreference._sampling import ClusteringSamples
 from corefsample.errors import ParameterError
 from corefsample.metrics._alignment import Labels, key_over, label_codes
 from corefsample.metrics._counts import METRICS, PARTS, Counts, Metric, Part, counted_for, counts_of, scores_of

@@ -1,11 +1,2 @@
-from ._calibration import ParseCalibration as ParseCalibration
-from ._calibration import PropertyCalibration as PropertyCalibration
 from ._calibration import calibrate_parses as calibrate_parses
-from ._pairs import MOST_ARCS as MOST_ARCS
-from ._pairs import SCORES as SCORES
-from ._pairs import ParsePairs as ParsePairs
-from ._pairs import gold_score as gold_score
-from ._pairs import parse_pairs as parse_pairs
-from ._properties import properties_of as properties_of
-from ._temperature import TemperatureFit as TemperatureFit
 from ._temperature import fit_temperature as fit_temperature

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corefsample import _checks
-from corefsample.calibration.binning import block_bin_pairs
-from corefsample.calibration.intervals import Interval, bootstrap_interval
-from corefsample.calibration.measures import ReliabilityCurve, binned_error, curve_of_bins
+from corefsample.calibration.binning._binning import block_bin_pairs
+from corefsample.calibration.intervals import bootstrap_interval
+from corefsample.calibration.intervals._draws import Interval
+from corefsample.calibration.measures._error import binned_error
+from corefsample.calibration.measures._reliability import ReliabilityCurve, curve_of_bins
 from corefsample.errors import InputError
 from corefsample.parses._pairs import ParsePairs
 

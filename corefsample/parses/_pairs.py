@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.parses._properties import MOST_ARCS, ROLE_PATHS, PathsByScheme, properties_of, role_path_ends
 

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from corefsample._arrays import Ints
-from corefsample.documents import Tokens
-from corefsample.syntax import SCHEMES, ParseView, Role, follow, neutral_parse
+from corefsample.documents._tokens import Tokens
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._codes import Role
+from corefsample.syntax._paths import ParseView, follow
+from corefsample.syntax._roles import neutral_parse
 
 __all__ = ["MOST_ARCS", "ROLE_PATHS", "PathsByScheme", "properties_of", "role_path_ends"]
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from corefsample.calibration.measures import CalibrationError
-    from corefsample.calibration.tags import GroupErrors, TagErrors
-    from corefsample.links import LinkCalibration
+    from corefsample.calibration.measures._error import CalibrationError
+    from corefsample.calibration.tags._errors import GroupErrors, TagErrors
+    from corefsample.links._calibration import LinkCalibration
 
     Errors: TypeAlias = pd.DataFrame | Mapping[str, CalibrationError] | TagErrors | GroupErrors | LinkCalibration
 

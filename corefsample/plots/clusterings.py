@@ -12,7 +12,8 @@ from corefsample.plots.style import COLOURS, axes_of, finish_axes, legible, say_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corefsample.summaries import DocumentLinks, EntityCountPosterior
+    from corefsample.summaries._document_links import DocumentLinks
+    from corefsample.summaries._entity_counts import EntityCountPosterior
 
 _SOURCES = {
     "map": "likeliest antecedents",
@@ -47,7 +48,7 @@ def link_heat_map(links: DocumentLinks, *, ax: Axes | None = None, most_labels: 
     """
     from matplotlib.patches import Rectangle
 
-    from corefsample.summaries import DocumentLinks
+    from corefsample.summaries._document_links import DocumentLinks
 
     _checks.instance("links", links, DocumentLinks, "corefsample.summaries.document_links(document) makes one")
     n = links.n_mentions
@@ -96,7 +97,7 @@ def entity_count_bars(posterior: EntityCountPosterior, *, ax: Axes | None = None
     """
     from matplotlib.ticker import MaxNLocator
 
-    from corefsample.summaries import EntityCountPosterior
+    from corefsample.summaries._entity_counts import EntityCountPosterior
 
     hint = "corefsample.summaries.entity_count_posterior(document) makes one"
     _checks.instance("posterior", posterior, EntityCountPosterior, hint)

@@ -14,7 +14,7 @@ from corefsample.plots.style import COLOURS, MARKERS, axes_of, legible, say_inst
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corefsample.summaries import DocumentLinks
+    from corefsample.summaries._document_links import DocumentLinks
 
 _WIDEST = 5.0  # points, of an edge of probability 1
 
@@ -57,7 +57,7 @@ def link_network(
     """
     from matplotlib.collections import LineCollection
 
-    from corefsample.summaries import DocumentLinks
+    from corefsample.summaries._document_links import DocumentLinks
 
     _checks.instance("links", links, DocumentLinks, "corefsample.summaries.document_links(document) makes one")
     floor = _checks.probability("floor", floor, above_zero=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from corefsample.calibration.measures import ReliabilityCurve
+    from corefsample.calibration.measures._reliability import ReliabilityCurve
 
 _MOST_BARS = 400  # of all curves together; more are drawn as shaded bands
 

@@ -10,7 +10,8 @@ from corefsample.plots.style import COLOURS, axes_of, curve_look, finish_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corefsample.summaries import CoreCurve, ThresholdCurve
+    from corefsample.summaries._confident_cores import CoreCurve
+    from corefsample.summaries._thresholds import ThresholdCurve
 
 
 def core_curve_line(curve: CoreCurve, *, ax: Axes | None = None, title: str = "") -> Axes:
@@ -30,7 +31,7 @@ def core_curve_line(curve: CoreCurve, *, ax: Axes | None = None, title: str = ""
     matplotlib.axes.Axes
         The given or the new one.
     """
-    from corefsample.summaries import CoreCurve
+    from corefsample.summaries._confident_cores import CoreCurve
 
     _checks.instance("curve", curve, CoreCurve, "corefsample.summaries.core_curve(document.antecedents) makes one")
     ax = axes_of(ax, (5.0, 3.4), title)
@@ -61,7 +62,7 @@ def precision_recall_line(curve: ThresholdCurve, *, ax: Axes | None = None, titl
     matplotlib.axes.Axes
         The given or the new one.
     """
-    from corefsample.summaries import ThresholdCurve
+    from corefsample.summaries._thresholds import ThresholdCurve
 
     hint = "corefsample.summaries.threshold_curve(document.antecedents) makes one"
     _checks.instance("curve", curve, ThresholdCurve, hint)

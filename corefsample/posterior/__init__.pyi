@@ -1,9 +1,1 @@
 from ._posterior import DocumentPosterior as DocumentPosterior
-from ._posterior import ParsePosterior as ParsePosterior
-from ._posterior import ParseSamples as ParseSamples
-from ._posterior import PosteriorSamples as PosteriorSamples
-from ._posterior import parse_rows as parse_rows
-from ._recalibrated import N_DRAWS as N_DRAWS
-from ._recalibrated import CorpusRecalibration as CorpusRecalibration
-from ._recalibrated import DrawnRecalibration as DrawnRecalibration
-from ._recalibrated import unlike_scores as unlike_scores

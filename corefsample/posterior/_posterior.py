@@ -9,12 +9,17 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Ints, Ints32
-from corefsample.coreference import AntecedentDistribution, map_clustering, sample_clusterings
-from corefsample.documents import DocumentBatch, ScoredDocument, from_documents, sample_parses
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._exact import map_clustering
+from corefsample.coreference._sampling import sample_clusterings
+from corefsample.documents import sample_parses
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._batch_of_documents import from_documents
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.posterior._recalibrated import DrawnRecalibration
-from corefsample.recalibration import SampleShare, mixture_labels
+from corefsample.recalibration._uncertain import SampleShare, mixture_labels
 
 _CLUSTERINGS = 2**40  # clusterings that each parse of a document has for itself in the document's random stream
 

@@ -10,15 +10,10 @@ from typing import Any
 from corefsample import _checks
 from corefsample._log import logger
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.recalibration import (
-    MixedRecalibrations,
-    Recalibration,
-    UncertainRecalibration,
-    Uncertainty,
-    applied_to,
-    described,
-    known_recalibration,
-)
+from corefsample.recalibration._applied import applied_to, described
+from corefsample.recalibration._english import known_recalibration
+from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, Uncertainty
 
 _DOMAINS = 64  # whose draws are kept
 N_DRAWS = 50  # of a recalibration; more samples than draws share each of them

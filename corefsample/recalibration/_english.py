@@ -9,10 +9,12 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
-from corefsample.documents import ScoredDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, ReadProgress, open_bytes
-from corefsample.mention_ranking import MentionDocument, english_model, score_documents
+from corefsample.files._paths import PathLike
+from corefsample.files._reading import ReadProgress, open_bytes
+from corefsample.mention_ranking import english_model, score_documents
+from corefsample.mention_ranking._model import MentionDocument
 from corefsample.recalibration._uncertain import UncertainRecalibration
 
 ENGLISH, NO_RECALIBRATION = "english", "none"

@@ -11,9 +11,9 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample._random import document_key
-from corefsample.documents import ScoredDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
-from corefsample.links import Unannotated
+from corefsample.links._pairs import Unannotated
 from corefsample.recalibration._domains import FEWEST_DOMAINS, DomainEffect
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._losses import Likelihood, Objective, make_losses

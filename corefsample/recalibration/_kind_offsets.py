@@ -11,7 +11,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
-from corefsample.mention_ranking.features import MENTION_KINDS
+from corefsample.mention_ranking.features._mention_kinds import MENTION_KINDS
 
 N_KINDS = len(MENTION_KINDS)
 # Places in the vector of parameters: log temperature, NEW bias, an offset of NEW for each kind of mention, and an

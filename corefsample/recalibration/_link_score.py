@@ -8,9 +8,9 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.coreference import link_marginals
-from corefsample.documents import ScoredDocument
-from corefsample.links import Unannotated, gold_codes
+from corefsample.coreference._exact import link_marginals
+from corefsample.documents._scored import ScoredDocument
+from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration import _kernels
 from corefsample.recalibration._kind_offsets import N_KINDS, changes_by_parameters
 from corefsample.recalibration._model import Recalibration, document_kinds

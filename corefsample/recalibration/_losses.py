@@ -14,9 +14,9 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Floats
 from corefsample._log import log_step
 from corefsample._processors import processors
-from corefsample.documents import ScoredDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
-from corefsample.links import Unannotated
+from corefsample.links._pairs import Unannotated
 from corefsample.recalibration import _kernels
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._kind_offsets import (

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints
-from corefsample.coreference import AntecedentDistribution, require_distribution
-from corefsample.documents import ScoredDocument
+from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration._applied import marked

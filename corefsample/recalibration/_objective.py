@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corefsample._arrays import Floats
-from corefsample.documents import ScoredDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.recalibration._model import Recalibration
 
 

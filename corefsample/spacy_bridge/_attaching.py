@@ -19,8 +19,8 @@ from corefsample.spacy_bridge._words import require_doc, word_offsets
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
-    from corefsample.coreference import AntecedentDistribution
-    from corefsample.documents import ScoredDocument
+    from corefsample.coreference._antecedents import AntecedentDistribution
+    from corefsample.documents._scored import ScoredDocument
 
 
 def doc_id_of(doc: Doc) -> str:
@@ -79,7 +79,7 @@ def set_posterior(
         If the document has other words, the mentions are not those of the distribution, or an option breaks its rule.
         The Doc is then unchanged.
     """
-    from corefsample.recalibration import applied_to
+    from corefsample.recalibration._applied import applied_to
 
     require_doc(doc)
     if spans_key is None and sample_groups:
@@ -112,8 +112,8 @@ def write_groups(posterior: DocPosterior, spans_key: str, sample_groups: int) ->
 
 
 def _document(doc: Doc, scored: Any, mentions: Any) -> ScoredDocument:
-    from corefsample.coreference import AntecedentDistribution
-    from corefsample.documents import ScoredDocument
+    from corefsample.coreference._antecedents import AntecedentDistribution
+    from corefsample.documents._scored import ScoredDocument
     from corefsample.spacy_bridge.documents import mention_rows
 
     if isinstance(scored, ScoredDocument):

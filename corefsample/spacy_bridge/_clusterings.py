@@ -14,7 +14,7 @@ from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._state import Content
 
 if TYPE_CHECKING:
-    from corefsample.summaries import Loss
+    from corefsample.summaries._losses import Loss
 
 ClusteringName = Literal["map", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
 CLUSTERING_NAMES: tuple[ClusteringName, ...] = get_args(ClusteringName)
@@ -31,7 +31,7 @@ def labels_of(clustering: npt.ArrayLike | ClusteringName, content: Content) -> I
             raise ParameterError(f"must be a sample from 0 to below {n_samples}, got {number}", parameter="clustering")
         labels: Ints32 = content.samples.labels[number]
         return labels
-    from corefsample.coreference import canonical_labels
+    from corefsample.coreference._exact import canonical_labels
 
     labels = canonical_labels(clustering, name="clustering", n_mentions=content.distribution.n_mentions)
     labels.flags.writeable = False

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import write_bytes
+from corefsample.files._atomic import write_bytes
 
 if TYPE_CHECKING:
     from corefsample.mention_ranking import AntecedentModel
-    from corefsample.recalibration import Recalibration
+    from corefsample.recalibration._model import Recalibration
     from corefsample.spacy_bridge._settings import Settings
 
 _MODEL, _RECORD = "model.npz", "record.json"
@@ -58,7 +58,7 @@ def read_model(folder: Path, settings: Settings) -> Saved:
         If a file is missing, or is not of this version.
     """
     from corefsample.mention_ranking import load_model
-    from corefsample.recalibration import Recalibration
+    from corefsample.recalibration._model import Recalibration
 
     record = folder / _RECORD
     recalibration = None

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from spacy.tokens import Doc, Span, SpanGroup
 
-    from corefsample.coreference import AntecedentDistribution, ClusteringSamples
-    from corefsample.documents import ScoredDocument
+    from corefsample.coreference._antecedents import AntecedentDistribution
+    from corefsample.coreference._sampling import ClusteringSamples
+    from corefsample.documents._scored import ScoredDocument
 
 _ROWS_SHOWN = 10
 
@@ -207,7 +208,8 @@ class DocPosterior:
         The first parse is that of the Doc, whose weight is its number of samples, perhaps 0. Parameters are as of
         `scored_document`.
         """
-        from corefsample.documents import Parse, ScoredDocument
+        from corefsample.documents import Parse
+        from corefsample.documents._scored import ScoredDocument
 
         own = self.scored_document(doc_id=doc_id)
         weights, documents = [0], [own]
@@ -227,7 +229,7 @@ class DocPosterior:
 
     @property
     def _recalibrations(self) -> dict[str, str]:
-        from corefsample.documents import RECALIBRATION_FIELD
+        from corefsample.documents._base import RECALIBRATION_FIELD
 
         had = self._content.state.get("recalibration", "")
         return {RECALIBRATION_FIELD: had} if had else {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from spacy.tokens import Span
 
-    from corefsample.coreference import AntecedentDistribution
+    from corefsample.coreference._antecedents import AntecedentDistribution
 
 Members = Literal["any", "all", "together"]
 MEMBERS: tuple[Members, ...] = ("any", "all", "together")

@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corefsample.coreference import sample_clusterings
+from corefsample.coreference._sampling import sample_clusterings
 from corefsample.errors import ParameterError
-from corefsample.metrics import (
-    METRICS,
-    ClusteringScores,
-    MetricPosterior,
-    clustering_scores,
-    corpus_posterior,
-    corpus_scores,
-    metric_posterior,
-)
+from corefsample.metrics import corpus_posterior, corpus_scores
+from corefsample.metrics._counts import METRICS
+from corefsample.metrics._posterior import MetricPosterior, metric_posterior
+from corefsample.metrics._scores import ClusteringScores, clustering_scores
 from corefsample.spacy_bridge._posterior import posterior_of
 from corefsample.spacy_bridge._state import KEY
 

@@ -49,7 +49,7 @@ class Settings:
     parse_temperature: float | None = None
 
     def __post_init__(self) -> None:
-        from corefsample.recalibration import Recalibration
+        from corefsample.recalibration._model import Recalibration
 
         if self.model is not None:
             require_text("model", self.model)
@@ -80,7 +80,8 @@ class Settings:
     @property
     def named_recalibration(self) -> str | None:
         """Name or path of the recalibration, "english" by default for the English model; None for none."""
-        from corefsample.recalibration import Recalibration, chosen_recalibration
+        from corefsample.recalibration._english import chosen_recalibration
+        from corefsample.recalibration._model import Recalibration
 
         if self.recalibration is None and Recalibration(self.temperature, self.new_bias) != Recalibration():
             return None

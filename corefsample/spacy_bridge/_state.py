@@ -25,8 +25,9 @@ from corefsample.spacy_bridge._words import word_offsets
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
-    from corefsample.coreference import AntecedentDistribution, ClusteringSamples
-    from corefsample.summaries import Loss
+    from corefsample.coreference._antecedents import AntecedentDistribution
+    from corefsample.coreference._sampling import ClusteringSamples
+    from corefsample.summaries._losses import Loss
 
 KEY = "corefsample"
 VERSION = 1
@@ -85,7 +86,7 @@ class Content:
     @cached_property
     def marginals(self) -> Floats:
         """Exact link marginals, read-only."""
-        from corefsample.coreference import link_marginals
+        from corefsample.coreference._exact import link_marginals
 
         marginals = link_marginals(self.distribution)
         marginals.flags.writeable = False
@@ -94,7 +95,7 @@ class Content:
     @cached_property
     def samples(self) -> ClusteringSamples:
         """The clusterings drawn."""
-        from corefsample.coreference import sample_clusterings
+        from corefsample.coreference._sampling import sample_clusterings
 
         options = {name: self.state[name] for name in ("n_samples", "seed", "doc_id")}
         return sample_clusterings(self.distribution, **options)
@@ -102,7 +103,7 @@ class Content:
     @cached_property
     def map_labels(self) -> Ints32:
         """The clustering of likeliest antecedents, read-only."""
-        from corefsample.coreference import map_clustering
+        from corefsample.coreference._exact import map_clustering
 
         labels = map_clustering(self.distribution)
         labels.flags.writeable = False
@@ -222,7 +223,7 @@ def content_of(doc: Doc) -> Content:
 
 
 def _read(doc: Doc, state: Any) -> Content:
-    from corefsample.coreference import AntecedentDistribution
+    from corefsample.coreference._antecedents import AntecedentDistribution
 
     version = state.get("version") if isinstance(state, dict) else type(state).__name__
     if version != VERSION:

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from spacy.training import Example
 
-    from corefsample.documents import Tokens
+    from corefsample.documents._tokens import Tokens
     from corefsample.mention_ranking import AntecedentModel
-    from corefsample.recalibration import Recalibration
+    from corefsample.recalibration._model import Recalibration
 
 __all__ = [
     "EXTENSION",
@@ -202,7 +202,8 @@ class CorefComponent(Pipe):
         InputError
             If the file cannot be read.
         """
-        from corefsample.recalibration import Recalibration, read_recalibration
+        from corefsample.recalibration import read_recalibration
+        from corefsample.recalibration._model import Recalibration
 
         settings = self.settings
         if self._recalibration is not None:
@@ -267,7 +268,7 @@ class CorefComponent(Pipe):
 
     def _mentions(self, doc: Doc, tokens: Tokens) -> npt.NDArray[np.int32]:
         from corefsample.spacy_bridge.documents import mentions_of_spans
-        from corefsample.syntax import mentions_from_parse
+        from corefsample.syntax._mentions import mentions_from_parse
 
         if self.settings.mentions == FROM_PARSE:
             return mentions_from_parse(tokens, scheme=self.settings.scheme)

@@ -23,8 +23,9 @@ import numpy.typing as npt
 
 from corefsample._arrays import Ints32
 from corefsample._checks import shown
-from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import ScoredDocument, Tokens, span_head
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._words import attribute_texts, depths, require_parsed, word_offsets, word_tree
 

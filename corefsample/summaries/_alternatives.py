@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample.coreference import AntecedentDistribution, require_distribution
+from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.summaries import _core_kernels as kernels
 from corefsample.summaries._credible_balls import DISTANCES, Distance
 from corefsample.summaries._losses import losses_of_sums

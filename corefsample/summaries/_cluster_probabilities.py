@@ -11,7 +11,9 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Ints
 from corefsample._monte_carlo import agreement_bound
-from corefsample.coreference import AntecedentDistribution, link_marginals, require_distribution, sample_clusterings
+from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
+from corefsample.coreference._exact import link_marginals
+from corefsample.coreference._sampling import sample_clusterings
 from corefsample.errors import ParameterError
 
 _MOST_STEPS = 300_000  # about half a second

@@ -11,7 +11,8 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._monte_carlo import agreement_bound
-from corefsample.coreference import AntecedentDistribution, sample_clusterings
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._sampling import sample_clusterings
 from corefsample.errors import ParameterError
 from corefsample.summaries import _core_kernels as kernels
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from

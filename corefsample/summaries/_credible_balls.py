@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample.coreference import canonical_labels
+from corefsample.coreference._exact import canonical_labels
 from corefsample.summaries._losses import losses_by_sample
 from corefsample.summaries._posterior import Posterior, Samples, clustering_samples
 

@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample.coreference import AntecedentDistribution, link_marginals, map_clustering
-from corefsample.documents import ScoredDocument
-from corefsample.links import Unannotated, gold_codes
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._exact import link_marginals, map_clustering
+from corefsample.documents._scored import ScoredDocument
+from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.summaries._point_estimate import point_estimate
 
 if TYPE_CHECKING:

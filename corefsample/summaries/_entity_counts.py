@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corefsample._arrays import Floats
-from corefsample.coreference import entity_count_pmf, map_clustering
-from corefsample.documents import ScoredDocument
-from corefsample.links import Unannotated, gold_codes
+from corefsample.coreference._exact import entity_count_pmf, map_clustering
+from corefsample.documents._scored import ScoredDocument
+from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.summaries._document_links import require_document
 
 if TYPE_CHECKING:

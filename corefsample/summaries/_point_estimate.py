@@ -9,7 +9,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
-from corefsample.coreference import AntecedentDistribution
+from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from
 from corefsample.summaries._search import SWEPT, improved, swept

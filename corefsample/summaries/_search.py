@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32
-from corefsample.coreference import canonical_labels
+from corefsample.coreference._exact import canonical_labels
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import Loss, loss_under
 from corefsample.summaries._posterior import Posterior, log_steps

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corefsample._arrays import Floats, Ints32
-from corefsample.coreference import canonical_labels, map_clustering
+from corefsample.coreference._exact import canonical_labels, map_clustering
 from corefsample.summaries._posterior import Posterior
 
 _CUTS = tuple(round(0.1 * cut, 1) for cut in range(1, 10))

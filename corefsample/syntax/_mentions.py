@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from corefsample._arrays import Bools, Ints32
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.syntax import _mention_kernels
 from corefsample.syntax._codes import Role, Upos

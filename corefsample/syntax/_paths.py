@@ -29,7 +29,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from corefsample._arrays import Ints32
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.syntax._schemes import SCHEMES, Scheme
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from corefsample._arrays import Ints32
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.syntax import _role_kernels
 from corefsample.syntax._codes import Label, Role, Upos

@@ -15,9 +15,11 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample._checks import shown
-from corefsample.calibration.binning import Result
-from corefsample.calibration.tables import CalibrationTable, Grid, TableBuilder
-from corefsample.calibration.tags import TagScores
+from corefsample.calibration.binning._results import Result
+from corefsample.calibration.tables._builder import TableBuilder
+from corefsample.calibration.tables._grids import Grid
+from corefsample.calibration.tables._table import CalibrationTable
+from corefsample.calibration.tags._scores import TagScores
 from corefsample.errors import ParameterError
 from corefsample.tagging._labelled import OUTSIDE, LabelledPosterior, tag_codes
 

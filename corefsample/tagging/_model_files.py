@@ -20,7 +20,8 @@ import numpy as np
 
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, json_part, npy_array, npy_bytes, read_archive, write_archive
+from corefsample.files._archives import json_part, npy_array, npy_bytes, read_archive, write_archive
+from corefsample.files._paths import PathLike
 from corefsample.tagging import _features
 from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
 from corefsample.tagging._crf import ConditionalRandomField

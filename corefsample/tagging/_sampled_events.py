@@ -12,8 +12,8 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._checks import shown
-from corefsample.calibration.binning import Result
-from corefsample.calibration.measures import SplitSampleError, split_sample_error
+from corefsample.calibration.binning._results import Result
+from corefsample.calibration.measures._split_sample import SplitSampleError, split_sample_error
 from corefsample.errors import ParameterError
 from corefsample.tagging._labelled import LabelledPosterior, tag_codes
 

@@ -27,7 +27,9 @@ from events.audit._quality import (
 )
 from events.audit._sheets import MISSING, UNSURE, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, METHODS, Method, beta_binomial_sum, posterior_interval
-from events.counting import Calendar, count_pmf, quantile_interval
+from events.counting import count_pmf
+from events.counting._periods import Calendar
+from events.counting._poisson_binomial import quantile_interval
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
-from events.counting import Calendar
+from events.counting._periods import Calendar
 
 RULES = ", "  # between the names of several rules
 

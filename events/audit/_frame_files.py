@@ -14,9 +14,12 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, sha256
+from corefsample.files._digests import sha256
+from corefsample.files._paths import PathLike
 from events.audit._frame import RULES, AuditFrame, Names
-from events.counting import ALL_DOCUMENTS_SCHEMA, Calendar, EventCounter
+from events.counting._all_documents import ALL_DOCUMENTS_SCHEMA
+from events.counting._counter import EventCounter
+from events.counting._periods import Calendar
 
 if TYPE_CHECKING:
     import pandas as pd

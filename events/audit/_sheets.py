@@ -21,7 +21,7 @@ import numpy as np
 
 from corefsample._arrays import Ints8
 from corefsample.errors import InputError
-from corefsample.files import PathLike
+from corefsample.files._paths import PathLike
 from events.audit._frame_files import read_text_table
 from events.audit._plan import AuditPlan
 

@@ -13,9 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, new_file, write_bytes
-from events.audit import AuditFrame, AuditPlan, Stratum, draw, read_run_documents, read_scores
-from events.pages import PLAIN, MarkedText, rendered_sheet, run_texts
+from corefsample.files._atomic import new_file, write_bytes
+from corefsample.files._paths import PathLike
+from events.audit import AuditFrame, AuditPlan, read_run_documents
+from events.audit._frame_files import read_scores
+from events.audit._plan import draw
+from events.audit._strata import Stratum
+from events.pages._labelling import rendered_sheet
+from events.pages._marked import PLAIN, MarkedText
+from events.pages._texts import run_texts
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from corefsample.documents import DocumentBatch, Rejected
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._rejected import Rejected
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
-from corefsample.syntax import fitting_schemes
+from corefsample.syntax._schemes import fitting_schemes
 from events.runs._progress import Progress
 
 __all__ = ["CorpusReport", "check_corpus"]

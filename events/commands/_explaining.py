@@ -9,15 +9,17 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from corefsample.documents import DocumentBatch
+from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike
+from corefsample.files._paths import PathLike
 from corefsample.formats import DocumentStream
 from events.commands._explain_options import ExplainOptions
 from events.commands._explanations import N_SAMPLES, EventShare, Explained, Explanation, document_events, parses_of
-from events.lexicon import Lexicon, load_lexicon
-from events.matching import DocumentTrace, Screen, TriggerTrace, check_classes, trace_document
-from events.rules import Rule, load_rules
+from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.matching._matching import check_classes
+from events.matching._screening import Screen
+from events.matching._tracing import DocumentTrace, TriggerTrace, trace_document
+from events.rules._rules import Rule, load_rules
 from events.runs._progress import Progress
 
 __all__ = ["N_SAMPLES", "Explained", "Explanation", "explained", "traced"]

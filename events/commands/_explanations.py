@@ -8,10 +8,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from corefsample.documents import DocumentBatch
-from corefsample.posterior import CorpusRecalibration, DocumentPosterior, parse_rows
-from events.counting import evaluate_document, event_name
-from events.matching import NamedActor, RoleTrace, Screen, TriggerTrace
+from corefsample.documents._batch import DocumentBatch
+from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import parse_rows
+from corefsample.posterior._recalibrated import CorpusRecalibration
+from events.counting._evaluation import evaluate_document
+from events.counting._keys import event_name
+from events.matching._screening import Screen
+from events.matching._tracing import NamedActor, RoleTrace, TriggerTrace
 
 __all__ = ["N_SAMPLES", "EventShare", "document_events", "parses_of"]
 

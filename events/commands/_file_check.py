@@ -11,10 +11,14 @@ from typing import Any
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.syntax import SCHEMES
 from events._yaml_file import file_bytes, read_yaml
-from events.counting import check_examples
-from events.lexicon import SHIPPED_LEXICONS, Lexicon, LexiconContent, lexicon_content, load_lexicon
-from events.matching import check_classes
-from events.rules import PathGap, Rule, load_presets, path_gaps, shipped_rules
+from events.counting._rule_examples import check_examples
+from events.lexicon._content import LexiconContent
+from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
+from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.matching._matching import check_classes
+from events.rules import shipped_rules
+from events.rules._gaps import PathGap, path_gaps
+from events.rules._rules import Rule, load_presets
 
 __all__ = ["FileReport", "check_file", "is_rule_or_lexicon"]
 

@@ -9,7 +9,7 @@ from events import _shared_options as shared
 from events._options import declared, option
 
 if TYPE_CHECKING:
-    from corefsample.documents import ScoredDocument
+    from corefsample.documents._scored import ScoredDocument
 
 Form = Literal["global", "kinds"]
 _FEWEST_DOMAINS = 3
@@ -62,7 +62,7 @@ class FitOptions(shared.Scheme, shared.Unannotated, shared.Seed, shared.OnError)
             If a field was asked for that a document lacks.
         """
         from corefsample.errors import InputError
-        from corefsample.recalibration import DOMAIN_FIELD
+        from corefsample.recalibration._uncertain import DOMAIN_FIELD
 
         if self.form != "kinds":
             return None

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from corefsample.documents import STRING_COLUMNS, AnnotatedDocument, Tokens
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
-from corefsample.parses import ParsePairs, gold_score, parse_pairs
+from corefsample.parses._pairs import ParsePairs, gold_score, parse_pairs
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax import document_schemes, fitting_schemes
+from corefsample.syntax._schemes import document_schemes, fitting_schemes
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
     from corefsample._arrays import Floats
-    from events.rules import Rule
+    from events.rules._rules import Rule
 
 __all__ = ["TreebankDocument", "TreebankParses", "schemes_of"]
 

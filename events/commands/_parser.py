@@ -176,7 +176,7 @@ class Command(click.Command):
     def _limited_lines(self, max_line_mib: int | None) -> AbstractContextManager[None]:
         if max_line_mib is None:
             return nullcontext()
-        from corefsample.files import line_limit
+        from corefsample.files._reading import line_limit
 
         return line_limit(max_line_mib)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from corefsample.documents import DocumentBatch, Fault, Rejected, ScoredDocument
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._rejected import Fault, Rejected
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
-from corefsample.files import PathLike
+from corefsample.files._paths import PathLike
 from corefsample.formats import DocumentStream
-from events.queries import match_queries
+from events.queries._queries import match_queries
 from events.runs._progress import Progress
 
 

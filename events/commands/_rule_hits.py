@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from corefsample.documents import DocumentBatch, Rejected
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._rejected import Rejected
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from events.commands._explaining import traced
-from events.lexicon import Lexicon, lexicon_content, load_lexicon
-from events.matching import OUTCOMES, DocumentTrace, TriggerTrace, check_classes
-from events.rules import Rule, load_rules
+from events.lexicon._file import lexicon_content
+from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.matching._matching import check_classes
+from events.matching._tracing import OUTCOMES, DocumentTrace, TriggerTrace
+from events.rules._rules import Rule, load_rules
 from events.runs._progress import Progress
 
 __all__ = ["RuleHits", "rule_hits"]

@@ -17,7 +17,7 @@ import click
 from corefsample._log import STEPS, logger
 
 if TYPE_CHECKING:
-    from corefsample.mention_ranking import EpochReport
+    from corefsample.mention_ranking._fitting import EpochReport
 
 __all__ = [
     "counted",
@@ -62,7 +62,7 @@ def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
 
 def print_files(folder: str, names: Mapping[str, str]) -> None:
     """Print an empty line, and the files of a folder by their titles; those that do not exist are left out."""
-    from corefsample.files import is_file, joined
+    from corefsample.files._paths import is_file, joined
 
     click.echo()
     for title, name in names.items():

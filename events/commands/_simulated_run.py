@@ -10,20 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
-from corefsample.documents import ScoredDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.files import PathLike, is_url, write_json
-from corefsample.formats import write_documents
-from events.counting import TrueEvents, count_pmf
-from events.lexicon import load_lexicon
-from events.pages import can_report, write_report
+from corefsample.files._atomic import write_json
+from corefsample.files._paths import PathLike
+from corefsample.files._remote_services import is_url
+from corefsample.formats.scored._writing import write_documents
+from events.counting import count_pmf
+from events.counting._truth import TrueEvents
+from events.lexicon._lexicon import load_lexicon
+from events.pages import write_report
+from events.pages._report import can_report
 from events.plots import event_bands
-from events.rules import load_rules
+from events.rules._rules import load_rules
 from events.runs._pictures import save_pictures
 from events.runs._progress import Progress
 from events.runs.counting._job import CountOptions, EventsResult, count_events
 from events.runs.counting._run_folder import RunFolder
-from events.simulation import simulate_documents
+from events.simulation._documents import simulate_documents
 
 if TYPE_CHECKING:
     import pandas as pd

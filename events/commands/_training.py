@@ -10,20 +10,16 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from corefsample.documents import Rejected
+from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike
-from corefsample.formats import QuarantineFile
-from corefsample.mention_ranking import (
-    AntecedentModel,
-    EpochReport,
-    MentionDocument,
-    SoftmaxMargin,
-    gold_entities,
-    train,
-)
-from corefsample.mention_ranking.features import TemplateSet
-from corefsample.syntax import neutral_parse
+from corefsample.files._paths import PathLike
+from corefsample.formats.scored._writing import QuarantineFile
+from corefsample.mention_ranking import AntecedentModel
+from corefsample.mention_ranking._fitting import EpochReport
+from corefsample.mention_ranking._model import MentionDocument, gold_entities
+from corefsample.mention_ranking._training import SoftmaxMargin, train
+from corefsample.mention_ranking.features._templates import TemplateSet
+from corefsample.syntax._roles import neutral_parse
 from events.runs._document_inputs import DocumentInputs, ReadDocument, reject
 from events.runs._progress import Progress
 

@@ -30,7 +30,9 @@ from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
 
 if TYPE_CHECKING:
-    from corefsample.files import PathLike
+    from corefsample.files._paths import PathLike
+    from events.audit._estimates import AuditEstimate
+    from events.audit._sheets import SheetLabels
 
 RECORD = "audited.json"
 RESOLVE = "sheet-resolve.csv"
@@ -129,7 +131,7 @@ def run_audit_estimate(
     ParameterError, InputError, OutputError
         If an option, a sheet or the folder breaks its rule; then nothing is written.
     """
-    from corefsample.files import unwritable, write_json
+    from corefsample.files._atomic import unwritable, write_json
     from events.commands._audit_files import plan_question, read_plan
     from events.runs._record import checksums, run_record
 
@@ -161,10 +163,11 @@ def run_audit_estimate(
 
 
 def _written(
-    plan: audit.AuditPlan, labels: audit.SheetLabels, estimate: audit.AuditEstimate, place: Path, *, pictures: bool
+    plan: audit.AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path, *, pictures: bool
 ) -> tuple[str, ...]:
     """Write the tables and the picture; return their names."""
-    from corefsample.files import new_file
+    from corefsample.files._atomic import new_file
+    from events.audit._label_table import label_table
     from events.runs._pictures import picture_files, save_pictures
 
     found = estimate.disagreement_frame()
@@ -172,7 +175,7 @@ def _written(
         "audited.csv": estimate.to_frame(),
         "audited-model.csv": estimate.quality_frame(),
         "audited-curve.csv": estimate.curve_frame(),
-        "labels.csv": audit.label_table(plan, labels),
+        "labels.csv": label_table(plan, labels),
         "disagreements.csv": found.assign(text=[labels.texts.get(doc_id, "") for doc_id in found["doc_id"]]),
     }
     for name, table in tables.items():
@@ -189,7 +192,7 @@ def _written(
 
 def _sheet_to_resolve(
     plan: audit.AuditPlan,
-    labels: audit.SheetLabels,
+    labels: SheetLabels,
     place: Path,
     sheets: Sequence[PathLike],
     *,
@@ -197,6 +200,7 @@ def _sheet_to_resolve(
     question: str | None,
 ) -> tuple[str, ...]:
     """Write the documents on which labellers disagree as a sheet and its page, unless it is one of the inputs."""
+    from events.audit._sheets import disagreement_sheet
     from events.commands._audit_files import page_name, write_sheet
 
     path = place / RESOLVE
@@ -205,7 +209,7 @@ def _sheet_to_resolve(
         return ()
     for earlier in (path, page):
         earlier.unlink(missing_ok=True)
-    sheet = audit.disagreement_sheet(plan, labels)
+    sheet = disagreement_sheet(plan, labels)
     if sheet.empty:
         return ()
     write_sheet(path, plan, sheet, {}, source=source, question=question)
@@ -214,15 +218,17 @@ def _sheet_to_resolve(
 
 def _result(
     plan: audit.AuditPlan,
-    labels: audit.SheetLabels,
-    estimate: audit.AuditEstimate,
+    labels: SheetLabels,
+    estimate: AuditEstimate,
     place: Path,
     files: tuple[str, ...],
     options: AuditEstimateOptions,
 ) -> AuditEstimateResult:
+    from events.audit._sheets import disagreement_sheet
+
     total = estimate.totals[0]
     periods = [each for each in estimate.counts if each not in estimate.totals and each.n_docs]
-    n_resolve = len(audit.disagreement_sheet(plan, labels)) if len(labels.by_labeller) > 1 else 0
+    n_resolve = len(disagreement_sheet(plan, labels)) if len(labels.by_labeller) > 1 else 0
     return AuditEstimateResult(
         out=str(place),
         plan=plan.identity,

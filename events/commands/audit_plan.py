@@ -31,7 +31,7 @@ from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
 
 if TYPE_CHECKING:
-    from corefsample.files import PathLike
+    from corefsample.files._paths import PathLike
 
 
 @declared
@@ -178,13 +178,14 @@ def _require_free(folder: Path, *, overwrite: bool) -> None:
 
 def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions) -> list[str] | None:
     """The user's group of each document: by a keyword expression, a column, or both."""
+    from events.audit._keywords import KeywordExpression
     from events.commands._audit_files import corpus_texts
 
     parts: list[list[str]] = []
     if options.column is not None:
         parts.append(_column(frame, options.column, options.table))
     if options.keyword is not None:
-        expression = audit.KeywordExpression(options.keyword)
+        expression = KeywordExpression(options.keyword)
         texts = frame.properties.get("text")
         if texts is not None:
             matching = {
@@ -198,6 +199,8 @@ def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions
 
 
 def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str]:
+    from events.audit._frame_files import read_text_table
+
     if table is None:
         if column not in frame.properties:
             names = ", ".join(frame.properties) or "none"
@@ -205,7 +208,7 @@ def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str
                 f"must be a further column of the CSV file ({names}), got {column!r}", parameter="column"
             )
         return [str(value) for value in frame.properties[column]]
-    rows = audit.read_text_table(table, ("doc_id", column))
+    rows = read_text_table(table, ("doc_id", column))
     value_of = dict(zip(rows["doc_id"].tolist(), rows[column].tolist(), strict=True))
     if len(value_of) < len(rows):
         raise InputError("doc_id must be unique, got one again", place=table)
@@ -221,7 +224,7 @@ def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: Aud
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from corefsample.files import new_file, unwritable, write_json
+    from corefsample.files._atomic import new_file, unwritable, write_json
     from events.commands._audit_files import PLAN, STRATA, corpus_texts, page_name, plan_question, write_sheet
 
     number = len(plan.rounds)

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from corefsample import links, plots
-from corefsample.calibration import binning, intervals
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events._options import declared, option
@@ -30,8 +29,10 @@ from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
 
 if TYPE_CHECKING:
-    from corefsample.files import PathLike
+    from corefsample.calibration.intervals._paired import PairedComparison
+    from corefsample.files._paths import PathLike
     from corefsample.formats import DocumentStream
+    from corefsample.links._calibration import LinkCalibration
     from events.commands._results import Results
     from events.runs._output_folder import OutputFolder
     from events.runs._progress import Progress
@@ -82,7 +83,7 @@ class CalibrateResult:
         Wall time.
     """
 
-    calibration: links.LinkCalibration
+    calibration: LinkCalibration
     out: str | None
     n_quarantined: int
     seconds: float
@@ -121,7 +122,7 @@ class CalibratePairedResult:
         Wall time.
     """
 
-    comparison: intervals.PairedComparison
+    comparison: PairedComparison
     inputs: tuple[str, str]
     n_without_gold: int
     out: str | None
@@ -186,10 +187,11 @@ def _measured(
     on_progress: Progress | None,
 ) -> CalibrateResult:
     from corefsample.formats import DocumentStream
+    from corefsample.links._pairs import link_tables
     from events.commands._reading import streamed
 
     stream = DocumentStream(inputs, on_rejected=found.on_rejected)
-    tables = links.link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
+    tables = link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
     if not tables.n_documents:
         rule = f"gold is required to calibrate, got none in {tables.n_without_gold} documents"
         raise InputError(rule, place=_place(stream))
@@ -210,7 +212,7 @@ def _compared(
     found: Results,
     on_progress: Progress | None,
 ) -> CalibratePairedResult:
-    from corefsample.files import path_list
+    from corefsample.files._paths import path_list
     from corefsample.formats import DocumentStream
     from events.commands._reading import streamed
 
@@ -235,7 +237,7 @@ def _place(stream: DocumentStream) -> str:
     return ", ".join(stream.paths)
 
 
-def _write(folder: OutputFolder, calibration: links.LinkCalibration) -> None:
+def _write(folder: OutputFolder, calibration: LinkCalibration) -> None:
     from events.runs._pictures import save_pictures
 
     frame = calibration.to_frame()
@@ -289,6 +291,8 @@ def _print_comparison(run: CalibratePairedResult) -> None:
 
 
 def _print_calibration(run: CalibrateResult) -> None:
+    from corefsample.calibration.binning._binning import FEWEST_BINS
+
     calibration, tables = run.calibration, run.calibration.tables
     overall = calibration.overall
     print_text(
@@ -316,7 +320,7 @@ def _print_calibration(run: CalibrateResult) -> None:
         )
     simulated = overall.simulated
     click.echo()
-    if overall.curve.bins.n_bins < binning.FEWEST_BINS:
+    if overall.curve.bins.n_bins < FEWEST_BINS:
         print_text(
             f"Only {overall.curve.bins.n_bins} bins: errors can cancel within them. A smaller --bin-size shows more."
         )

@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
     from corefsample._arrays import Floats
-    from corefsample.files import PathLike
+    from corefsample.files._paths import PathLike
+    from corefsample.parses._calibration import ParseCalibration
+    from corefsample.parses._temperature import TemperatureFit
     from events.commands._parse_sampling import TreebankDocument
-    from events.rules import Rule
+    from events.rules._rules import Rule
     from events.runs._output_folder import OutputFolder
     from events.runs._progress import Progress
 
@@ -122,8 +124,8 @@ class CalibrateParsesResult:
         Wall time.
     """
 
-    calibration: parses.ParseCalibration
-    fit: parses.TemperatureFit | None
+    calibration: ParseCalibration
+    fit: TemperatureFit | None
     fit_by: str
     temperatures: tuple[float, ...]
     schemes: tuple[str, str]
@@ -174,10 +176,10 @@ def run_calibrate_parses(
     OutputError
         If the folder cannot be written. After an error no folder is left.
     """
-    from corefsample.formats.annotated import read_corefud
+    from corefsample.formats.annotated._corefud import read_corefud
     from events.commands._parse_sampling import TreebankDocument
     from events.commands._results import ParsesFolder, results
-    from events.rules import load_rules
+    from events.rules._rules import load_rules
     from events.runs.scoring._parsing import load_pipeline
 
     rule, pipeline = load_rules(options.rule, options.preset), load_pipeline(options.pipeline)
@@ -224,7 +226,7 @@ class _Measurement:
             hint = ParameterHint("fit", "fits the temperature to other documents")
             raise InputError("a treebank to fit the temperature to must have at least 2 documents, got 1", hint=hint)
         self.schemes = _parse_sampling.schemes_of([*documents, *(fit_documents or ())], pipeline)
-        self.fit: parses.TemperatureFit | None = None
+        self.fit: TemperatureFit | None = None
         self.temperatures: tuple[float, ...] = ()
         self._n_parsed, self._on_progress = 0, on_progress
         self._n_all = len(documents)
@@ -238,7 +240,7 @@ class _Measurement:
             on_document=self._count,
         )
 
-    def calibration(self) -> parses.ParseCalibration:
+    def calibration(self) -> ParseCalibration:
         """Calibration of all documents, each at its temperature."""
         options = self._options
         of_document = self._fitted_temperatures() if options.temperature is None else [options.temperature]
@@ -254,7 +256,7 @@ class _Measurement:
         table = self._parses.scores(self._fit_documents, options.temperatures, options.fit_by)
         chosen = options.chosen("temperatures", "level", "n_resamples", "seed")
 
-        def fitted(scores: Floats) -> parses.TemperatureFit:
+        def fitted(scores: Floats) -> TemperatureFit:
             return parses.fit_temperature(scores, **chosen)
 
         self.fit = fitted(table)

@@ -24,15 +24,15 @@ from corefsample import plots, recalibration
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events import plots as event_plots
-from events import queries
 from events._options import declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_files, print_text
 
 if TYPE_CHECKING:
-    from corefsample.documents import ScoredDocument
-    from corefsample.files import PathLike
+    from corefsample.documents._scored import ScoredDocument
+    from corefsample.files._paths import PathLike
+    from events.queries._study_results import QueryStudy
     from events.runs._progress import Progress
 
 _OPTIONAL_GROUPS = ("genre",)
@@ -68,11 +68,13 @@ class CalibrateQueriesOptions(
 
     def _check(self) -> None:
         from corefsample import _checks
+        from corefsample.recalibration._english import NO_RECALIBRATION
+        from events.queries._score import OBJECTIVES
 
         super()._check()
         for objective in self.objectives or ():
-            _checks.choice("objectives", objective, queries.OBJECTIVES)
-        if self.recalibration == recalibration.NO_RECALIBRATION:
+            _checks.choice("objectives", objective, OBJECTIVES)
+        if self.recalibration == NO_RECALIBRATION:
             object.__setattr__(self, "recalibration", None)
             object.__setattr__(self, "uncertainty", "none")
 
@@ -95,7 +97,7 @@ class CalibrateQueriesResult:
         Wall time.
     """
 
-    study: queries.QueryStudy
+    study: QueryStudy
     n_documents: int
     n_without_gold: int
     out: str | None
@@ -167,7 +169,10 @@ def run_calibrate_queries(
     return result
 
 
-def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQueriesOptions) -> queries.QueryStudy:
+def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQueriesOptions) -> QueryStudy:
+    from events.queries._study import study_queries
+    from events.queries._study_results import N_BINS
+
     names = (
         "form",
         "missing",
@@ -193,33 +198,36 @@ def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQu
             rule = f"documents with gold must have the field {name} (group_by)"
             raise InputError(f"{rule}, got none in {len(documents)}", place=place)
     try:
-        study = queries.study_queries(documents, **chosen)
+        study = study_queries(documents, **chosen)
     except ParameterError as error:  # the options are valid, so the fault is in the files
         raise error.as_input_error(place) from None
-    if study.table.n_pairs < queries.N_BINS:
-        rule = f"gold must make at least {queries.N_BINS} pairs of query and document"
+    if study.table.n_pairs < N_BINS:
+        rule = f"gold must make at least {N_BINS} pairs of query and document"
         raise InputError(f"{rule}, got {study.table.n_pairs}", place=place)
     return study
 
 
 def _write_link_kinds(
-    study: queries.QueryStudy, documents: Sequence[ScoredDocument], options: CalibrateQueriesOptions, path: Path
+    study: QueryStudy, documents: Sequence[ScoredDocument], options: CalibrateQueriesOptions, path: Path
 ) -> None:
     """Write the table of links by kinds of mentions, of each variant."""
     import pandas as pd
+
+    from corefsample.recalibration._model import Recalibration
+    from events.queries._groups import links_by_kind
 
     parts = []
     by_id = {document.doc_id: document for document in documents}
     used = [by_id[doc_id] for doc_id in study.table.doc_ids]
     for variant in study.variants:
-        changes = variant.recalibrations or (recalibration.Recalibration(),) * len(used)
-        part = queries.links_by_kind(used, changes, unannotated=options.unannotated)
+        changes = variant.recalibrations or (Recalibration(),) * len(used)
+        part = links_by_kind(used, changes, unannotated=options.unannotated)
         part.insert(0, "variant", variant.name)
         parts.append(part)
     pd.concat(parts, ignore_index=True).to_csv(path, index=False)
 
 
-def write_study(study: queries.QueryStudy, file: Callable[[str], Path], *, pictures: bool = True) -> None:
+def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: bool = True) -> None:
     """Write the tables of a study, and pictures of its reliability curves and coverage.
 
     Parameters

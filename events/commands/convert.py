@@ -34,7 +34,7 @@ from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts
 
 if TYPE_CHECKING:
-    from corefsample.files import PathLike
+    from corefsample.files._paths import PathLike
     from events.runs._progress import Progress
 
 STANDARD_OUTPUT = "-"
@@ -122,8 +122,9 @@ def run_convert(
     OutputError
         If the file cannot be written.
     """
-    from corefsample.files import path_list, require_free
-    from corefsample.formats import convert, quarantine_file
+    from corefsample.files._atomic import require_free
+    from corefsample.files._paths import path_list
+    from corefsample.formats.scored._writing import convert, quarantine_file
     from events.runs._annotated_output import write_annotated
     from events.runs._document_inputs import output_kind
 

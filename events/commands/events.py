@@ -32,7 +32,7 @@ from events.runs.counting._options import CountOptions, EventsResult
 if TYPE_CHECKING:
     import pandas as pd
 
-    from corefsample.files import PathLike
+    from corefsample.files._paths import PathLike
     from events.runs._progress import Progress
 
 __all__ = ["EventsOptions", "EventsResult", "print_counts_of_run", "print_events", "run_events"]
@@ -96,7 +96,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
     """Print the highest counts, and where the files are."""
     import pandas as pd
 
-    from corefsample.files import is_file, joined, parquet_source
+    from corefsample.files._paths import is_file, joined, parquet_source
 
     folder = summary.out
     counts = pd.read_parquet(parquet_source(joined(folder, "counts.parquet")))
@@ -129,7 +129,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
 
 def _print_highest(counts: pd.DataFrame) -> None:
     """Print the rows with the highest means, in at most 80 columns even with weeks and pairs of actors."""
-    from events.counting import role_columns
+    from events.counting._tables import role_columns
 
     head = counts[counts["mean"] > 0.0].sort_values("mean", ascending=False, kind="stable").head(8)
     first = head.iloc[0]

@@ -25,7 +25,7 @@ from events.commands._parser import Command
 from events.commands._screen import counted, print_pairs, print_text
 
 if TYPE_CHECKING:
-    from corefsample.files import PathLike
+    from corefsample.files._paths import PathLike
     from events.commands._explaining import Explained, Explanation
     from events.runs._progress import Progress
 

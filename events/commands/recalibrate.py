@@ -29,9 +29,14 @@ from events.commands._parser import Command
 from events.commands._screen import print_counts, print_text
 
 if TYPE_CHECKING:
-    from corefsample.documents import DocumentBatch, ScoredDocument
-    from corefsample.files import PathLike
+    from corefsample.documents._batch import DocumentBatch
+    from corefsample.documents._scored import ScoredDocument
+    from corefsample.files._paths import PathLike
     from corefsample.formats import DocumentStream
+    from corefsample.recalibration._domains import DomainEffect
+    from corefsample.recalibration._model import Recalibration, RecalibrationFit
+    from corefsample.recalibration._refits import CrossFit
+    from corefsample.recalibration._uncertain import UncertainRecalibration
     from events.commands._reading import GoldDocuments
     from events.runs._progress import Progress
 
@@ -102,11 +107,11 @@ class RecalibrateResult:
 
     out: str
     record: str
-    fit: recalibration.RecalibrationFit
-    cross_fit: recalibration.CrossFit
+    fit: RecalibrationFit
+    cross_fit: CrossFit
     draws: recalibration.RecalibrationDraws
-    applied: recalibration.Recalibration
-    domain_effect: recalibration.DomainEffect | None
+    applied: Recalibration
+    domain_effect: DomainEffect | None
     n_without_gold: int
     n_documents: int
     n_also_fitted: int
@@ -168,9 +173,12 @@ def run_recalibrate(
     OutputError
         If a file cannot be written.
     """
-    from corefsample.files import path_list, require_suffix, write_json
-    from corefsample.formats import DocumentStream, quarantine_file, write_documents
-    from corefsample.formats.scored import SUFFIXES
+    from corefsample.files._atomic import write_json
+    from corefsample.files._paths import path_list, require_suffix
+    from corefsample.formats import DocumentStream
+    from corefsample.formats.scored._stream import SUFFIXES
+    from corefsample.formats.scored._writing import quarantine_file, write_documents
+    from corefsample.recalibration._uncertain import DOMAIN_FIELD, UncertainRecalibration
     from events.commands._reading import gold_documents
     from events.runs._record import checksums, free_outputs, run_record
 
@@ -195,9 +203,7 @@ def run_recalibrate(
         applied = draws.shrunk(fit.recalibration) if options.shrink else fit.recalibration
         inputs = [{"part": "gold", **row} for row in checksums(found.paths)]
         inputs += [{"part": "apply", **row} for row in checksums(apply_paths)]
-        uncertain = recalibration.UncertainRecalibration(
-            applied, draws, effect, fitter.gold.base, options.domains or recalibration.DOMAIN_FIELD
-        )
+        uncertain = UncertainRecalibration(applied, draws, effect, fitter.gold.base, options.domains or DOMAIN_FIELD)
         needs = () if applied.offsets is None else ("tokens",)
         stream = DocumentStream(apply_paths, needs=needs, on_rejected=on_rejected)
         recalibrated = _Recalibrated(stream, uncertain, frozenset(fitter.gold.doc_ids), record, on_progress)
@@ -224,8 +230,8 @@ def run_recalibrate(
 
 def _fitted(
     gold: GoldDocuments, options: RecalibrateOptions
-) -> tuple[recalibration.RecalibrationFitter, recalibration.RecalibrationFit, recalibration.DomainEffect | None]:
-    from events.queries import named_objective
+) -> tuple[recalibration.RecalibrationFitter, RecalibrationFit, DomainEffect | None]:
+    from events.queries._score import named_objective
 
     names = ("role", "scheme", "unannotated", "n_samples", "seed")
     objective = named_objective(options.objective, options.chosen(*names))
@@ -240,12 +246,14 @@ def _fitted(
         raise error.as_input_error(gold.place) from None
 
 
-def _faults(uncertain: recalibration.UncertainRecalibration, batch: DocumentBatch) -> dict[int, str]:
+def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str]:
     """Rows that cannot be recalibrated: other scores than those of the fit, or scores that would be infinite."""
+    from corefsample.recalibration._applied import applied_to
+
     wrong = {}
     for row in range(len(batch)):
         try:
-            found = recalibration.applied_to(batch.metadata(row))
+            found = applied_to(batch.metadata(row))
             if found != uncertain.base:
                 wrong[row] = f"scores {uncertain.other_scores(found)}"
         except ParameterError as error:
@@ -253,7 +261,7 @@ def _faults(uncertain: recalibration.UncertainRecalibration, batch: DocumentBatc
     return {**_overflowing(uncertain.recalibration, batch), **wrong}
 
 
-def _overflowing(change: recalibration.Recalibration, batch: DocumentBatch) -> dict[int, str]:
+def _overflowing(change: Recalibration, batch: DocumentBatch) -> dict[int, str]:
     """Rows with a score that the temperature would make infinite."""
     import numpy as np
 
@@ -271,14 +279,14 @@ class _Recalibrated:
     """The documents of a stream with recalibrated scores; iterate once."""
 
     stream: DocumentStream
-    uncertain: recalibration.UncertainRecalibration
+    uncertain: UncertainRecalibration
     fitted: frozenset[str]  # doc_ids
     record: str
     on_progress: Progress | None
     n_also_fitted: int = 0
 
     def __iter__(self) -> Iterator[ScoredDocument]:
-        from corefsample.files import remove_file
+        from corefsample.files._atomic import remove_file
         from events.commands._reading import streamed
 
         faults_of = partial(_faults, self.uncertain)

@@ -22,8 +22,8 @@ from events.commands._parser import Command
 from events.commands._screen import print_text
 
 if TYPE_CHECKING:
-    from corefsample.files import PathLike
-    from events.pages import ReportSummary
+    from corefsample.files._paths import PathLike
+    from events.pages._report import ReportSummary
 
 
 @declared

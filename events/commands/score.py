@@ -30,8 +30,8 @@ from events.commands._screen import counted, mention_counts, print_text
 from events.runs.scoring._options import ScoringOptions
 
 if TYPE_CHECKING:
-    from corefsample.files import PathLike
-    from events.news import TextTally
+    from corefsample.files._paths import PathLike
+    from events.news._quality import TextTally
     from events.runs._progress import Progress
     from events.runs.scoring._run import ScoringRun
 

@@ -31,8 +31,10 @@ from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_counts, print_text
 
 if TYPE_CHECKING:
-    from corefsample.files import PathLike
-    from corefsample.mention_ranking.features import TemplateSet
+    from corefsample.files._paths import PathLike
+    from corefsample.mention_ranking._fitting import EpochReport
+    from corefsample.mention_ranking._model import MentionDocument
+    from corefsample.mention_ranking.features._templates import TemplateSet
     from events.runs._progress import Progress
 
 RECORD_SUFFIX = ".training.json"
@@ -132,7 +134,7 @@ class TrainResult:
     out: str
     record: str
     model: mention_ranking.AntecedentModel
-    reports: tuple[mention_ranking.EpochReport, ...]
+    reports: tuple[EpochReport, ...]
     l2: float
     epoch: int
     n_documents: int
@@ -145,7 +147,7 @@ class TrainResult:
     seconds: float
 
     @property
-    def chosen(self) -> mention_ranking.EpochReport:
+    def chosen(self) -> EpochReport:
         """Report of the chosen pass."""
         return next(report for report in self.reports if (report.l2, report.epoch) == (self.l2, self.epoch))
 
@@ -160,7 +162,7 @@ class TrainResult:
         }
 
 
-def _report_row(report: mention_ranking.EpochReport) -> dict[str, Any]:
+def _report_row(report: EpochReport) -> dict[str, Any]:
     found = report.held_out
     return {
         "l2": report.l2,
@@ -176,7 +178,7 @@ def run_train(
     options: TrainOptions,
     *,
     on_progress: Progress | None = None,
-    on_epoch: Callable[[mention_ranking.EpochReport], None] | None = None,
+    on_epoch: Callable[[EpochReport], None] | None = None,
 ) -> TrainResult:
     """Train an antecedent model on annotated corpora.
 
@@ -205,9 +207,9 @@ def run_train(
     OutputError
         If a file cannot be written.
     """
-    from corefsample.files import write_json
-    from corefsample.formats import quarantine_file
-    from corefsample.mention_ranking.features import DEFAULT_TEMPLATES
+    from corefsample.files._atomic import write_json
+    from corefsample.formats.scored._writing import quarantine_file
+    from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
     from events.commands._training import (
         NO_CORPUS,
         Selection,
@@ -277,7 +279,7 @@ def _provenance(
     options: TrainOptions,
     sources: Sequence[dict[str, Any]],
     held_out_sources: Sequence[dict[str, Any]],
-    documents: Sequence[mention_ranking.MentionDocument],
+    documents: Sequence[MentionDocument],
     n_held_out: int,
 ) -> dict[str, Any]:
     """Describe the origin of a model, without folders and times, so that the same command gives the same bytes."""
@@ -307,7 +309,7 @@ def load_templates(path: PathLike) -> TemplateSet:
     InputError
         If the file cannot be read, has other content, or has a template that breaks its rules.
     """
-    from corefsample.mention_ranking.features import TemplateSet
+    from corefsample.mention_ranking.features._templates import TemplateSet
     from events._yaml_file import file_bytes, read_yaml, typed
 
     name = os.fspath(path)
@@ -323,7 +325,7 @@ def load_templates(path: PathLike) -> TemplateSet:
 
 def print_train(run: TrainResult) -> None:
     """Print how many documents were used, the losses of each pass, and where the model is."""
-    from corefsample.files import total_size
+    from corefsample.files._paths import total_size
 
     click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
     print_counts(

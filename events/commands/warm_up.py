@@ -63,11 +63,11 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUp:
         If no folder for them can be written, or numba is told not to compile.
     """
     from corefsample._jit import cache_folders, compiled_kernels, kernels_of
-    from corefsample.formats import write_documents
+    from corefsample.formats.scored._writing import write_documents
     from events.runs.counting._job import CountOptions, count_events
     from events.runs.scoring._options import ScoringOptions
     from events.runs.scoring._run import score_corpus
-    from events.simulation import simulate_documents
+    from events.simulation._documents import simulate_documents
 
     if not cache_folders(kernels_of("events.counting")):
         rule = "a folder for compiled kernels must be writable, and NUMBA_DISABLE_JIT unset"

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from corefsample.documents import DocumentBatch
+from corefsample.documents._batch import DocumentBatch
 from events.counting._evaluation import DocumentEvents
 from events.counting._keys import event_name
 from events.counting._periods import Period
 from events.counting._tables import TABLE_METADATA
-from events.matching import DocumentMatches
+from events.matching._screening import DocumentMatches
 
 ALL_DOCUMENTS_SCHEMA = pa.schema(
     [

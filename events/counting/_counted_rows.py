@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from corefsample.documents import SCHEMA
+from corefsample.documents._batch_schema import SCHEMA
 from events.counting._all_documents import ALL_DOCUMENTS_SCHEMA
 from events.counting._evidence import evidence_schema
 from events.counting._sorted_rows import SortedRows

@@ -16,13 +16,18 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample import _checks
-from corefsample.documents import DocumentBatch, Fault, ScoredDocument, from_documents
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._batch_of_documents import from_documents
+from corefsample.documents._rejected import Fault
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import write_json
+from corefsample.files._atomic import write_json
 from corefsample.formats import DocumentStream
-from corefsample.posterior import CorpusRecalibration, DocumentPosterior, parse_rows, unlike_scores
-from corefsample.recalibration import UNCERTAINTIES, UncertainRecalibration, Uncertainty
-from corefsample.syntax import scheme_names
+from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import parse_rows
+from corefsample.posterior._recalibrated import CorpusRecalibration, unlike_scores
+from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
+from corefsample.syntax._schemes import scheme_names
 from events.counting._all_documents import document_rows
 from events.counting._counted_rows import CountedRows
 from events.counting._counts import EventCounts, Interval, joined_counts
@@ -36,9 +41,9 @@ from events.counting._sorted_rows import SortedRows
 from events.counting._tables import ACTOR
 from events.counting._tally import MOST_PERIODS, CountTally
 from events.counting._threads import Task, Threads
-from events.lexicon import Lexicon
-from events.matching import DocumentMatches, Screen
-from events.rules import Rule
+from events.lexicon._lexicon import Lexicon
+from events.matching._screening import DocumentMatches, Screen
+from events.rules._rules import Rule
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
-from corefsample.posterior import N_DRAWS
+from corefsample.posterior._recalibrated import N_DRAWS
 from events.counting._keys import EventKey, event_key, event_name
 from events.counting._periods import Calendar, Period
 from events.counting._poisson_binomial import (

@@ -10,9 +10,9 @@ from typing import Self
 from corefsample import _checks
 from corefsample.errors import ParameterError
 from events.counting._rule_examples import check_examples
-from events.lexicon import Lexicon, load_lexicon
-from events.matching import check_classes
-from events.rules import Rule, load_rules
+from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.matching._matching import check_classes
+from events.rules._rules import Rule, load_rules
 
 
 @dataclass(frozen=True, slots=True, eq=False)

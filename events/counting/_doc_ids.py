@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from corefsample._arrays import Bytes, Ints
-from corefsample.documents import DocumentBatch
-from corefsample.files import id_digest
+from corefsample.documents._batch import DocumentBatch
+from corefsample.files._digests import id_digest
 
 _FILE = "ids.npz"
 

@@ -13,13 +13,16 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._monte_carlo import agreement_bound
-from corefsample.coreference import AntecedentDistribution, canonical_labels
-from corefsample.documents import ScoredDocument
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._exact import canonical_labels
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
-from corefsample.posterior import DocumentPosterior, DrawnRecalibration, ParsePosterior, ParseSamples
+from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import ParsePosterior, ParseSamples
+from corefsample.posterior._recalibrated import DrawnRecalibration
 from events.counting._kernel_inputs import Hits, KernelInputs, with_common_descriptions
 from events.counting._keys import EventKey, event_key, event_name
-from events.matching import MentionMatches
+from events.matching._matching import MentionMatches
 
 Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample._arrays import Ints, Ints32
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from events.counting._evaluation import DocumentEvents, VarianceParts, variance_parts
 from events.counting._keys import EventKey
 from events.counting._tables import ACTOR, arrow_schema, role_values

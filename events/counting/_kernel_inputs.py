@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample._arrays import Bytes, Ints, Ints32
 from events.counting import _kernels
-from events.matching import ABSENT, NO_ACTOR, MentionMatches
+from events.matching._matching import ABSENT, NO_ACTOR, MentionMatches
 
 
 class Hits(NamedTuple):

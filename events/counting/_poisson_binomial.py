@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
-from corefsample.coreference import poisson_binomial_pmf
+from corefsample.coreference._exact import poisson_binomial_pmf
 from corefsample.errors import ParameterError
 from events.counting import _kernels
 

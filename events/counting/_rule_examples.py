@@ -9,14 +9,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.syntax import SCHEMES
 from events.counting._evaluation import evaluate_clustering
 from events.counting._keys import event_name
-from events.lexicon import Lexicon, LexiconMatches, load_lexicon
+from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 from events.matching import match_document
-from events.rules import Example, Rule, shipped_rules
+from events.rules import shipped_rules
+from events.rules._format import Example
+from events.rules._rules import Rule
 
 _ANY_DATE = datetime.date(2000, 1, 1)
 

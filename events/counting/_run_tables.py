@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample.errors import InputError
-from corefsample.files import is_file, joined, parquet_source
+from corefsample.files._paths import is_file, joined, parquet_source
 from events.counting._counts import EventCounts
 from events.counting._tables import (
     TABLE_METADATA,

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corefsample import _checks
-from corefsample.documents import ScoredDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
-from corefsample.links import gold_codes
-from corefsample.syntax import scheme_names
+from corefsample.links._pairs import gold_codes
+from corefsample.syntax._schemes import scheme_names
 from events.counting._counter import required
 from events.counting._definitions import Definitions
 from events.counting._evaluation import evaluate_clustering
 from events.counting._keys import event_key, event_name
 from events.counting._periods import Calendar
 from events.counting._tables import role_values
-from events.lexicon import Lexicon
+from events.lexicon._lexicon import Lexicon
 from events.matching import match_document
-from events.rules import Rule
+from events.rules._rules import Rule
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,17 +1,1 @@
-from ._matching import ABSENT as ABSENT
-from ._matching import NO_ACTOR as NO_ACTOR
-from ._matching import ExcludedTrigger as ExcludedTrigger
-from ._matching import MentionMatches as MentionMatches
-from ._matching import ambiguous_labels as ambiguous_labels
-from ._matching import check_classes as check_classes
 from ._matching import match_document as match_document
-from ._matching import match_rules as match_rules
-from ._matching import readable_schemes as readable_schemes
-from ._screening import DocumentMatches as DocumentMatches
-from ._screening import Screen as Screen
-from ._tracing import OUTCOMES as OUTCOMES
-from ._tracing import DocumentTrace as DocumentTrace
-from ._tracing import NamedActor as NamedActor
-from ._tracing import RoleTrace as RoleTrace
-from ._tracing import TriggerTrace as TriggerTrace
-from ._tracing import trace_document as trace_document

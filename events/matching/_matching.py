@@ -14,12 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from corefsample._arrays import Ints32
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.syntax import SCHEMES, Dependents, ParseView, document_schemes, follow, leading_to
-from events.lexicon import Lexicon, LexiconMatches
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._paths import Dependents, ParseView, follow, leading_to
+from corefsample.syntax._schemes import document_schemes
+from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._triggers import LemmaIndex, frame_triggers
-from events.rules import Frame, Rule
+from events.rules._rules import Frame, Rule
 
 ABSENT = -1  # in place of a mention: nothing fills an optional role
 NO_ACTOR = ""  # in place of a code: an optional role is absent, or its entity is no single actor

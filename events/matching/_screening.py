@@ -9,12 +9,14 @@ from functools import partial
 import numpy as np
 
 from corefsample._arrays import Bools, Ints
-from corefsample.documents import DocumentBatch, Fault
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._rejected import Fault
 from corefsample.errors import InputError, ParameterError
-from corefsample.syntax import SCHEMES, FlatParses
-from events.lexicon import Lexicon
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._flat_paths import FlatParses
+from events.lexicon._lexicon import Lexicon
 from events.matching._matching import MentionMatches, match_rules
-from events.rules import Rule
+from events.rules._rules import Rule
 
 _MOST_WORDS = 2**17
 _MOST_FRAMES = 63  # bits of the flags of tokens

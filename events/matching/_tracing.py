@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corefsample._arrays import Ints32
-from corefsample.documents import Tokens
-from corefsample.syntax import SCHEMES, Dependents, ParseView, PathTrace, connecting_path, nearest_trace, trace_path
-from events.lexicon import Lexicon, LexiconMatches
+from corefsample.documents._tokens import Tokens
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._path_traces import PathTrace, connecting_path, nearest_trace, trace_path
+from corefsample.syntax._paths import Dependents, ParseView
+from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matching import described_words, readable_schemes, served_schemes
 from events.matching._triggers import LemmaIndex, frame_triggers
-from events.rules import Frame, Rule
+from events.rules._rules import Frame, Rule
 
 # What becomes of a trigger; of several frames the first of these outcomes is reported.
 COUNTED = "counted"  # an event, without the help of coreference

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from itertools import compress
 
-from corefsample.syntax import ParseView
-from events.rules import Frame, Phrase
+from corefsample.syntax._paths import ParseView
+from events.rules._rules import Frame, Phrase
 
 
 class LemmaIndex:

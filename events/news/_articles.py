@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from corefsample.documents import Rejected
-from corefsample.files import FileSeries, LineReader, PathLike, SeenIds
+from corefsample.documents._rejected import Rejected
+from corefsample.files._digests import SeenIds
+from corefsample.files._paths import PathLike
+from corefsample.files._reading import FileSeries, LineReader
 from events.news._fields import Article, ArticleFault, FieldRules, Record
 from events.news._files import ARCHIVES, MARKUP, TEXTS, corpus_paths, news_suffix
 from events.news._markup import archive_records, xml_records

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from corefsample.errors import InputError
-from corefsample.files import PathLike, input_paths, require_suffix, suffix_of
+from corefsample.files._paths import PathLike, input_paths, require_suffix, suffix_of
 
 TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet", ".xlsx")
 TEXTS = (".txt", ".txt.gz")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from corefsample.errors import InputError
-from corefsample.files import ReadProgress, open_bytes
+from corefsample.files._reading import ReadProgress, open_bytes
 from events.news._fields import ArticleFault, Record
 from events.news._files import ARCHIVES, MARKUP, news_suffix
 from events.news._nitf import NitfDocument, NitfError

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files import LineReader, ReadProgress, max_line_bytes, parquet_source, too_long, total_size
+from corefsample.files._paths import parquet_source, total_size
+from corefsample.files._reading import LineReader, ReadProgress, max_line_bytes, too_long
 from events.news._fields import ArticleFault, Record, decoded
 
 _ROWS = 256  # read from Parquet at a time

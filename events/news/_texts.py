@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from corefsample.errors import ParameterHint
-from corefsample.files import ReadProgress, max_line_bytes, open_bytes, too_long
+from corefsample.files._reading import ReadProgress, max_line_bytes, open_bytes, too_long
 from events.news._fields import ArticleFault, Record, decoded
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -13,7 +13,7 @@ from corefsample._checks import shown
 from corefsample._extras import install_hint
 from corefsample._log import logger
 from corefsample.errors import InputError
-from corefsample.files import ReadProgress, open_bytes
+from corefsample.files._reading import ReadProgress, open_bytes
 from events.news._fields import ArticleFault, Record
 from events.news._tables import Columns, json_writer
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample.errors import InputError
-from corefsample.files import PathLike
-from events.audit import LABEL_COLUMNS, TOTAL, read_text_table
+from corefsample.files._paths import PathLike
+from events.audit._estimates import TOTAL
+from events.audit._frame_files import read_text_table
+from events.audit._label_table import LABEL_COLUMNS
 from events.pages._names import shown_name
 
 if TYPE_CHECKING:

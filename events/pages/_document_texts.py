@@ -24,8 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from corefsample.coreference import AntecedentDistribution, map_clustering
-from corefsample.documents import DocumentBatch, ScoredDocument
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._exact import map_clustering
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from corefsample.summaries import point_estimate

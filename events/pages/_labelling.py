@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from events.audit import SHEET_COLUMNS, AuditPlan
+from events.audit import AuditPlan
+from events.audit._sheets import SHEET_COLUMNS
 from events.pages._embedding import packed_parts
 from events.pages._marked import PLAIN, MarkedText
 from events.pages._names import shown_name

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from corefsample.documents import Tokens
-from events.lexicon import Lexicon
+from corefsample.documents._tokens import Tokens
+from events.lexicon._lexicon import Lexicon
 from events.pages._spacing import spaced
-from events.rules import Rule
+from events.rules._rules import Rule
 
 PLAIN, TRIGGER, NAME = 0, 1, 2
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from corefsample._extras import install_hint
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, is_url, joined, require_free, unwritable, write_bytes
+from corefsample.files._atomic import require_free, unwritable, write_bytes
+from corefsample.files._paths import PathLike, joined
+from corefsample.files._remote_services import is_url
 from events.pages._others import KINDS
 from events.pages._rendering import Sources, rendered
 from events.pages._report_content import Report, read_report

@@ -11,8 +11,11 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Ints
 from corefsample.errors import CorefsampleError, InputError
-from corefsample.files import PathLike, opened_folder
-from events.counting import Calendar, checked_table, role_columns
+from corefsample.files._folders import opened_folder
+from corefsample.files._paths import PathLike
+from events.counting._periods import Calendar
+from events.counting._run_tables import checked_table
+from events.counting._tables import role_columns
 from events.pages._audited import AuditContent, read_audit
 from events.pages._document_texts import DocumentTexts, Places
 from events.pages._names import shown_name

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample._checks import shown
 from corefsample.errors import InputError
-from corefsample.files import FolderCopy, PathLike, opened_folder
-from events.counting import checked_table, evidence_schema, read_counts, read_samples, role_columns, row_names
+from corefsample.files._folders import FolderCopy, opened_folder
+from corefsample.files._paths import PathLike
+from events.counting._evidence import evidence_schema
+from events.counting._run_tables import checked_table, read_counts, read_samples
+from events.counting._tables import role_columns, row_names
 
 if TYPE_CHECKING:
     import pandas as pd

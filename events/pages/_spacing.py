@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 
 _CLITICS = frozenset(f"{mark}{end}" for mark in "'’" for end in ("s", "re", "ve", "ll", "d", "m"))
 _NO_BLANK_BEFORE = frozenset([*".,;:!?)]}%'’”", "''", "...", "n't", "n’t", *_CLITICS])

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from corefsample.documents import Rejected
+from corefsample.documents._rejected import Rejected
 from corefsample.errors import CorefsampleError
 from corefsample.formats import DocumentStream
-from events.lexicon import load_lexicon
+from events.lexicon._lexicon import load_lexicon
 from events.pages._marked import MarkedText, Marker
-from events.rules import load_rules
+from events.rules._rules import load_rules
 
 
 def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) -> Iterator[tuple[str, MarkedText]]:

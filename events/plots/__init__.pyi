@@ -1,5 +1,4 @@
 from .audit import audit_bands as audit_bands
-from .audit import audit_curve as audit_curve
 from .bands import bands_by_event as bands_by_event
 from .bands import event_band as event_band
 from .bands import event_bands as event_bands

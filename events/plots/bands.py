@@ -11,7 +11,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, say_instead
-from events.counting import row_names
+from events.counting._tables import row_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of, legible, say_instead
-from events.counting import row_names
+from events.counting._tables import row_names
 from events.plots.bands import NO_EVENT, actor_title, date_axis, draw_band, scale_counts, starts_of
 
 if TYPE_CHECKING:

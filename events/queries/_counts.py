@@ -14,7 +14,8 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
-from events.counting import count_pmf, hdi_interval, quantile_interval
+from events.counting import count_pmf
+from events.counting._poisson_binomial import hdi_interval, quantile_interval
 from events.queries._table import QueryTable
 
 if TYPE_CHECKING:

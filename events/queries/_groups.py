@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats
 from corefsample._processors import processors
-from corefsample.coreference import link_marginals
-from corefsample.documents import ScoredDocument
-from corefsample.links import Unannotated, gold_codes
-from corefsample.mention_ranking.features import MENTION_KINDS
-from corefsample.recalibration import Recalibration, document_kinds
+from corefsample.coreference._exact import link_marginals
+from corefsample.documents._scored import ScoredDocument
+from corefsample.links._pairs import Unannotated, gold_codes
+from corefsample.mention_ranking.features._mention_kinds import MENTION_KINDS
+from corefsample.recalibration._model import Recalibration, document_kinds
 from events.queries._table import QueryTable
 
 if TYPE_CHECKING:

@@ -19,13 +19,17 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
-from corefsample.coreference import AntecedentDistribution, canonical_labels, sample_clusterings
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._exact import canonical_labels
+from corefsample.coreference._sampling import sample_clusterings
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.links import Unannotated, gold_codes
-from corefsample.recalibration import Recalibration, document_kinds
-from corefsample.syntax import SCHEMES, ParseView, follow
-from events.matching import ambiguous_labels, readable_schemes
+from corefsample.links._pairs import Unannotated, gold_codes
+from corefsample.recalibration._model import Recalibration, document_kinds
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._paths import ParseView, follow
+from events.matching._matching import ambiguous_labels, readable_schemes
 from events.queries import _kernels
 
 MENTION_TYPES = ("name", "plural noun", "singular noun")

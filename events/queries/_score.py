@@ -9,9 +9,13 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
-from corefsample.documents import ScoredDocument
-from corefsample.links import Unannotated
-from corefsample.recalibration import N_PARAMETERS, DocumentObjective, LinkScore, Objective, Recalibration
+from corefsample.documents._scored import ScoredDocument
+from corefsample.links._pairs import Unannotated
+from corefsample.recalibration import LinkScore
+from corefsample.recalibration._kind_offsets import N_PARAMETERS
+from corefsample.recalibration._losses import Objective
+from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._objective import DocumentObjective
 from events.queries._queries import DocumentQueries, match_queries
 
 OBJECTIVES = ("joint", "likelihood", "links", "links-log", "queries", "queries-log")

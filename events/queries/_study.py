@@ -14,20 +14,16 @@ import numpy as np
 
 from corefsample._arrays import Floats
 from corefsample._log import log_step
-from corefsample.documents import ScoredDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
-from corefsample.links import Unannotated
-from corefsample.recalibration import (
-    CrossFit,
-    Form,
-    NoMinimumError,
-    Recalibration,
-    RecalibrationFitter,
-    UncertainRecalibration,
-    Uncertainty,
-    applied_to,
-    known_recalibration,
-)
+from corefsample.links._pairs import Unannotated
+from corefsample.recalibration import RecalibrationFitter
+from corefsample.recalibration._applied import applied_to
+from corefsample.recalibration._english import known_recalibration
+from corefsample.recalibration._fitter import Form
+from corefsample.recalibration._model import NoMinimumError, Recalibration
+from corefsample.recalibration._refits import CrossFit
+from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
 from events.queries._counts import LEVELS, SIZES
 from events.queries._score import QueryScore, named_objective
 from events.queries._study_results import QueryStudy, QueryVariant

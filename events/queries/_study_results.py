@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from corefsample._arrays import Floats
 from corefsample._log import log_step
-from corefsample.recalibration import CrossFit, Recalibration
+from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._refits import CrossFit
 from events.queries._counts import count_coverage, count_intervals
 from events.queries._groups import group_misfit, null_truths
 from events.queries._table import QueryTable
@@ -16,7 +17,7 @@ from events.queries._table import QueryTable
 if TYPE_CHECKING:
     import pandas as pd
 
-    from corefsample.calibration.measures import ReliabilityCurve
+    from corefsample.calibration.measures._reliability import ReliabilityCurve
 
 GIVEN, UNCERTAIN = "given", "uncertain"  # values of the column `recalibration`
 N_BINS = 20

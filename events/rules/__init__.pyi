@@ -1,11 +1,1 @@
-from ._conditions import Condition as Condition
-from ._conditions import shipped_conditions as shipped_conditions
-from ._format import Example as Example
-from ._gaps import PathGap as PathGap
-from ._gaps import path_gaps as path_gaps
-from ._rules import Frame as Frame
-from ._rules import Phrase as Phrase
-from ._rules import Rule as Rule
-from ._rules import load_presets as load_presets
-from ._rules import load_rules as load_rules
 from ._rules import shipped_rules as shipped_rules

@@ -15,7 +15,8 @@ from importlib import resources
 import msgspec
 
 from corefsample.errors import InputError
-from corefsample.syntax import SCHEMES, ParseView, follow
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._paths import ParseView, follow
 from events._yaml_file import read_yaml, typed
 from events.rules._scheme_paths import faults_of_paths
 

@@ -10,7 +10,8 @@ from typing import Annotated
 import msgspec
 
 from corefsample.errors import InputError
-from corefsample.syntax import SCHEMES, UPOS
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._codes import UPOS
 from events._yaml_file import first_of
 from events.rules._conditions import ConditionsFile, faults_of_conditions, shipped_conditions
 from events.rules._scheme_paths import faults_of_paths

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
-from corefsample.syntax import SCHEMES, Scheme
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._schemes import Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
 from events.rules._conditions import Condition, conditions_with
 from events.rules._format import Example, FrameEntry, Preset, RuleFile, check_rule_file

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from corefsample.errors import InputError, ParameterError
-from corefsample.syntax import SCHEMES, path_labels
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._paths import path_labels
 
 
 def faults_of_paths(scheme: str, paths: Sequence[str], place: str) -> Iterator[InputError]:

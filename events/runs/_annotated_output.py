@@ -8,13 +8,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from corefsample.coreference import map_clustering, sample_clusterings
-from corefsample.documents import AnnotatedDocument, ScoredDocument
+from corefsample.coreference._exact import map_clustering
+from corefsample.coreference._sampling import sample_clusterings
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files import PathLike
-from corefsample.formats import QuarantineFile
-from corefsample.formats.annotated import OnFault, kept_mentions, write_conll2012, write_corefud
-from corefsample.summaries import LOSSES, point_estimate
+from corefsample.files._paths import PathLike
+from corefsample.formats.annotated._brackets import OnFault
+from corefsample.formats.annotated._conll2012 import write_conll2012
+from corefsample.formats.annotated._corefud import write_corefud
+from corefsample.formats.annotated._writing import kept_mentions
+from corefsample.formats.scored._writing import QuarantineFile
+from corefsample.summaries import point_estimate
+from corefsample.summaries._losses import LOSSES
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, output_kind, reject
 from events.runs._progress import Progress
 

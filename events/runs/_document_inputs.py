@@ -10,22 +10,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-from corefsample.files import (
-    PathLike,
-    ReadProgress,
-    SeenIds,
-    input_paths,
-    open_bytes,
-    parquet_source,
-    require_suffix,
-    suffix_hint,
-    total_size,
-)
-from corefsample.formats.annotated import fault_of_fields
+from corefsample.files._digests import SeenIds
+from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, total_size
+from corefsample.files._reading import ReadProgress, open_bytes
+from corefsample.formats.annotated._corefud_reading import fault_of_fields
 
 if TYPE_CHECKING:
-    from corefsample.documents import AnnotatedDocument, Rejected, ScoredDocument
-    from events.news import Article
+    from corefsample.documents._annotated import AnnotatedDocument
+    from corefsample.documents._rejected import Rejected
+    from corefsample.documents._scored import ScoredDocument
+    from events.news._fields import Article
 
 
 Kind = Literal["scored", "corefud", "conll2012", "news"]
@@ -137,7 +131,7 @@ class ReadDocument:
 
     def rejected(self, error: CorefsampleError) -> Rejected:
         """Return the document as set aside because of `error`, with its words, mentions and gold."""
-        from corefsample.documents import Rejected
+        from corefsample.documents._rejected import Rejected
 
         doc_id = self.document.doc_id
         place = None if error.place == f"doc_id {doc_id!r}" else error.place
@@ -149,8 +143,11 @@ def _as_json(document: AnnotatedDocument | ScoredDocument | Article) -> str:
     """A document as a line of JSON: the fields of an article, or those of the format of scored mentions."""
     import msgspec
 
-    from corefsample.coreference import AntecedentDistribution
-    from corefsample.documents import AnnotatedDocument, ScoredDocument, from_documents, to_json
+    from corefsample.coreference._antecedents import AntecedentDistribution
+    from corefsample.documents._annotated import AnnotatedDocument
+    from corefsample.documents._batch_json import to_json
+    from corefsample.documents._batch_of_documents import from_documents
+    from corefsample.documents._scored import ScoredDocument
 
     if isinstance(document, AnnotatedDocument):
         none: list[list[Any]] = [[] for _ in range(document.n_mentions)]
@@ -217,7 +214,7 @@ class DocumentInputs:
         self.total_bytes = total_size(self.paths)
 
     def _news_files(self, path: str) -> list[str]:
-        from events.news import ArticleStream
+        from events.news._articles import ArticleStream
 
         return ArticleStream([path], **self.article_options).paths
 
@@ -254,7 +251,8 @@ class DocumentInputs:
             self._bytes_of = lambda: 0
 
     def _annotated(self, path: str, on_rejected: Callable[[Rejected], None]) -> Iterator[Streamed]:
-        from corefsample.formats.annotated import read_conll2012, read_corefud
+        from corefsample.formats.annotated._conll2012 import read_conll2012
+        from corefsample.formats.annotated._corefud import read_corefud
 
         if self.kind_of[path] == "corefud":
             stream = read_corefud(path, entity_fields=self.entity_fields, on_rejected=on_rejected)
@@ -275,7 +273,7 @@ class DocumentInputs:
                 yield f"{batch.unit} {number}", batch.document(row)
 
     def _news(self, path: str, on_rejected: Callable[[Rejected], None]) -> Iterator[Streamed]:
-        from events.news import ArticleStream
+        from events.news._articles import ArticleStream
 
         stream = ArticleStream([path], on_rejected=on_rejected, **self.article_options)
         self._bytes_of = lambda: stream.bytes_read

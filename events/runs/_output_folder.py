@@ -8,23 +8,15 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from corefsample.documents import Rejected
+from corefsample.documents._rejected import Rejected
 from corefsample.errors import OutputError, ParameterError, ParameterHint
-from corefsample.files import (
-    LOCK_NAME,
-    PARTIAL_PREFIX,
-    PathLike,
-    folder_names,
-    is_url,
-    joined,
-    leftovers,
-    new_partial,
-    open_binary,
-    remove_leftovers,
-    unwritable,
-    upload_folder,
-)
-from corefsample.formats import QuarantineFile
+from corefsample.files._atomic import unwritable
+from corefsample.files._folders import folder_names, upload_folder
+from corefsample.files._locks import LOCK_NAME
+from corefsample.files._partials import PARTIAL_PREFIX, leftovers, new_partial, remove_leftovers
+from corefsample.files._paths import PathLike, joined, open_binary
+from corefsample.files._remote_services import is_url
+from corefsample.formats.scored._writing import QuarantineFile
 
 __all__ = ["OutputFolder"]
 

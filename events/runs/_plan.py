@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Self
 
 import corefsample
 from corefsample.errors import ParameterHint
-from corefsample.files import absolute, file_version, sha256
+from corefsample.files._digests import sha256
+from corefsample.files._paths import absolute, file_version
 
 __all__ = ["RESTART", "STANDARD_INPUT", "Change", "InputFile", "Part", "Plan", "changes", "described_input"]
 

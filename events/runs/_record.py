@@ -10,7 +10,9 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import corefsample
-from corefsample.files import file_version, require_free, sha256
+from corefsample.files._atomic import require_free
+from corefsample.files._digests import sha256
+from corefsample.files._paths import file_version
 
 if TYPE_CHECKING:
     import pandas as pd

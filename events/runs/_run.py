@@ -9,7 +9,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TypeVar
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError, ParameterHint
-from corefsample.files import LOCK_NAME, PathLike, lock_file, sha256
+from corefsample.files._digests import sha256
+from corefsample.files._locks import LOCK_NAME, lock_file
+from corefsample.files._paths import PathLike
 from events.runs._plan import RESTART, Change, InputFile, Part, Plan, changes, described_input
 from events.runs._store import Places, Store, writing
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
-from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from events.simulation._countries import SimulatedCountry, Timeline, default_countries
 from events.simulation._scores import CandidateScores, candidate_scores

@@ -8,9 +8,9 @@ from hypothesis import given
 from strategies.documents import Lists, antecedent_lists
 
 from corefsample import AntecedentDistribution, ScoredDocument
-from corefsample.calibration.binning import block_bin_pairs
-from corefsample.calibration.studies import Design, synthetic_pairs
-from corefsample.documents import Tokens
+from corefsample.calibration.binning._binning import block_bin_pairs
+from corefsample.calibration.studies._synthetic import Design, synthetic_pairs
+from corefsample.documents._tokens import Tokens
 
 
 @given(antecedent_lists())

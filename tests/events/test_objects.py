@@ -18,7 +18,8 @@ from events import (
     quantile_interval,
     simulate_documents,
 )
-from events.counting import count_pmf, event_key, event_name
+from events.counting import count_pmf
+from events.counting._keys import event_key, event_name
 
 
 @pytest.fixture(scope="module")

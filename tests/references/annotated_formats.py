@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from corefsample.documents import AnnotatedDocument, Tokens
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._tokens import Tokens
 
 Draw = st.DrawFn
 Span = tuple[int, int]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from references import coreference as references
 
 from corefsample import AntecedentDistribution, ScoredDocument
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 
 Clustering = Sequence[int]
 Instance = tuple[int, ...]

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features import word_hash
 from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Number
-from corefsample.mention_ranking.features._words import word_table
-from corefsample.syntax import UPOS, Role, neutral_parse
+from corefsample.mention_ranking.features._words import word_hash, word_table
+from corefsample.syntax._codes import UPOS, Role
+from corefsample.syntax._roles import neutral_parse
 
 PRONOUN_CLASSES = ("CLASS_SPEAKER", "CLASS_THIRD", "CLASS_DEMONSTRATIVE", "CLASS_OTHER_PRONOUN")
 CONTENT = ("NOUN", "PROPN", "ADJ", "NUM", "VERB")

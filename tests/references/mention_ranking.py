@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from references import coreference as references
 
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 
 Floats = npt.NDArray[np.float64]
 

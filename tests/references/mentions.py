@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from corefsample.documents import Tokens
-from corefsample.syntax import NeutralParse, Role, neutral_parse
+from corefsample.documents._tokens import Tokens
+from corefsample.syntax._codes import Role
+from corefsample.syntax._roles import NeutralParse, neutral_parse
 
 RELATIVE = ["who", "whom", "whose", "which", "what", "whoever", "whomever", "whichever", "whatever"]
 CLOSING = [")", "]", "”", '"', "’", "''", "»"]

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from corefsample import ScoredDocument, Tokens, write_conll2012, write_corefud
-from corefsample.documents import AnnotatedDocument
-from corefsample.mention_ranking import AntecedentModel, save_model, train
-from corefsample.syntax import mentions_from_parse
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.mention_ranking import AntecedentModel, save_model
+from corefsample.mention_ranking._training import train
+from corefsample.syntax._mentions import mentions_from_parse
 from events import simulate_documents
 
 GENRES = ("news", "court", "bio")

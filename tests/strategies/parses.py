@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from corefsample.documents import Tokens
-from corefsample.syntax import SCHEMES, fitting_schemes
+from corefsample.documents._tokens import Tokens
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._schemes import fitting_schemes
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Span = tuple[int, int, int]

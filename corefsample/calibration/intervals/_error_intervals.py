@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from corefsample import _checks
-from corefsample.calibration.binning import BlockBins, Norm, ReliabilityBins, checked_level, checked_norm, generator
+from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
+from corefsample.calibration.binning._options import Norm, checked_level, checked_norm, generator
 from corefsample.calibration.intervals._draws import (
     ErrorDraws,
     Interval,

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.calibration.binning import Result, isotonic_blocks, labelled, pooled
+from corefsample.calibration.binning._pairs import isotonic_blocks, labelled, pooled
+from corefsample.calibration.binning._results import Result
 from corefsample.calibration.measures._scores import brier_score, log_loss
 from corefsample.errors import ParameterError
 

@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats
-from corefsample.calibration.binning import BlockBins, ReliabilityBins, Result, Strategy, bin_pairs, block_bin_pairs
-from corefsample.calibration.intervals import BinMethod, bin_intervals
+from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
+from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
+from corefsample.calibration.binning._results import Result
+from corefsample.calibration.intervals._bin_intervals import BinMethod, bin_intervals
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample.calibration.binning import ReliabilityBins, sorted_pairs
+from corefsample.calibration.binning._binning import sorted_pairs
+from corefsample.calibration.binning._bins import ReliabilityBins
 from corefsample.errors import ParameterError
 
 

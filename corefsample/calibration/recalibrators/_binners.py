@@ -8,7 +8,9 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
-from corefsample.calibration.binning import STRATEGIES, Pairs, Strategy, generator, pooled
+from corefsample.calibration.binning._bins import STRATEGIES, Strategy
+from corefsample.calibration.binning._options import generator
+from corefsample.calibration.binning._pairs import Pairs, pooled
 from corefsample.calibration.recalibrators._base import Recalibrator, fixed
 from corefsample.calibration.recalibrators._scalers import IsotonicRecalibration, PlattScaling
 from corefsample.errors import ParameterError

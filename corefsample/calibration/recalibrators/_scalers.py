@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from corefsample._arrays import Floats
-from corefsample.calibration.binning import Pairs, isotonic_blocks, pooled
+from corefsample.calibration.binning._pairs import Pairs, isotonic_blocks, pooled
 from corefsample.calibration.recalibrators._base import Recalibrator, fixed
 
 

@@ -3,8 +3,3 @@ from ._studies import coverage_study as coverage_study
 from ._studies import noise_study as noise_study
 from ._studies import rejection_study as rejection_study
 from ._studies import sample_size_study as sample_size_study
-from ._synthetic import Design as Design
-from ._synthetic import SyntheticPairs as SyntheticPairs
-from ._synthetic import shifted as shifted
-from ._synthetic import synthetic_pairs as synthetic_pairs
-from ._synthetic import tempered as tempered

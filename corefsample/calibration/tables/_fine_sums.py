@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
-from corefsample.calibration.binning import Labels
+from corefsample.calibration.binning._kernels import Labels
 
 
 def fine_sums(keys: Ints, q: Floats, y: Labels) -> tuple[Ints, Floats]:

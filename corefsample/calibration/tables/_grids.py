@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample.calibration.binning import Labels, checked_n_samples, level_cells, pair_arrays, require_pairs
+from corefsample.calibration.binning._binning import level_cells
+from corefsample.calibration.binning._kernels import Labels
+from corefsample.calibration.binning._validation import checked_n_samples, pair_arrays, require_pairs
 from corefsample.calibration.tables import _kernels
 from corefsample.errors import ParameterError
 

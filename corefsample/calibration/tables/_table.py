@@ -11,19 +11,10 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample.calibration.binning import (
-    BinRule,
-    BlockBins,
-    ReliabilityBins,
-    Result,
-    Strategy,
-    bin_rule,
-    bins_of_cells,
-    coded,
-    in_order,
-    require_all,
-    sums_by_block,
-)
+from corefsample.calibration.binning._binning import BinRule, bin_rule, bins_of_cells, sums_by_block
+from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
+from corefsample.calibration.binning._results import Result
+from corefsample.calibration.binning._validation import coded, in_order, require_all
 from corefsample.calibration.tables._fine_sums import fine_sums
 from corefsample.calibration.tables._grids import Grid, require_grid
 from corefsample.errors import ParameterError

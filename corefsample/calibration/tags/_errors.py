@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corefsample._arrays import Floats, Ints
-from corefsample.calibration.binning import ReliabilityBins, Result
-from corefsample.calibration.measures import IntervalKind
+from corefsample.calibration.binning._bins import ReliabilityBins
+from corefsample.calibration.binning._results import Result
+from corefsample.calibration.measures._error import IntervalKind
 from corefsample.calibration.tags._groups import Convention, require_group
 
 if TYPE_CHECKING:

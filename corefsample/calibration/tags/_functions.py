@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corefsample.calibration.measures import IntervalKind
+from corefsample.calibration.measures._error import IntervalKind
 from corefsample.calibration.tags._errors import GroupErrors, TagErrors
 from corefsample.calibration.tags._groups import Convention, TagGroups
 from corefsample.calibration.tags._measure import SharedError, TagMeasure

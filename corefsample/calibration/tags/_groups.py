@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
-from corefsample.calibration.binning import Result, coded, in_order
+from corefsample.calibration.binning._results import Result
+from corefsample.calibration.binning._validation import coded, in_order
 from corefsample.calibration.tags import _kranzlein
 from corefsample.errors import ParameterError
 

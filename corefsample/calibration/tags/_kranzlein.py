@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
-from corefsample.calibration.binning import ReliabilityBins
+from corefsample.calibration.binning._bins import ReliabilityBins
 
 
 def frequency_groups(counts: Sequence[float], n_groups: int) -> Ints:

@@ -11,8 +11,9 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample.calibration.binning import ReliabilityBins, Result
-from corefsample.calibration.measures import IntervalKind, calibration_error, resolved_interval
+from corefsample.calibration.binning._bins import ReliabilityBins
+from corefsample.calibration.binning._results import Result
+from corefsample.calibration.measures._error import IntervalKind, calibration_error, resolved_interval
 from corefsample.calibration.tags import _kranzlein
 from corefsample.calibration.tags._groups import Convention
 from corefsample.calibration.tags._scores import TagScores

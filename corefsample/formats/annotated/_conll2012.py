@@ -29,9 +29,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from corefsample._checks import choice
-from corefsample.documents import AnnotatedDocument, Rejected
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._rejected import Rejected
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike
+from corefsample.files._paths import PathLike
 from corefsample.formats.annotated._brackets import ON_FAULT, OnFault
 from corefsample.formats.annotated._conll2012_reading import COLUMNS, document_name, split_conll2012
 from corefsample.formats.annotated._stream import AnnotatedStream

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corefsample._checks import shown
-from corefsample.documents import AnnotatedDocument, Tokens
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._brackets import Bracket, DocumentFaultError, MentionCollector, OnFault, Place
 from corefsample.formats.annotated._penn_trees import Constituent, head_of, sentence_tree, universal_tag
 from corefsample.formats.annotated._stream import Lines

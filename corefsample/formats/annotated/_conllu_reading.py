@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from corefsample._checks import shown
-from corefsample.documents import FIELDS, STRING_COLUMNS, SentenceNotes, Tokens
+from corefsample.documents._annotated import SentenceNotes
+from corefsample.documents._base import FIELDS
+from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.formats.annotated._brackets import DocumentFaultError, Place
 from corefsample.formats.annotated._stream import Lines
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from corefsample._checks import shown
-from corefsample.documents import AnnotatedDocument, SentenceNotes, Tokens
+from corefsample.documents._annotated import AnnotatedDocument, SentenceNotes
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.formats.annotated._conllu_reading import META, metadata_name
 

@@ -24,8 +24,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from corefsample._checks import choice
-from corefsample.documents import AnnotatedDocument, Rejected
-from corefsample.files import PathLike
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._rejected import Rejected
+from corefsample.files._paths import PathLike
 from corefsample.formats.annotated._brackets import ON_FAULT, OnFault
 from corefsample.formats.annotated._corefud_reading import CorefudOptions, require_fields, split_corefud
 from corefsample.formats.annotated._corefud_writing import CorefudLines

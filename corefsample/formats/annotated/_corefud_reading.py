@@ -12,7 +12,9 @@ from typing import NoReturn
 import numpy as np
 
 from corefsample._checks import shown
-from corefsample.documents import AnnotatedDocument, iso_date, span_head
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._base import iso_date
+from corefsample.documents._tokens import span_head
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.formats.annotated._brackets import Bracket, DocumentFaultError, Found, MentionCollector, OnFault, Place
 from corefsample.formats.annotated._conllu_reading import COMMENT, META, NEWDOC, ConlluRows, blocks, metadata_name

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from corefsample._checks import shown
-from corefsample.documents import REFERENCES, AnnotatedDocument
+from corefsample.documents._annotated import REFERENCES, AnnotatedDocument
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.formats.annotated._conllu_reading import COMMENT, META, metadata_name
 from corefsample.formats.annotated._conllu_writing import conllu_lines, node_numbers

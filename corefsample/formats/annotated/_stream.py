@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from corefsample.documents import AnnotatedDocument, Rejected
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import FileSeries, LineReader, PathLike, SeenIds, input_paths
+from corefsample.files._digests import SeenIds
+from corefsample.files._paths import PathLike, input_paths
+from corefsample.files._reading import FileSeries, LineReader
 from corefsample.formats.annotated._brackets import DocumentFaultError
 
 Lines = list[tuple[int, str]]  # number from 1, and text

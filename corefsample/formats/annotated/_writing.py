@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from corefsample._arrays import Ints32
 from corefsample._checks import choice, shown
-from corefsample.documents import AnnotatedDocument
+from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.files import PathLike, new_text_file
+from corefsample.files._atomic import new_text_file
+from corefsample.files._paths import PathLike
 from corefsample.formats.annotated._brackets import ON_FAULT, OnFault
 
 _WRITABLE = {

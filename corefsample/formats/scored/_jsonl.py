@@ -13,24 +13,15 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample._checks import shown
-from corefsample.documents import (
-    PARSES_VERSION,
-    SCHEMA,
-    SPAN_COLUMNS,
-    STRING_COLUMNS,
-    TOKEN_COLUMNS,
-    VERSION,
-    DocumentBatch,
-    Fault,
-    ParseRows,
-    Rejected,
-    bounds_of,
-    gold_texts,
-    missing_field,
-    to_json,
-)
+from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of
+from corefsample.documents._batch_json import to_json
+from corefsample.documents._batch_of_documents import gold_texts
+from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, SPAN_COLUMNS, VERSION
+from corefsample.documents._rejected import Fault, Rejected, missing_field
+from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS
 from corefsample.errors import ParameterHint
-from corefsample.files import LineReader, open_output, too_long
+from corefsample.files._atomic import open_output
+from corefsample.files._reading import LineReader, too_long
 from corefsample.formats.scored._json_rules import non_finite, repeated_key
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]

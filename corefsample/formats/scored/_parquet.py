@@ -11,20 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corefsample._checks import shown
-from corefsample.documents import (
-    ENCODED_SCHEMA,
-    PARSES_VERSION,
-    SCHEMA,
-    STRING_COLUMNS,
-    VERSION,
-    DocumentBatch,
-    ParseRows,
-    Rejected,
-    bounds_of,
-    missing_field,
-)
+from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of
+from corefsample.documents._batch_schema import ENCODED_SCHEMA, PARSES_VERSION, SCHEMA, VERSION
+from corefsample.documents._rejected import Rejected, missing_field
+from corefsample.documents._tokens import STRING_COLUMNS
 from corefsample.errors import InputError
-from corefsample.files import ReadProgress, parquet_source, total_size
+from corefsample.files._paths import parquet_source, total_size
+from corefsample.files._reading import ReadProgress
 from corefsample.formats.scored._parquet_parses import MIXTURE_SCHEMA, parse_columns, parses_fault
 
 _VERSION_KEY = b"corefsample.version"

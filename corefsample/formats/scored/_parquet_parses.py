@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from corefsample._arrays import Floats, Ints
 from corefsample._checks import shown
-from corefsample.documents import PARSES_VERSION, SCHEMA, DocumentBatch, ParseRows, bounds_of, flat_lists
+from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of
+from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, flat_lists
 
 __all__ = ["MIXTURE_SCHEMA", "mixture_table", "parse_columns", "parses_fault"]
 

@@ -8,7 +8,8 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corefsample.documents import SCHEMA, DocumentBatch
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._batch_schema import SCHEMA
 from corefsample.formats.scored._parquet import BATCH_BYTES, STRING_PATHS, ParquetReader, row_group_sizes
 from corefsample.formats.scored._parquet_parses import MIXTURE_SCHEMA, mixture_table
 

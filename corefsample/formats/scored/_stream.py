@@ -8,8 +8,14 @@ from typing import TypeVar
 import numpy as np
 
 from corefsample._checks import choice, whole
-from corefsample.documents import DocumentBatch, Fault, Rejected, ScoredDocument, checked
-from corefsample.files import FileSeries, PathLike, SeenIds, input_paths, read_ahead
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._batch_checks import checked
+from corefsample.documents._rejected import Fault, Rejected
+from corefsample.documents._scored import ScoredDocument
+from corefsample.files._ahead import read_ahead
+from corefsample.files._digests import SeenIds
+from corefsample.files._paths import PathLike, input_paths
+from corefsample.files._reading import FileSeries
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 

@@ -1,10 +1,1 @@
-from ._encoding import encode as encode
-from ._encoding import features_hash as features_hash
-from ._encoding import hashed as hashed
-from ._hash_kernels import Hashed as Hashed
-from ._mention_kinds import MENTION_KINDS as MENTION_KINDS
 from ._mention_kinds import mention_kinds as mention_kinds
-from ._pair_kernels import Encoded as Encoded
-from ._templates import DEFAULT_TEMPLATES as DEFAULT_TEMPLATES
-from ._templates import TemplateSet as TemplateSet
-from ._words import word_hash as word_hash

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corefsample.syntax import numbered
+from corefsample.syntax._codes import numbered
 
 # Kinds of pronouns and articles.
 Kind = numbered(

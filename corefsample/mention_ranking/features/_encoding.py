@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Ints32, Words32
-from corefsample.documents import Tokens, checked_mentions
+from corefsample.documents._base import checked_mentions
+from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking.features import _atom_kernels, _codes, _hash_kernels
 from corefsample.mention_ranking.features._codes import Column
 from corefsample.mention_ranking.features._encoding_kernels import Text
@@ -17,7 +18,8 @@ from corefsample.mention_ranking.features._hash_kernels import Hashed
 from corefsample.mention_ranking.features._pair_kernels import Encoded
 from corefsample.mention_ranking.features._templates import CompiledTemplates, TemplateSet
 from corefsample.mention_ranking.features._words import word_lists_hash, word_table
-from corefsample.syntax import neutral_parse, syntax_codes
+from corefsample.syntax._codes import syntax_codes
+from corefsample.syntax._roles import neutral_parse
 
 VERSION = 2  # of how the loops compute atoms; raise it when they change and the numbers in `_codes` do not
 

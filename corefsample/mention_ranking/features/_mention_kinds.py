@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Bytes, Ints
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Number
 from corefsample.mention_ranking.features._words import word_table
-from corefsample.syntax import UPOS
+from corefsample.syntax._codes import UPOS
 
 MENTION_KINDS = (
     "name",

@@ -16,12 +16,12 @@ import numpy as np
 
 from corefsample._arrays import Words32
 from corefsample._checks import shown
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Meaning, Number
 from corefsample.mention_ranking.features._grammar import LISTED, PRONOUNS, Grammar, by_features
-from corefsample.syntax import UPOS
+from corefsample.syntax._codes import UPOS
 
 _UPOS_CODES = {upos: code for code, upos in enumerate(UPOS, start=1)}
 _PRONOUN_UPOS = frozenset({"PRON", "DET", "NUM"})

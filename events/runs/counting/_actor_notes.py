@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corefsample._log import logger
-from corefsample.files import PathLike
-from events.counting import event_key
-from events.lexicon import SHIPPED, SHIPPED_LEXICONS, Lexicon, load_lexicon
-from events.rules import Rule
+from corefsample.files._paths import PathLike
+from events.counting._keys import event_key
+from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
+from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.rules._rules import Rule
 
 __all__ = ["Inspected", "actor_notes", "inspected", "warn_about_actors"]
 

@@ -18,11 +18,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from corefsample.documents import Rejected
+from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError
-from corefsample.files import PathLike, is_url
+from corefsample.files._paths import PathLike
+from corefsample.files._remote_services import is_url
 from corefsample.formats import DocumentStream
-from events.counting import DUPLICATE, CountedIds, EventCounter, EventCounts, event_name, repeated_ids
+from events.counting._counter import DUPLICATE, EventCounter
+from events.counting._counts import EventCounts
+from events.counting._doc_ids import CountedIds, repeated_ids
+from events.counting._keys import event_name
 from events.runs._record import run_record
 from events.runs._store import Places, Records, Store, writing
 from events.runs.counting._options import EventsResult

@@ -10,7 +10,9 @@ from functools import partial
 
 from corefsample._processors import one_processor_left
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, is_url, opened_folder, path_list
+from corefsample.files._folders import opened_folder
+from corefsample.files._paths import PathLike, path_list
+from corefsample.files._remote_services import is_url
 from events.runs._engines import Engine
 from events.runs._plan import STANDARD_INPUT, Part, changes
 from events.runs._run import begun, missing_parts, working_in

@@ -10,7 +10,7 @@ from events import _shared_options as shared
 from events._options import declared, option
 
 if TYPE_CHECKING:
-    from corefsample.posterior import CorpusRecalibration
+    from corefsample.posterior._recalibrated import CorpusRecalibration
 
 __all__ = ["CountOptions", "EventsResult"]
 
@@ -70,7 +70,7 @@ class CountOptions(
     @property
     def record(self) -> str | None:
         """Name or path of the record of a recalibration on which the counts depend, or may depend; None: on none."""
-        from corefsample.recalibration import ENGLISH, named_recalibration
+        from corefsample.recalibration._english import ENGLISH, named_recalibration
 
         if self.recalibration is None:  # scores may have had that of the English model
             return None if self.uncertainty == "none" else ENGLISH
@@ -86,8 +86,9 @@ class CountOptions(
         ParameterError
             If the record lacks the uncertainty that is asked for.
         """
-        from corefsample.posterior import CorpusRecalibration
-        from corefsample.recalibration import NO_RECALIBRATION, named_recalibration, read_recalibration
+        from corefsample.posterior._recalibrated import CorpusRecalibration
+        from corefsample.recalibration import read_recalibration
+        from corefsample.recalibration._english import NO_RECALIBRATION, named_recalibration
 
         name = named_recalibration(self.recalibration)
         given = None if name is None else read_recalibration(name)

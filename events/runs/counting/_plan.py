@@ -12,12 +12,17 @@ from importlib import metadata, resources
 from typing import Any, ClassVar
 
 from corefsample.errors import ParameterError
-from corefsample.files import input_paths, is_file, open_binary, sha256
-from corefsample.formats.scored import SUFFIXES, row_group_sizes
-from corefsample.recalibration import read_recalibration, recalibration_file
-from events.counting import Calendar, Definitions, EventKey, event_key, event_name
-from events.lexicon import Lexicon
-from events.rules import Rule
+from corefsample.files._digests import sha256
+from corefsample.files._paths import input_paths, is_file, open_binary
+from corefsample.formats.scored._parquet import row_group_sizes
+from corefsample.formats.scored._stream import SUFFIXES
+from corefsample.recalibration import read_recalibration
+from corefsample.recalibration._english import recalibration_file
+from events.counting._definitions import Definitions
+from events.counting._keys import EventKey, event_key, event_name
+from events.counting._periods import Calendar
+from events.lexicon._lexicon import Lexicon
+from events.rules._rules import Rule
 from events.runs._plan import RESTART, STANDARD_INPUT, InputFile, Part, Plan
 from events.runs.counting._options import CountOptions
 

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from corefsample._processors import processors
-from corefsample.documents import RECALIBRATION_FIELD
+from corefsample.documents._base import RECALIBRATION_FIELD
 from corefsample.errors import InputError, ParameterError
-from corefsample.files import PathLike, sha256
-from corefsample.formats import DocumentStream, QuarantineFile
-from events.counting import EventCounter
+from corefsample.files._digests import sha256
+from corefsample.files._paths import PathLike
+from corefsample.formats import DocumentStream
+from corefsample.formats.scored._writing import QuarantineFile
+from events.counting._counter import EventCounter
 from events.runs._store import Places, Store, writing
 from events.runs.counting._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
 

@@ -17,20 +17,15 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from corefsample._log import log_step
-from corefsample.documents import DocumentBatch
-from corefsample.files import read_ahead
-from corefsample.formats.scored import ParquetWriter, abandon
-from events.counting import (
-    EventCounter,
-    EventCounts,
-    Interval,
-    arrow_schema,
-    count_columns,
-    evidence_schema,
-    in_groups,
-    joined_counts,
-    samples_table,
-)
+from corefsample.documents._batch import DocumentBatch
+from corefsample.files._ahead import read_ahead
+from corefsample.formats.scored._parquet_writer import ParquetWriter, abandon
+from events.counting._counter import EventCounter
+from events.counting._counts import EventCounts, Interval, joined_counts
+from events.counting._evidence import evidence_schema
+from events.counting._run_tables import samples_table
+from events.counting._sorted_rows import in_groups
+from events.counting._tables import arrow_schema, count_columns
 from events.plots import actor_comparison, bands_by_event, comparisons_by_event, event_bands
 from events.runs._pictures import save_pictures
 from events.runs.counting._run_folder import RunFolder

@@ -69,7 +69,7 @@ class ScoringOptions(shared.Scheme, shared.EntityFields, shared.OnError, shared.
         from corefsample.errors import ParameterError
 
         if self.fix_text:
-            from events.news import require_repair
+            from events.news._quality import require_repair
 
             require_repair()
         for name in ("fix_text", "parses"):

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corefsample.documents import FIELDS, STRING_COLUMNS, Tokens
+from corefsample.documents._base import FIELDS
+from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
-from corefsample.files import sha256
+from corefsample.files._digests import sha256
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax import document_schemes
-from events.news import Article
+from corefsample.syntax._schemes import document_schemes
+from events.news._fields import Article
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from corefsample._log import logger
-from corefsample.documents import Rejected
+from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError
-from corefsample.formats import QuarantineFile, write_documents
-from corefsample.mention_ranking import ScoringTally
-from events.news import TextTally
+from corefsample.formats.scored._writing import QuarantineFile, write_documents
+from corefsample.mention_ranking._model import ScoringTally
+from events.news._quality import TextTally
 from events.runs._document_inputs import DocumentInputs
 from events.runs._engines import Engine
 from events.runs._plan import InputFile, Part, Plan

@@ -11,13 +11,15 @@ from typing import Any
 
 from corefsample._processors import processors
 from corefsample.errors import ParameterError
-from corefsample.files import PathLike, remove_file, require_free, require_suffix, write_json
-from corefsample.formats import convert, quarantine_file
-from corefsample.formats.scored import SUFFIXES
-from corefsample.mention_ranking import ScoringTally
-from corefsample.recalibration import chosen_recalibration
-from corefsample.syntax import is_unparsed
-from events.news import Article, TextTally
+from corefsample.files._atomic import remove_file, require_free, write_json
+from corefsample.files._paths import PathLike, require_suffix
+from corefsample.formats.scored._stream import SUFFIXES
+from corefsample.formats.scored._writing import convert, quarantine_file
+from corefsample.mention_ranking._model import ScoringTally
+from corefsample.recalibration._english import chosen_recalibration
+from corefsample.syntax._roles import is_unparsed
+from events.news._fields import Article
+from events.news._quality import TextTally
 from events.runs._annotated_output import write_annotated
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import Engine

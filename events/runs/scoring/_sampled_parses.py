@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge import ParseSampler
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from events.news import Article
+from events.news._fields import Article
 from events.runs.scoring._parsing import article_texts, joined, unparsable_text
 
 if TYPE_CHECKING:

@@ -13,29 +13,23 @@ from pathlib import Path
 from typing import Any
 
 import corefsample
-from corefsample.documents import (
-    RECALIBRATION_FIELD,
-    AnnotatedDocument,
-    Parse,
-    Rejected,
-    ScoredDocument,
-    Tokens,
-    span_head,
-)
+from corefsample.documents import Parse
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._base import RECALIBRATION_FIELD
+from corefsample.documents._rejected import Rejected
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files import PathLike
-from corefsample.mention_ranking import (
-    AntecedentModel,
-    ScoringTally,
-    english_model,
-    load_model,
-    score_documents,
-    score_parses,
-)
-from corefsample.recalibration import Recalibration, chosen_recalibration, read_recalibration
+from corefsample.files._paths import PathLike
+from corefsample.mention_ranking import AntecedentModel, english_model, load_model, score_documents
+from corefsample.mention_ranking._model import ScoringTally, score_parses
+from corefsample.recalibration import read_recalibration
+from corefsample.recalibration._english import chosen_recalibration
+from corefsample.recalibration._model import Recalibration
 from corefsample.spacy_bridge import parse_temperature
-from corefsample.syntax import is_unparsed
-from events.news import Article, TextTally, repair_version, repaired
+from corefsample.syntax._roles import is_unparsed
+from events.news._fields import Article
+from events.news._quality import TextTally, repair_version, repaired
 from events.runs._document_inputs import ReadDocument
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._parsing import article_metadata, load_pipeline, parsed_article, parsed_words, pipeline_record

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from corefsample import ParameterError
-from corefsample.adapters import StanzaScores, from_spacy_experimental, from_stanza, recorded_stanza_scores
+from corefsample.adapters import from_spacy_experimental, from_stanza, recorded_stanza_scores
+from corefsample.adapters._stanza import StanzaScores
 
 INF = np.inf
 EPS = np.float32(1e-7)

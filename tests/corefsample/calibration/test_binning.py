@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration.binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs, default_bin_size
-from corefsample.calibration.measures import binned_error
+from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs, default_bin_size
+from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
+from corefsample.calibration.measures._error import binned_error
 from corefsample.errors import ParameterError
 
 SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from references import calibration_bins as references
 
 from corefsample import calibration
-from corefsample.calibration import CalibrationTable, bin_pairs, calibration_error, calibration_error_from_table
-from corefsample.calibration.binning import block_bin_pairs
+from corefsample.calibration import CalibrationTable, calibration_error, calibration_error_from_table
+from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
-from corefsample.calibration.measures import binned_error
+from corefsample.calibration.measures._error import binned_error
 from corefsample.errors import ParameterError
 
 NORMS = ("rms", "mse", "l1", "max")

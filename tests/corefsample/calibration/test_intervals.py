@@ -20,17 +20,13 @@ from references import calibration_intervals as references
 from references.coreference import poisson_binomial_pmf
 from tolerance import plausible_counts, plausible_means, plausible_table
 
-from corefsample.calibration.binning import BlockBins, ReliabilityBins, block_bin_pairs
-from corefsample.calibration.intervals import (
-    _draws,
-    bin_intervals,
-    bootstrap_draws,
-    bootstrap_interval,
-    calibration_test,
-    simulated_draws,
-    simulated_interval,
-)
-from corefsample.calibration.studies import Design, synthetic_pairs
+from corefsample.calibration.binning._binning import block_bin_pairs
+from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
+from corefsample.calibration.intervals import _draws, bootstrap_interval, simulated_interval
+from corefsample.calibration.intervals._bin_intervals import bin_intervals
+from corefsample.calibration.intervals._error_intervals import bootstrap_draws, simulated_draws
+from corefsample.calibration.intervals._sign_flip_test import calibration_test
+from corefsample.calibration.studies._synthetic import Design, synthetic_pairs
 from corefsample.errors import ParameterError
 
 NORMS = ("rms", "mse", "l1", "max")

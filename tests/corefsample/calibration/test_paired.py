@@ -11,9 +11,9 @@ from expected_errors import error
 
 from corefsample import ParameterError
 from corefsample._arrays import Floats, Ints
-from corefsample.calibration import PairedComparison, paired_comparison
-from corefsample.calibration.binning import block_bin_pairs
-from corefsample.calibration.intervals import ScorerSums, compare_blocks
+from corefsample.calibration import paired_comparison
+from corefsample.calibration.binning._binning import block_bin_pairs
+from corefsample.calibration.intervals._paired import PairedComparison, ScorerSums, compare_blocks
 
 MEASURES = ["calibration error", "log score", "refinement"]
 

@@ -25,18 +25,13 @@ from references.calibration_recalibrators_and_tags import (
 from tolerance import plausible_means
 
 from corefsample import ParameterError
-from corefsample.calibration import bin_pairs
-from corefsample.calibration.measures import corp_decomposition
-from corefsample.calibration.recalibrators import (
-    FittedModel,
-    GroupedRecalibrator,
-    HistogramBinning,
-    IsotonicRecalibration,
-    PlattScaling,
-    Recalibrator,
-    ScalingBinning,
-    TemperatureScaling,
-)
+from corefsample.calibration.binning._binning import bin_pairs
+from corefsample.calibration.measures._corp import corp_decomposition
+from corefsample.calibration.recalibrators._base import FittedModel, Recalibrator
+from corefsample.calibration.recalibrators._binners import HistogramBinning, ScalingBinning
+from corefsample.calibration.recalibrators._grouped import GroupedRecalibrator
+from corefsample.calibration.recalibrators._scalers import IsotonicRecalibration, PlattScaling
+from corefsample.calibration.recalibrators._temperature import TemperatureScaling
 
 values = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
 labels = st.integers(0, 1)

@@ -11,13 +11,9 @@ from expected_errors import error
 from scipy.special import expit
 
 from corefsample import ParameterError
-from corefsample.calibration.recalibrators import (
-    HistogramBinning,
-    IsotonicRecalibration,
-    PlattScaling,
-    Recalibrator,
-    ScalingBinning,
-)
+from corefsample.calibration.recalibrators._base import Recalibrator
+from corefsample.calibration.recalibrators._binners import HistogramBinning, ScalingBinning
+from corefsample.calibration.recalibrators._scalers import IsotonicRecalibration, PlattScaling
 
 pytest.importorskip("sklearn", minversion="1.6")
 

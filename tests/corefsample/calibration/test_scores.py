@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration import CalibrationTable, bin_pairs, brier_decomposition, brier_score, log_loss
-from corefsample.calibration.measures import binned_error
+from corefsample.calibration import CalibrationTable, brier_decomposition, brier_score, log_loss
+from corefsample.calibration.binning._binning import bin_pairs
+from corefsample.calibration.measures._error import binned_error
 from corefsample.errors import ParameterError
 
 pair_lists = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 1)), min_size=2, max_size=60)

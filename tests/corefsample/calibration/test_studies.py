@@ -10,19 +10,16 @@ import pytest
 from expected_errors import error
 from tolerance import plausible_counts, plausible_means
 
-from corefsample.calibration.binning import bin_pairs
+from corefsample.calibration.binning._binning import bin_pairs
 from corefsample.calibration.studies import (
-    Design,
     bin_size_study,
     coverage_study,
     noise_study,
     rejection_study,
     sample_size_study,
-    shifted,
-    synthetic_pairs,
-    tempered,
 )
 from corefsample.calibration.studies._studies import BIN_SIZES, INTERVALS, SAMPLE_SIZES
+from corefsample.calibration.studies._synthetic import Design, shifted, synthetic_pairs, tempered
 from corefsample.errors import ParameterError
 
 # --- pairs -------------------------------------------------------------------------------------------------

@@ -16,10 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration.binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
-from corefsample.calibration.measures import binned_error
-from corefsample.calibration.tables import CalibrationTable, FloatGrid, LevelGrid, TableBuilder
+from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
+from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
+from corefsample.calibration.measures._error import binned_error
 from corefsample.calibration.tables import _kernels as kernels
+from corefsample.calibration.tables._builder import TableBuilder
+from corefsample.calibration.tables._grids import FloatGrid, LevelGrid
+from corefsample.calibration.tables._table import CalibrationTable
 from corefsample.errors import ParameterError
 
 SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")

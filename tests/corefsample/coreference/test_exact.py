@@ -25,12 +25,11 @@ from corefsample import (
     entity_count_pmf,
     link_marginals,
     map_clustering,
-    poisson_binomial_pmf,
     root_posterior,
     sample_clusterings,
     to_networkx,
 )
-from corefsample.coreference import canonical_labels
+from corefsample.coreference._exact import canonical_labels, poisson_binomial_pmf
 
 # Every mention has all earlier ones as candidates: 720 antecedent vectors, 203 clusterings.
 SIX_FULL = Lists(

@@ -20,8 +20,9 @@ from strategies import documents as strategies
 from strategies.documents import BREAKAGES, Breakage, Document
 
 from corefsample import InputError, read_documents, write_documents
-from corefsample.documents import Rejected
-from corefsample.formats import DocumentStream, convert
+from corefsample.documents._rejected import Rejected
+from corefsample.formats import DocumentStream
+from corefsample.formats.scored._writing import convert
 
 COMPLETE: Document = {
     "version": 1,

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from references import parses as references
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
-from corefsample.documents import Parse, Tokens, sample_parses
+from corefsample.documents import Parse, sample_parses
+from corefsample.documents._tokens import Tokens
 
 weights = st.lists(st.integers(0, 9), min_size=1, max_size=5).filter(any)
 

@@ -19,23 +19,13 @@ from remote_files import memory, stored_in, web_server
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
 from corefsample._extras import install_hint
 from corefsample.errors import CorefsampleError
-from corefsample.files import (
-    ReadProgress,
-    _remote,
-    file_version,
-    folder_names,
-    input_paths,
-    is_file,
-    is_url,
-    local_name,
-    new_file,
-    open_bytes,
-    opened_folder,
-    remove_file,
-    sha256,
-    total_size,
-    upload_folder,
-)
+from corefsample.files import _remote
+from corefsample.files._atomic import new_file, remove_file
+from corefsample.files._digests import sha256
+from corefsample.files._folders import folder_names, opened_folder, upload_folder
+from corefsample.files._paths import file_version, input_paths, is_file, local_name, total_size
+from corefsample.files._reading import ReadProgress, open_bytes
+from corefsample.files._remote_services import is_url
 
 pytest.importorskip("fsspec", reason="extra `remote`")
 

@@ -18,8 +18,10 @@ from references import coreference as references
 from strategies.documents import Document
 
 from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
-from corefsample.documents import DocumentBatch, Rejected
-from corefsample.formats import DocumentStream, convert, quarantine_file
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._rejected import Rejected
+from corefsample.formats import DocumentStream
+from corefsample.formats.scored._writing import convert, quarantine_file
 
 ENDINGS = [".jsonl", ".jsonl.gz", ".parquet"]
 every_format = pytest.mark.parametrize("ending", ENDINGS)

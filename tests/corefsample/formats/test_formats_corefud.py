@@ -22,8 +22,10 @@ from hypothesis import strategies as st
 from references import annotated_formats as reference
 
 from corefsample import AntecedentDistribution, InputError, OutputError, ParameterError, ScoredDocument
-from corefsample.documents import AnnotatedDocument, Rejected, Tokens
-from corefsample.formats.annotated import read_corefud, write_corefud
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._rejected import Rejected
+from corefsample.documents._tokens import Tokens
+from corefsample.formats.annotated._corefud import read_corefud, write_corefud
 
 GUM_FIELDS = "GRP-etype-infstat-salience-centering-minspan-link-identity"
 

@@ -17,8 +17,10 @@ from references import coreference as references
 from strategies.documents import Document
 
 from corefsample import InputError, ScoredDocument, read_documents
-from corefsample.documents import SCHEMA, Rejected
-from corefsample.formats import DocumentStream, convert
+from corefsample.documents._batch_schema import SCHEMA
+from corefsample.documents._rejected import Rejected
+from corefsample.formats import DocumentStream
+from corefsample.formats.scored._writing import convert
 
 TOKENS = {name: ["a", "b", "c"] for name in ("text", "lemma", "upos", "dep")} | {"head": [-1, 0, 1], "sent": [0, 0, 1]}
 DOCUMENT: Document = {

@@ -21,8 +21,9 @@ from strategies import several_parses as strategies
 from strategies.documents import Document
 
 from corefsample import InputError, ScoredDocument, read_documents, write_documents
-from corefsample.documents import SCHEMA
-from corefsample.formats import DocumentStream, convert
+from corefsample.documents._batch_schema import SCHEMA
+from corefsample.formats import DocumentStream
+from corefsample.formats.scored._writing import convert
 
 TOKENS = {"lemma": ["they", "see", "it"], "upos": ["PRON", "VERB", "PRON"], "dep": ["nsubj", "root", "obj"]}
 PARSE: Document = {

@@ -12,7 +12,8 @@ from strategies.calibrated import calibrated_documents
 
 from corefsample import InputError, ScoredDocument
 from corefsample.calibration import paired_comparison
-from corefsample.links import compare_links, link_pairs, scorer_links
+from corefsample.links import compare_links, scorer_links
+from corefsample.links._pairs import link_pairs
 
 N_MENTIONS = 8
 

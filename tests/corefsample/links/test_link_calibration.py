@@ -10,9 +10,11 @@ from expected_errors import error
 from strategies.calibrated import calibrated_documents
 
 from corefsample import InputError, ParameterError, ScoredDocument
-from corefsample.calibration import bin_pairs
-from corefsample.calibration.measures import binned_error
-from corefsample.links import LinkCalibration, calibrate_links, link_pairs, link_tables
+from corefsample.calibration.binning._binning import bin_pairs
+from corefsample.calibration.measures._error import binned_error
+from corefsample.links import calibrate_links
+from corefsample.links._calibration import LinkCalibration
+from corefsample.links._pairs import link_pairs, link_tables
 
 N_DOCUMENTS, N_MENTIONS = 60, 12
 

@@ -14,9 +14,9 @@ from places import GUM_SCORED
 from strategies import documents as strategies
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, link_marginals, read_documents
-from corefsample.calibration.measures import binned_error
-from corefsample.links import DISTANCES, PAIR_KINDS, gold_codes, link_pairs, link_tables
+from corefsample.calibration.measures._error import binned_error
 from corefsample.links import _pairs as links
+from corefsample.links._pairs import DISTANCES, PAIR_KINDS, gold_codes, link_pairs, link_tables
 
 
 def document(
@@ -135,7 +135,7 @@ def test_tables_have_every_pair_once_by_group() -> None:
 
 @pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM file is missing")
 def test_tables_of_the_real_file_agree_with_sorting_its_pairs() -> None:
-    from corefsample.calibration import bin_pairs
+    from corefsample.calibration.binning._binning import bin_pairs
 
     documents = list(itertools.islice(read_documents(GUM_SCORED), 0, None, 8))
     pairs = [link_pairs(each) for each in documents]

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from references import mention_ranking as reference
 
-from corefsample.documents import Tokens
-from corefsample.mention_ranking import DEFAULT_TEMPLATES, AntecedentModel, english_model
+from corefsample.documents._tokens import Tokens
+from corefsample.mention_ranking import AntecedentModel, english_model
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features import _pair_kernels as pairs
-from corefsample.mention_ranking.features import encode
-from corefsample.syntax import mentions_from_parse
+from corefsample.mention_ranking.features._encoding import encode
+from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+from corefsample.syntax._mentions import mentions_from_parse
 
 SCHEMES = ("ud2", "ud1", "clearnlp")
 PLURAL, THING, CONJOINED, GROUP = (

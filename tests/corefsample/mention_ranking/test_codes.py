@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corefsample.mention_ranking import DEFAULT_TEMPLATES, AntecedentModel
-from corefsample.mention_ranking.features import _codes, _words, features_hash
+from corefsample.mention_ranking import AntecedentModel
+from corefsample.mention_ranking.features import _codes, _words
+from corefsample.mention_ranking.features._encoding import features_hash
+from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
 from corefsample.syntax import _codes as syntax_codes
 
 MODULES = (syntax_codes, _codes)

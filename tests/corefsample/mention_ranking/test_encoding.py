@@ -13,10 +13,12 @@ from references import pair_atoms as pair_references
 from strategies import parses as strategies
 
 from corefsample import ParameterError
-from corefsample.documents import Tokens
-from corefsample.mention_ranking.features import Encoded, encode, word_hash
+from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features import _pair_kernels as pairs
+from corefsample.mention_ranking.features._encoding import encode
+from corefsample.mention_ranking.features._pair_kernels import Encoded
+from corefsample.mention_ranking.features._words import word_hash
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 
@@ -76,7 +78,7 @@ def test_atoms_of_longer_texts_of_many_styles_are_those_of_plain_python(seed: in
 
 @pytest.mark.kernels
 def test_atoms_of_hand_made_texts_are_those_of_plain_python() -> None:
-    from corefsample.syntax import mentions_from_parse
+    from corefsample.syntax._mentions import mentions_from_parse
 
     for parse in ranking_references.PARSES.values():
         tokens = ranking_references.parsed(parse)
@@ -85,7 +87,7 @@ def test_atoms_of_hand_made_texts_are_those_of_plain_python() -> None:
 
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_atoms_of_a_real_document_are_those_of_plain_python(gum_path: Path, split: str) -> None:
-    from corefsample.formats.annotated import read_corefud
+    from corefsample.formats.annotated._corefud import read_corefud
 
     document = next(iter(read_corefud(gum_path.parent / f"en_gum-ud-{split}.conllu.gz")))
     spans = [tuple(span) for span in document.mentions[:150].tolist()]

@@ -9,8 +9,9 @@ import pytest
 from references import mention_ranking as reference
 
 import corefsample as cs
-from corefsample.mention_ranking import ENGLISH_GENRES, english_model
-from corefsample.syntax import mentions_from_parse
+from corefsample.mention_ranking import english_model
+from corefsample.mention_ranking._english import ENGLISH_GENRES
+from corefsample.syntax._mentions import mentions_from_parse
 
 
 def test_the_model_is_loaded_once_and_is_small() -> None:

@@ -14,7 +14,8 @@ from strategies import parses as strategies
 
 from corefsample.mention_ranking import _kernels, _training_kernels
 from corefsample.mention_ranking._model_file import on_grid
-from corefsample.mention_ranking.features import TemplateSet, encode, hashed
+from corefsample.mention_ranking.features._encoding import encode, hashed
+from corefsample.mention_ranking.features._templates import TemplateSet
 
 pytestmark = pytest.mark.kernels
 

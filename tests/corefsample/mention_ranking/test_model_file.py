@@ -19,9 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corefsample import InputError, ParameterError
-from corefsample.mention_ranking import AntecedentModel, TemplateSet, load_model, save_model
+from corefsample.mention_ranking import AntecedentModel, load_model, save_model
 from corefsample.mention_ranking._model_file import rounded
-from corefsample.mention_ranking.features import features_hash
+from corefsample.mention_ranking.features._encoding import features_hash
+from corefsample.mention_ranking.features._templates import TemplateSet
 
 SMALL = TemplateSet(["i.pronoun k.agreement", "pair.match"], ["pair.match pair.sentences"], ["i.kind best.match"])
 PROVENANCE = {"data": "tales, CC0 – écrit", "options": {"l2": 0.5, "costs": [0, 1.5]}, "held_out": None, "n": 3}

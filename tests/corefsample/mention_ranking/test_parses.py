@@ -10,10 +10,11 @@ from expected_errors import error
 from strategies import parses as strategies
 
 from corefsample import ParameterError
-from corefsample.documents import Tokens
-from corefsample.mention_ranking import AntecedentModel, score_parses
-from corefsample.mention_ranking.features import DEFAULT_TEMPLATES
-from corefsample.syntax import mentions_from_parse
+from corefsample.documents._tokens import Tokens
+from corefsample.mention_ranking import AntecedentModel
+from corefsample.mention_ranking._model import score_parses
+from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+from corefsample.syntax._mentions import mentions_from_parse
 
 WORD = Tokens(["run"], ["run"], ["VERB"], ["root"], np.array([-1]), np.array([0]))
 NOUN = dataclasses.replace(WORD, upos=["NOUN"])

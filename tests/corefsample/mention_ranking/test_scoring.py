@@ -20,10 +20,14 @@ from strategies import parses as strategies
 
 import corefsample as cs
 from corefsample import ParameterError
-from corefsample.documents import AnnotatedDocument, ScoredDocument, Tokens
-from corefsample.mention_ranking import AntecedentModel, ScoringTally, TemplateSet, _kernels, score_documents
-from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, encode, hashed
-from corefsample.syntax import mentions_from_parse
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
+from corefsample.mention_ranking import AntecedentModel, _kernels, score_documents
+from corefsample.mention_ranking._model import ScoringTally
+from corefsample.mention_ranking.features._encoding import encode, hashed
+from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
+from corefsample.syntax._mentions import mentions_from_parse
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 SMALL = TemplateSet(

@@ -8,10 +8,9 @@ import zlib
 import pytest
 
 from corefsample import ParameterError
-from corefsample.mention_ranking import TemplateSet
-from corefsample.mention_ranking.features import DEFAULT_TEMPLATES
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features import _templates as module
+from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
 
 GOOD = {"pronoun": ["i.any"], "phrase": ["pair.match"], "new": ["i.kind"]}
 

@@ -16,20 +16,15 @@ from references import mention_ranking as reference
 
 import corefsample as cs
 from corefsample import ParameterError
-from corefsample.documents import AnnotatedDocument, ScoredDocument, Tokens
-from corefsample.mention_ranking import (
-    AntecedentModel,
-    EpochReport,
-    HeldOutFigures,
-    SoftmaxMargin,
-    TemplateSet,
-    _kernels,
-    _training_kernels,
-    held_out_figures,
-    train,
-)
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
+from corefsample.mention_ranking import AntecedentModel, _kernels, _training_kernels
 from corefsample.mention_ranking import _fitting as module
-from corefsample.mention_ranking.features import word_hash
+from corefsample.mention_ranking._fitting import EpochReport, HeldOutFigures
+from corefsample.mention_ranking._training import SoftmaxMargin, held_out_figures, train
+from corefsample.mention_ranking.features._templates import TemplateSet
+from corefsample.mention_ranking.features._words import word_hash
 
 SMALL = TemplateSet(
     pronoun=["i.pronoun k.gender", "i.pronoun k.kind", "pair.sentences"],
@@ -362,7 +357,7 @@ def test_documents_that_cannot_be_encoded_are_rejected_by_name() -> None:
 def test_a_real_corpus_trains_to_a_sane_likelihood(gum_path: Path) -> None:
     from itertools import islice
 
-    from corefsample.formats.annotated import read_corefud
+    from corefsample.formats.annotated._corefud import read_corefud
 
     documents = list(islice(read_corefud(gum_path.parent / "en_gum-ud-dev.conllu.gz"), 7))
     model = train(documents[:5], held_out=documents[5:], epochs=3, bits=14, orders=1)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from corefsample import ParameterError
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking.features import _words as module
 from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Meaning, Number
 from corefsample.mention_ranking.features._words import word_hash, word_lists, word_table
-from corefsample.syntax import UPOS
+from corefsample.syntax._codes import UPOS
 
 LISTS = 1993025681
 GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
@@ -148,7 +148,7 @@ def test_every_class_of_the_noun_list_has_a_meaning_and_names_have_a_gender() ->
 
 
 def test_features_of_a_real_corpus_agree_with_the_guess_without_them(gum_path: Path) -> None:
-    from corefsample.formats.annotated import read_corefud
+    from corefsample.formats.annotated._corefud import read_corefud
 
     document = next(iter(read_corefud(gum_path.parent / "en_gum-ud-dev.conllu.gz", date_keys=("dateCreated",))))
     tokens = document.tokens

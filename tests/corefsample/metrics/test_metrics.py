@@ -27,19 +27,11 @@ from corefsample import (
     read_documents,
     sample_clusterings,
 )
-from corefsample.metrics import (
-    METRICS,
-    PARTS,
-    ClusteringScores,
-    Scores,
-    clustering_scores,
-    corpus_posterior,
-    corpus_scores,
-    entity_scores,
-    metric_posterior,
-)
 from corefsample.metrics import _counts as metric_counts
-from corefsample.metrics._counts import Metric, Part
+from corefsample.metrics import corpus_posterior, corpus_scores
+from corefsample.metrics._counts import METRICS, PARTS, Metric, Part
+from corefsample.metrics._posterior import metric_posterior
+from corefsample.metrics._scores import ClusteringScores, Scores, clustering_scores, entity_scores
 
 Labels = list[int | None]
 every_metric = pytest.mark.parametrize("metric", METRICS)

@@ -11,9 +11,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError
-from corefsample.parses import calibrate_parses, fit_temperature, gold_score, parse_pairs, properties_of
+from corefsample.parses import calibrate_parses, fit_temperature
+from corefsample.parses._pairs import gold_score, parse_pairs
+from corefsample.parses._properties import properties_of
 
 WORDS = ["They", "saw", "her", "duck"]
 UPOS = ["PRON", "VERB", "PRON", "NOUN"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from corefsample import ScoredDocument
-from corefsample.coreference import AntecedentDistribution
+from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.plots import core_curve_line, link_heat_map, precision_recall_line
 from corefsample.summaries import core_curve, document_links, point_estimate, threshold_curve
 

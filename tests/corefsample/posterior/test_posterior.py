@@ -19,8 +19,10 @@ from corefsample import (
     read_documents,
     sample_clusterings,
 )
-from corefsample.posterior import DocumentPosterior, DrawnRecalibration, ParsePosterior
-from corefsample.recalibration import N_PARAMETERS
+from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import ParsePosterior
+from corefsample.posterior._recalibrated import DrawnRecalibration
+from corefsample.recalibration._kind_offsets import N_PARAMETERS
 
 WEIGHTS = (5.0, 2.0, 3.0)
 LISTS = [

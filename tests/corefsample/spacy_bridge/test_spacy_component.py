@@ -28,22 +28,19 @@ from strategies import documents as strategies
 
 import corefsample as cs
 from corefsample import InputError, ParameterError, mention_ranking
-from corefsample.mention_ranking import (
-    DEFAULT_TEMPLATES,
-    AntecedentModel,
-    english_model,
-    load_model,
-    save_model,
-)
+from corefsample.mention_ranking import AntecedentModel, english_model, load_model, save_model
 from corefsample.mention_ranking._model_file import on_grid
 from corefsample.mention_ranking.features import mention_kinds
-from corefsample.recalibration import KindOffsets, Recalibration, UncertainRecalibration, read_recalibration
-from corefsample.recalibration._kind_offsets import N_KINDS
+from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+from corefsample.recalibration import read_recalibration
+from corefsample.recalibration._kind_offsets import N_KINDS, KindOffsets
+from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._uncertain import UncertainRecalibration
 from corefsample.spacy_bridge import _state as state
 from corefsample.spacy_bridge.component import is_scored, posterior_of, set_posterior
 from corefsample.spacy_bridge.displacy import clustering_markup, displacy_input
 from corefsample.spacy_bridge.documents import doc_of_tokens, tokens_of_doc, word_offsets
-from corefsample.syntax import mentions_from_parse
+from corefsample.syntax._mentions import mentions_from_parse
 
 PAGE = PROJECT / "docs" / "spacy.md"
 ENGLISH = Path(mention_ranking.__file__).parent / "data" / "english.npz"

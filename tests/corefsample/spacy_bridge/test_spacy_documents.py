@@ -18,10 +18,11 @@ from places import EN_CORE_WEB_SM, EN_GUM_UD
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from corefsample.coreference import AntecedentDistribution
-from corefsample.documents import ScoredDocument, Tokens
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.formats import read_documents
+from corefsample.formats.scored._stream import read_documents
 from corefsample.spacy_bridge.documents import (
     doc_of_scored_document,
     doc_of_tokens,
@@ -31,7 +32,7 @@ from corefsample.spacy_bridge.documents import (
     tokens_of_doc,
     word_offsets,
 )
-from corefsample.syntax import fitting_schemes
+from corefsample.syntax._schemes import fitting_schemes
 
 VOCAB = Vocab()
 

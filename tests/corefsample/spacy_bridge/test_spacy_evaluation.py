@@ -12,7 +12,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from corefsample import ParameterError, metrics, sample_clusterings
-from corefsample.coreference import AntecedentDistribution
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.metrics._counts import METRICS
+from corefsample.metrics._posterior import metric_posterior
+from corefsample.metrics._scores import entity_scores
 from corefsample.spacy_bridge.component import CorefComponent, set_posterior
 from corefsample.spacy_bridge.documents import doc_of_tokens
 
@@ -57,8 +60,8 @@ def test_scores_are_those_of_the_likeliest_antecedents(component: CorefComponent
     assert scores["coref_f"] == scores["coref_lea_r"] == scores["coref_muc_p"] == 1.0
     wrong = [[(0, 1), (2, 3)], [(4, 5), (6, 7)]]
     found = component.score([Example(predicted(), annotated(*wrong))])
-    expected = metrics.entity_scores(wrong, key, singletons=False)
-    for metric in metrics.METRICS:
+    expected = entity_scores(wrong, key, singletons=False)
+    for metric in METRICS:
         name = "coref" if metric == "conll" else f"coref_{metric}"
         score = getattr(expected, metric)
         assert [found[f"{name}_{part}"] for part in "rpf"] == [score.recall, score.precision, score.f1]
@@ -68,7 +71,7 @@ def test_the_corpus_is_scored_by_summed_counts(component: CorefComponent) -> Non
     keys = [[[(0, 1), (4, 5)]], [[(0, 1), (2, 3)], [(4, 5), (6, 7)]]]
     examples = [Example(predicted(str(number)), annotated(*key)) for number, key in enumerate(keys)]
     response = [[(0, 1), (4, 5)], [(2, 3), (6, 7)]]
-    expected = metrics.corpus_scores(metrics.entity_scores(key, response, singletons=False) for key in keys).corpus
+    expected = metrics.corpus_scores(entity_scores(key, response, singletons=False) for key in keys).corpus
     assert component.score(examples)["coref_f"] == expected.conll.f1
     assert component.score(examples)["coref_b3_p"] == expected.b3.precision
 
@@ -76,7 +79,7 @@ def test_the_corpus_is_scored_by_summed_counts(component: CorefComponent) -> Non
 def test_the_interval_is_that_of_the_samples(component: CorefComponent) -> None:
     scores = component.score([Example(predicted(), annotated([(0, 1), (4, 5)], [(2, 3), (6, 7)]))])
     samples = sample_clusterings(distribution(), n_samples=400, doc_id="doc")
-    expected = metrics.metric_posterior([0, 1, 0, 1], samples, singletons=False)
+    expected = metric_posterior([0, 1, 0, 1], samples, singletons=False)
     names = ("coref_f_mean", "coref_f_lower", "coref_f_upper")
     assert [scores[name] for name in names] == [expected.mean, expected.lower, expected.upper]
     assert expected.lower < expected.mean < 1.0

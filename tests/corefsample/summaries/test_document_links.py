@@ -13,7 +13,7 @@ from references import coreference as references
 from strategies.documents import Lists, antecedent_lists, mild_scores
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.summaries import document_links, entity_count_posterior
 
 

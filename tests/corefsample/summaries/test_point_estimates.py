@@ -15,9 +15,9 @@ from strategies.documents import Lists, antecedent_lists, mild_scores
 from tolerance import plausible_means
 
 from corefsample import AntecedentDistribution, ClusteringSamples, ParameterError, map_clustering, sample_clusterings
-from corefsample.metrics import metric_posterior
-from corefsample.summaries import LOSSES, expected_loss, point_estimate
-from corefsample.summaries._losses import loss_under
+from corefsample.metrics._posterior import metric_posterior
+from corefsample.summaries import expected_loss, point_estimate
+from corefsample.summaries._losses import LOSSES, loss_under
 from corefsample.summaries._posterior import posterior_from
 
 SAMPLED = [loss for loss in LOSSES if loss != "vi-bound"]

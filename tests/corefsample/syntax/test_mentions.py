@@ -14,8 +14,8 @@ from references import mentions as mention_references
 from strategies import parses as strategies
 
 from corefsample import ParameterError
-from corefsample.documents import Tokens
-from corefsample.syntax import mentions_from_parse
+from corefsample.documents._tokens import Tokens
+from corefsample.syntax._mentions import mentions_from_parse
 
 pytestmark = pytest.mark.kernels
 
@@ -225,7 +225,7 @@ def test_a_sentence_of_any_length_is_read_in_good_time() -> None:
 
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_most_annotated_mentions_are_found_in_real_parses(gum_path: Path, split: str) -> None:
-    from corefsample.formats.annotated import read_corefud
+    from corefsample.formats.annotated._corefud import read_corefud
 
     n_gold = n_found = n_both = 0
     for document in read_corefud(gum_path.parent / f"en_gum-ud-{split}.conllu.gz"):

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from references import events as er
 from strategies.parses import UD2_PATHS, path_parses
 
-from corefsample.documents import Tokens
-from corefsample.syntax import SCHEMES, ParseView, PathTrace, connecting_path, follow, nearest_trace, trace_path
+from corefsample.documents._tokens import Tokens
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._path_traces import PathTrace, connecting_path, nearest_trace, trace_path
+from corefsample.syntax._paths import ParseView, follow
 
 # 0 Ten 1 were 2 killed 3 in 4 police 5 firing 6 by 7 soldiers
 TEXT = (

@@ -12,7 +12,8 @@ from references import mention_ranking as reference
 from strategies import parses as strategies
 
 from corefsample import ParameterError
-from corefsample.syntax import UPOS, NeutralParse, Role, neutral_parse
+from corefsample.syntax._codes import UPOS, Role
+from corefsample.syntax._roles import NeutralParse, neutral_parse
 
 pytestmark = pytest.mark.kernels
 

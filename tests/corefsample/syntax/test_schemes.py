@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 from references import mention_ranking as reference
 
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking import AntecedentModel
-from corefsample.mention_ranking.features import DEFAULT_TEMPLATES, encode, word_hash
 from corefsample.mention_ranking.features import _pair_kernels as pairs
 from corefsample.mention_ranking.features._codes import PairAtom
-from corefsample.syntax import NeutralParse, mentions_from_parse, neutral_parse
+from corefsample.mention_ranking.features._encoding import encode
+from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+from corefsample.mention_ranking.features._words import word_hash
 from corefsample.syntax._codes import Role
+from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._roles import NeutralParse, neutral_parse
 
 pytestmark = pytest.mark.kernels
 

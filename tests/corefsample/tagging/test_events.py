@@ -14,10 +14,10 @@ from references.taggers import CountedHmm, probability
 from strategies.tagged import THREE, random_sentences
 
 from corefsample import ParameterError
-from corefsample.calibration import CalibrationTable, TagScores, calibration_error, calibration_error_from_table
+from corefsample.calibration import CalibrationTable, calibration_error, calibration_error_from_table
+from corefsample.calibration.tags._scores import TagScores
 from corefsample.tagging import (
     HiddenMarkovModel,
-    LabelledPosterior,
     LinearChain,
     TaggedSentence,
     event_pairs,
@@ -26,6 +26,7 @@ from corefsample.tagging import (
     labelled_posteriors,
     tag_scores,
 )
+from corefsample.tagging._labelled import LabelledPosterior
 
 SENTENCES = random_sentences(12, seed=3)
 MODEL = HiddenMarkovModel().fit(random_sentences(30))

@@ -10,7 +10,8 @@ import pytest
 from expected_errors import error
 
 from corefsample import ParameterError
-from corefsample.tagging import ChainRecalibration, LinearChain, fit_chain_recalibration
+from corefsample.tagging import LinearChain, fit_chain_recalibration
+from corefsample.tagging._recalibration import ChainRecalibration
 
 OBJECTIVES = ("likelihood", "marginals")
 

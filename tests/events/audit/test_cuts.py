@@ -9,7 +9,8 @@ import pytest
 from events_audit_made import frame
 
 from corefsample import ParameterError
-from events.audit import AuditFrame, best_cuts, plan_audit
+from events.audit import AuditFrame, plan_audit
+from events.audit._cuts import best_cuts
 
 
 def expected_variance(p: list[float], cuts: tuple[float, ...]) -> float:

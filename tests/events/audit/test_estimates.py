@@ -14,19 +14,9 @@ from places import PROJECT
 from references import audit as references
 
 from corefsample import InputError, ParameterError
-from events.audit import (
-    NO,
-    TOTAL,
-    YES,
-    AuditFrame,
-    AuditPlan,
-    SheetLabels,
-    cohen_kappa,
-    estimate_counts,
-    estimate_total,
-    plan_audit,
-    read_sheets,
-)
+from events.audit import AuditFrame, AuditPlan, cohen_kappa, estimate_counts, estimate_total, plan_audit, read_sheets
+from events.audit._estimates import TOTAL
+from events.audit._sheets import NO, YES, SheetLabels
 
 PLAN = plan_audit(frame(), 60)
 TRUTH = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corefsample import ParameterError
-from events.audit import KeywordExpression
+from events.audit._keywords import KeywordExpression
 
 
 @pytest.mark.parametrize(

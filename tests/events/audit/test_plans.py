@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tolerance import plausible_counts
 
 from corefsample import ParameterError
-from events.audit import AuditFrame, allocate, extend_plan, plan_audit
+from events.audit import AuditFrame, extend_plan, plan_audit
+from events.audit._strata import allocate
 
 
 def test_strata_are_ranges_of_p() -> None:

@@ -9,18 +9,8 @@ import pytest
 from events_audit_made import actor_frame, edit, frame, write_sheet
 
 from corefsample import InputError
-from events.audit import (
-    MISSING,
-    NO,
-    SHEET_COLUMNS,
-    UNSURE,
-    YES,
-    disagreement_sheet,
-    extend_plan,
-    plan_audit,
-    read_sheets,
-    sheet_table,
-)
+from events.audit import extend_plan, plan_audit, read_sheets, sheet_table
+from events.audit._sheets import MISSING, NO, SHEET_COLUMNS, UNSURE, YES, disagreement_sheet
 
 PLAN = plan_audit(frame(), 40)
 ACTORS = plan_audit(actor_frame(), 20)

@@ -15,7 +15,9 @@ from events_audit_made import edit
 from references import events as er
 
 from corefsample import InputError, ParameterError
-from events.audit import METHODS, _kernels, estimate_total, read_run_documents, read_scores
+from events.audit import _kernels, estimate_total, read_run_documents
+from events.audit._frame_files import read_scores
+from events.audit._totals import METHODS
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.commands._audit_files import read_plan
 from events.commands._program import cli

@@ -17,7 +17,7 @@ from events_audit_made import frame
 from corefsample import write_documents
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.runs.counting._job import CountOptions, count_events
-from events.simulation import simulate_documents
+from events.simulation._documents import simulate_documents
 
 
 def embedded(page: Path, name: str) -> Any:

@@ -13,7 +13,8 @@ import pytest
 from places import GUM_SCORED
 
 from corefsample import AntecedentDistribution, InputError, ScoredDocument, write_documents
-from corefsample.links import calibrate_links, link_tables
+from corefsample.links import calibrate_links
+from corefsample.links._pairs import link_tables
 from events.commands import CalibrateOptions, run_calibrate
 from events.commands._program import _status
 from events.commands._results import CalibrationFolder

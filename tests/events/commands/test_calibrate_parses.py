@@ -11,7 +11,7 @@ from expected_errors import error
 from places import EN_CORE_WEB_SM, EN_GUM_UD
 
 from corefsample.errors import InputError, ParameterError
-from corefsample.formats.annotated import read_corefud
+from corefsample.formats.annotated._corefud import read_corefud
 from events.commands import CalibrateParsesOptions, run_calibrate_parses
 from events.commands._parse_sampling import TreebankDocument
 

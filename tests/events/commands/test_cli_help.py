@@ -9,18 +9,22 @@ import click
 import pytest
 from command_line import LEAVES
 
-from corefsample.calibration.binning import NORMS
-from corefsample.links import UNANNOTATED
-from corefsample.mention_ranking import LARGEST_TABLE
-from corefsample.parses import SCORES
-from corefsample.recalibration import FORMS, MISSING, UNCERTAINTIES
-from corefsample.summaries import LOSSES
-from corefsample.syntax import scheme_names
-from events.audit import METHODS, STABLE_ERRORS
+from corefsample.calibration.binning._options import NORMS
+from corefsample.links._pairs import UNANNOTATED
+from corefsample.mention_ranking._model import LARGEST_TABLE
+from corefsample.parses._pairs import SCORES
+from corefsample.recalibration._fitter import FORMS
+from corefsample.recalibration._gold import MISSING
+from corefsample.recalibration._uncertain import UNCERTAINTIES
+from corefsample.summaries._losses import LOSSES
+from corefsample.syntax._schemes import scheme_names
+from events.audit._estimates import STABLE_ERRORS
+from events.audit._totals import METHODS
 from events.commands._parser import Command
 from events.commands._program import _status, cli
-from events.counting import INTERVALS
-from events.queries import OBJECTIVES, ROLES
+from events.counting._counts import INTERVALS
+from events.queries._queries import ROLES
+from events.queries._score import OBJECTIVES
 from events.rules import shipped_rules
 
 COMMANDS = tuple(LEAVES)

@@ -19,8 +19,8 @@ from references import events as er
 
 from corefsample import InputError, ParameterError
 from corefsample.errors import ParameterHint
-from corefsample.formats import write_documents
-from events.news import ArticleStream
+from corefsample.formats.scored._writing import write_documents
+from events.news._articles import ArticleStream
 from events.runs._document_inputs import DocumentInputs
 from events.runs.scoring._parsing import load_pipeline
 

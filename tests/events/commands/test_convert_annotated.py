@@ -24,8 +24,8 @@ from corefsample import (
     write_corefud,
     write_documents,
 )
-from corefsample.documents import AnnotatedDocument
-from corefsample.mention_ranking import train
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.mention_ranking._training import train
 from corefsample.summaries import point_estimate
 from events.commands import ConvertOptions, run_convert
 from events.runs._document_inputs import output_kind

@@ -14,8 +14,8 @@ from corefsample.errors import InputError, ParameterError
 from events.commands import DoctorOptions, run_doctor
 from events.commands._rule_hits import RuleHits
 from events.commands.explain import ExplainOptions, run_explain
-from events.lexicon import load_lexicon
-from events.rules import load_rules
+from events.lexicon._lexicon import load_lexicon
+from events.rules._rules import load_rules
 from events.runs.counting._actor_notes import Inspected, actor_notes, inspected
 from events.runs.counting._job import CountOptions, count_events
 

@@ -11,9 +11,9 @@ import pytest
 from command_line import called
 
 from corefsample import InputError, ParameterError, read_conll2012, read_corefud, read_documents
-from corefsample.documents import Rejected
-from corefsample.files import LineReader, line_limit, max_line_bytes
-from events.news import ArticleStream
+from corefsample.documents._rejected import Rejected
+from corefsample.files._reading import LineReader, line_limit, max_line_bytes
+from events.news._articles import ArticleStream
 
 TOO_LONG = "must be at most 1 MiB, got more"
 X = b"x" * (2 * 2**20)

@@ -20,7 +20,9 @@ from references import recalibration as rr
 
 import events.commands.recalibrate
 from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents
-from corefsample.recalibration import LinkScore, Recalibration, RecalibrationFitter, fit_recalibration
+from corefsample.recalibration import LinkScore, RecalibrationFitter
+from corefsample.recalibration._fitter import fit_recalibration
+from corefsample.recalibration._model import Recalibration
 from events.commands import RecalibrateOptions, run_recalibrate
 from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateResult
 from events.queries import QueryScore

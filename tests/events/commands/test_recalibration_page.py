@@ -11,7 +11,7 @@ import pytest
 from places import PROJECT
 
 from events.commands._program import cli
-from events.queries import SIZES
+from events.queries._counts import SIZES
 
 PAGE = PROJECT / "docs" / "recalibration.md"
 

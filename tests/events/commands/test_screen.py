@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from corefsample._log import log_step
-from corefsample.mention_ranking import EpochReport
+from corefsample.mention_ranking._fitting import EpochReport
 from events.commands import _screen as screen
 
 

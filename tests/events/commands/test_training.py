@@ -19,8 +19,11 @@ from hypothesis import strategies as st
 from references import scoring as sr
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_corefud, write_documents
-from corefsample.documents import AnnotatedDocument
-from corefsample.mention_ranking import DEFAULT_TEMPLATES, EpochReport, held_out_figures, load_model, train
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.mention_ranking import load_model
+from corefsample.mention_ranking._fitting import EpochReport
+from corefsample.mention_ranking._training import held_out_figures, train
+from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
 from events.commands import TrainOptions, run_train
 from events.commands._training import Selection, held_out_ids
 from events.commands.train import load_templates
@@ -227,7 +230,7 @@ def test_the_same_command_gives_the_same_bytes_in_any_folder(tmp_path: Path, cor
 
 
 def test_softmax_margin_costs_are_passed_on(tmp_path: Path, corpus: Path) -> None:
-    from corefsample.mention_ranking import SoftmaxMargin
+    from corefsample.mention_ranking._training import SoftmaxMargin
 
     run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", held_out_share=0, margin=(0.1, 3.0, 1.0), **QUICK))
     expected = train(list(read_corefud(corpus)), costs=SoftmaxMargin(0.1, 3.0, 1.0), **QUICK)

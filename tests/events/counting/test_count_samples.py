@@ -16,7 +16,10 @@ from corefsample import InputError, ParameterError, ScoredDocument, write_docume
 from corefsample._extras import install_hint
 from events import EventCounter, load_rules, simulate_documents
 from events.arviz_export import to_arviz
-from events.counting import CountSamples, EventCounts, count_posterior, count_samples, read_count_posterior
+from events.counting import CountSamples, read_count_posterior
+from events.counting._count_posterior import count_posterior
+from events.counting._count_samples import count_samples
+from events.counting._counts import EventCounts
 from events.runs.counting._job import CountOptions, count_events
 
 N_SAMPLES = 40

@@ -16,7 +16,9 @@ from references import events as er
 from tallies import SMALL, corpora, counts_of, document, names, tally_of
 
 from corefsample import ParameterError
-from events.counting import COMPARISON_COLUMNS, COUNT_COLUMNS, CountTally, DocumentEvents
+from events.counting._evaluation import DocumentEvents
+from events.counting._tables import COMPARISON_COLUMNS, COUNT_COLUMNS
+from events.counting._tally import CountTally
 
 # --- the table ---------------------------------------------------------------------------------------------
 

@@ -20,18 +20,13 @@ from strategies.documents import Lists
 from tallies import names
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
-from corefsample.posterior import DocumentPosterior, ParsePosterior
+from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import ParsePosterior
 from events import EventCounter
-from events.counting import (
-    DocumentEvents,
-    _kernels,
-    evaluate_document,
-    evaluate_matches,
-    evaluate_predicate,
-    monte_carlo_errors,
-)
+from events.counting import _kernels, evaluate_matches, evaluate_predicate
+from events.counting._evaluation import DocumentEvents, evaluate_document, monte_carlo_errors
 from events.counting._kernel_inputs import KernelInputs, with_common_descriptions
-from events.matching import MentionMatches
+from events.matching._matching import MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
 CODES = ("AAA", "BBB", "CCC")

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from corefsample.errors import InputError
-from events.counting import check_examples
-from events.rules import load_presets, load_rules, shipped_rules
+from events.counting._rule_examples import check_examples
+from events.rules import shipped_rules
+from events.rules._rules import load_presets, load_rules
 
 EXTENDED = """
 name: strike

@@ -18,10 +18,11 @@ from references import parses as pr
 
 from corefsample import AntecedentDistribution, InputError, ScoredDocument, read_documents
 from corefsample.documents import sample_parses
-from corefsample.posterior import DocumentPosterior, ParsePosterior
+from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import ParsePosterior
 from events import EventCounter
-from events.counting import DocumentEvents, evaluate_document, variance_parts
-from events.matching import MentionMatches
+from events.counting._evaluation import DocumentEvents, evaluate_document, variance_parts
+from events.matching._matching import MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
 
@@ -161,9 +162,9 @@ def test_counts_are_those_of_enumerated_documents(tmp_path: Path) -> None:
 def exact_probabilities(document: ScoredDocument) -> dict[str, float]:
     """P of each country's event in a document of one parse, by enumeration of its antecedent vectors."""
     from events.counting import evaluate_clustering
-    from events.lexicon import load_lexicon
+    from events.lexicon._lexicon import load_lexicon
     from events.matching import match_document
-    from events.rules import load_rules
+    from events.rules._rules import load_rules
 
     assert document.tokens is not None
     found = match_document(document.tokens, document.mentions, load_rules(), load_lexicon(), document.date)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corefsample import ParameterError
-from events.counting import Calendar
+from events.counting._periods import Calendar
 
 DAY = datetime.date(1999, 5, 17)  # a Monday
 

@@ -14,7 +14,8 @@ from references import coreference as references
 from references import events as er
 
 from corefsample import ParameterError
-from events.counting import compare_counts, count_pmf, hdi_interval, quantile_interval
+from events.counting import count_pmf
+from events.counting._poisson_binomial import compare_counts, hdi_interval, quantile_interval
 
 probabilities = st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0.0, 1.0, allow_subnormal=False))
 levels = st.one_of(st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]), st.floats(0.01, 0.99))

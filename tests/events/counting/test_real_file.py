@@ -11,9 +11,10 @@ import tolerance
 from references import coreference as references
 
 from corefsample import ScoredDocument, read_documents
-from events.lexicon import load_lexicon
-from events.matching import MentionMatches, match_document
-from events.rules import load_rules
+from events.lexicon._lexicon import load_lexicon
+from events.matching import match_document
+from events.matching._matching import MentionMatches
+from events.rules._rules import load_rules
 from events.runs.counting._job import CountOptions, EventsResult, count_events
 
 N_SAMPLES = 2000

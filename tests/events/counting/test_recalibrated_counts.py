@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from corefsample import InputError, ParameterError, Recalibration
-from corefsample.recalibration import N_PARAMETERS, DomainEffect, RecalibrationDraws, UncertainRecalibration
+from corefsample.recalibration import RecalibrationDraws
+from corefsample.recalibration._domains import DomainEffect
+from corefsample.recalibration._kind_offsets import N_PARAMETERS
+from corefsample.recalibration._uncertain import UncertainRecalibration
 from events import EventCounter, simulate_documents
 from events.counting import count_pmf
 

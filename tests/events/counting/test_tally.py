@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tallies import SMALL, corpora, counts_of, document, tally_of
 
 from corefsample import ParameterError
-from events.counting import MOST_PERIODS, CountTally, DocumentEvents
+from events.counting._evaluation import DocumentEvents
+from events.counting._tally import MOST_PERIODS, CountTally
 
 # --- adding up ---------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from references.events import events_of_clustering
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting import TrueEvents
+from events.counting._truth import TrueEvents
 from events.matching import match_document
 
 # "Iraqi troops came . They attacked ." Mentions: Iraqi troops, They.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from places import TEST_DATA
 
 from corefsample.errors import ParameterError
-from events.lexicon import Lexicon, LexiconMatches, load_lexicon
+from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 
 
 def lines(name: str) -> list[str]:

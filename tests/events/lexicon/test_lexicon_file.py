@@ -10,7 +10,7 @@ import yaml
 
 import events
 from corefsample.errors import InputError, ParameterError
-from events.lexicon import Lexicon, LexiconMatches, load_lexicon
+from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 
 SHIPPED = yaml.safe_load((Path(events.__file__).parent / "data" / "countries.yaml").read_text("utf-8"))
 

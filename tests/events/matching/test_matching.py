@@ -10,9 +10,10 @@ import pytest
 from references import events as er
 
 from corefsample.errors import InputError
-from events.lexicon import load_lexicon
-from events.matching import MentionMatches, match_document
-from events.rules import Rule, load_rules
+from events.lexicon._lexicon import load_lexicon
+from events.matching import match_document
+from events.matching._matching import MentionMatches
+from events.rules._rules import Rule, load_rules
 
 DAY = datetime.date(2000, 1, 1)
 PRESETS = ("paper", "extended")

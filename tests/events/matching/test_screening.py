@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from references import events as er
 
 from corefsample import InputError, ScoredDocument
-from corefsample.documents import from_documents
-from events.lexicon import load_lexicon
-from events.matching import MentionMatches, Screen, match_document, match_rules
-from events.rules import load_rules
+from corefsample.documents._batch_of_documents import from_documents
+from events.lexicon._lexicon import load_lexicon
+from events.matching import match_document
+from events.matching._matching import MentionMatches, match_rules
+from events.matching._screening import Screen
+from events.rules._rules import load_rules
 
 DAY = datetime.date(1999, 6, 1)
 WORDS = [

@@ -11,9 +11,11 @@ from references import events as er
 
 from corefsample.errors import InputError
 from events.counting import _rule_examples as rule_examples
-from events.lexicon import load_lexicon
-from events.matching import DocumentTrace, match_document, trace_document
-from events.rules import load_presets, load_rules, shipped_rules
+from events.lexicon._lexicon import load_lexicon
+from events.matching import match_document
+from events.matching._tracing import DocumentTrace, trace_document
+from events.rules import shipped_rules
+from events.rules._rules import load_presets, load_rules
 
 DAY = datetime.date(2000, 1, 1)
 

@@ -22,10 +22,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corefsample.documents import Rejected
+from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterError
-from events.news import Article, ArticleStream
 from events.news import _markup as markup
+from events.news._articles import ArticleStream
+from events.news._fields import Article
 
 DOCTYPE = '<!DOCTYPE nitf SYSTEM "http://www.nitf.org/IPTC/NITF/3.3/specification/dtd/nitf-3-3.dtd">'
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from corefsample._extras import install_hint
 from corefsample.errors import ParameterError
-from events.news import Article, TextTally, repaired, require_repair
 from events.news import _quality as quality
-from events.news._quality import has_mojibake, is_lower_case
+from events.news._fields import Article
+from events.news._quality import TextTally, has_mojibake, is_lower_case, repaired, require_repair
 
 pytest.importorskip("ftfy", reason="extra `text`")
 

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corefsample._extras import install_hint
-from corefsample.documents import Rejected
+from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterHint
-from events.news import ArticleStream
 from events.news import _workbooks as workbooks
+from events.news._articles import ArticleStream
 
 openpyxl = pytest.importorskip("openpyxl", reason="extra `excel`")
 

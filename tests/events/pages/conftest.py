@@ -16,7 +16,7 @@ from report_pages import DRAWN
 from corefsample import write_documents
 from events.pages import write_report
 from events.runs.counting._job import CountOptions, count_events
-from events.simulation import simulate_documents
+from events.simulation._documents import simulate_documents
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver

@@ -16,20 +16,10 @@ from chromium import accessibility_faults, choose_scheme, chromium, missing, req
 from events_audit_made import actor_frame, frame
 from page_documents import HOSTILE_ID, HOSTILE_NAME, HOSTILE_WORDS
 
-from events.audit import (
-    NO,
-    RESOLVED,
-    SHEET_COLUMNS,
-    UNSURE,
-    YES,
-    AuditFrame,
-    AuditPlan,
-    disagreement_sheet,
-    plan_audit,
-    read_sheets,
-    sheet_table,
-)
-from events.pages import NAME, PLAIN, TRIGGER, MarkedText, rendered_sheet
+from events.audit import AuditFrame, AuditPlan, plan_audit, read_sheets, sheet_table
+from events.audit._sheets import NO, RESOLVED, SHEET_COLUMNS, UNSURE, YES, disagreement_sheet
+from events.pages._labelling import rendered_sheet
+from events.pages._marked import NAME, PLAIN, TRIGGER, MarkedText
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver

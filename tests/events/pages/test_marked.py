@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from references import events as er
 
-from corefsample.documents import Tokens
-from events.lexicon import load_lexicon
-from events.pages import NAME, PLAIN, TRIGGER, Marker, spaced
-from events.rules import load_rules
+from corefsample.documents._tokens import Tokens
+from events.lexicon._lexicon import load_lexicon
+from events.pages._marked import NAME, PLAIN, TRIGGER, Marker
+from events.pages._spacing import spaced
+from events.rules._rules import load_rules
 
 
 def tokens(*sentences: str) -> Tokens:

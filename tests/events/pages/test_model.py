@@ -21,17 +21,19 @@ from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME, changed_table
 from references import events as er
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, map_clustering, read_documents
-from corefsample.coreference import canonical_labels
-from corefsample.documents import Tokens
+from corefsample.coreference._exact import canonical_labels
+from corefsample.documents._tokens import Tokens
 from corefsample.summaries import point_estimate
-from events.counting import ParsedMentions, evaluate_matches, evidence_rows
-from events.lexicon import load_lexicon
+from events.counting import evaluate_matches
+from events.counting._evidence import ParsedMentions, evidence_rows
+from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
-from events.pages import packed, spaced
 from events.pages._document_texts import checked_places
+from events.pages._embedding import packed
 from events.pages._report_content import read_report
 from events.pages._run_files import read_run
-from events.rules import load_rules
+from events.pages._spacing import spaced
+from events.rules._rules import load_rules
 
 
 def unpacked(part: str) -> Any:

@@ -21,10 +21,12 @@ from strategies import documents as strategies
 from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, sample_clusterings
-from corefsample.documents import Tokens
-from corefsample.recalibration import Recalibration
-from events.queries import MENTION_TYPES, DocumentQueries, QueryScore, QueryTable, match_queries, mention_types
+from corefsample.documents._tokens import Tokens
+from corefsample.recalibration._model import Recalibration
+from events.queries import QueryScore
 from events.queries import _kernels as _query_kernels
+from events.queries._queries import MENTION_TYPES, DocumentQueries, match_queries, mention_types
+from events.queries._table import QueryTable
 
 AS_IT_IS = Recalibration()
 VERBS = ("see", "run", "say")

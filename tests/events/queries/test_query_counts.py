@@ -16,8 +16,12 @@ from references import coreference as references
 from references import events as er
 
 from corefsample import ParameterError
-from events.counting import count_pmf, quantile_interval
-from events.queries import MENTION_TYPES, QueryTable, count_coverage, count_intervals, mixture_pmf
+from events.counting import count_pmf
+from events.counting._poisson_binomial import quantile_interval
+from events.queries import mixture_pmf
+from events.queries._counts import count_coverage, count_intervals
+from events.queries._queries import MENTION_TYPES
+from events.queries._table import QueryTable
 
 shares = st.floats(0.0, 1.0)
 

@@ -7,10 +7,14 @@ import pytest
 from references import recalibration as rr
 
 from corefsample import AntecedentDistribution, clustering_log_prob, sample_clusterings
-from corefsample.recalibration import N_PARAMETERS, Recalibration, RecalibrationFitter
+from corefsample.recalibration import RecalibrationFitter
+from corefsample.recalibration._kind_offsets import N_PARAMETERS
 from corefsample.recalibration._losses import Derivatives, Likelihood, Quadratics
+from corefsample.recalibration._model import Recalibration
 from events import simulate_documents
-from events.queries import DocumentQueries, QueryScore, _kernels, named_objective
+from events.queries import QueryScore, _kernels
+from events.queries._queries import DocumentQueries
+from events.queries._score import named_objective
 
 N_MENTIONS, N_SAMPLES = 7, 6
 

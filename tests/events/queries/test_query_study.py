@@ -16,18 +16,17 @@ from references import events as er
 from references import recalibration as rr
 
 from corefsample import InputError, ParameterError, ScoredDocument
-from corefsample.recalibration import (
-    LinkScore,
-    NoMinimumError,
-    Recalibration,
-    RecalibrationDraws,
-    RecalibrationFitter,
-    UncertainRecalibration,
-    english_recalibration,
-)
+from corefsample.recalibration import LinkScore, RecalibrationDraws, RecalibrationFitter, english_recalibration
+from corefsample.recalibration._model import NoMinimumError, Recalibration
+from corefsample.recalibration._uncertain import UncertainRecalibration
 from events.commands import CalibrateQueriesOptions, run_calibrate_queries
 from events.commands._results import QueriesFolder
-from events.queries import QueryScore, QueryStudy, QueryTable, match_queries, named_objective, study_queries
+from events.queries import QueryScore
+from events.queries._queries import match_queries
+from events.queries._score import named_objective
+from events.queries._study import study_queries
+from events.queries._study_results import QueryStudy
+from events.queries._table import QueryTable
 
 N_SAMPLES = 50
 

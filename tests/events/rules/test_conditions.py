@@ -13,10 +13,14 @@ from asserted_sentences import Sentence, sentences
 from references import events as er
 
 from corefsample.errors import InputError
-from corefsample.syntax import SCHEMES, ParseView, path_labels
-from events.lexicon import load_lexicon
-from events.matching import MentionMatches, match_document
-from events.rules import load_rules, shipped_conditions, shipped_rules
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._paths import ParseView, path_labels
+from events.lexicon._lexicon import load_lexicon
+from events.matching import match_document
+from events.matching._matching import MentionMatches
+from events.rules import shipped_rules
+from events.rules._conditions import shipped_conditions
+from events.rules._rules import load_rules
 
 DAY = datetime.date(2000, 1, 1)
 SENTENCES = sentences()

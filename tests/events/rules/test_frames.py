@@ -12,10 +12,12 @@ import yaml
 from references import events as er
 
 from corefsample.errors import InputError
-from events.counting import EventCounter, evaluate_clustering
-from events.lexicon import Lexicon, load_lexicon
-from events.matching import MentionMatches, check_classes, match_document, match_rules
-from events.rules import Rule, load_rules
+from events.counting import evaluate_clustering
+from events.counting._counter import EventCounter
+from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.matching import match_document
+from events.matching._matching import MentionMatches, check_classes, match_rules
+from events.rules._rules import Rule, load_rules
 
 DAY = datetime.date(2000, 1, 1)
 OWN: dict[str, Any] = {

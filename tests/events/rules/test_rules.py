@@ -11,8 +11,9 @@ import yaml
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
-from events.counting import check_examples
-from events.rules import Rule, load_presets, load_rules, shipped_rules
+from events.counting._rule_examples import check_examples
+from events.rules import shipped_rules
+from events.rules._rules import Rule, load_presets, load_rules
 
 PARSE = """
 1 Iraq Iraq PROPN 2 nsubj

@@ -13,7 +13,8 @@ from references import events as er
 from corefsample import read_documents
 from corefsample.formats import DocumentStream
 from events import EventCounter
-from events.audit import counted_documents, read_run_documents
+from events.audit import read_run_documents
+from events.audit._frame_files import counted_documents
 from events.runs.counting._job import CountOptions, count_events
 
 OPTIONS = CountOptions(n_samples=300)

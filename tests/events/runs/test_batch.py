@@ -28,7 +28,8 @@ import events.runs.counting._tables
 from corefsample import InputError, OutputError, ParameterError, read_documents
 from corefsample._processors import processors
 from events import EventCounter
-from events.counting import COUNT_COLUMNS, evaluate_document
+from events.counting._evaluation import evaluate_document
+from events.counting._tables import COUNT_COLUMNS
 from events.runs.counting._job import CountOptions, EventsResult, count_events
 
 FILES = {

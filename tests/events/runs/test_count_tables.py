@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import EventCounter
-from events.counting import EVIDENCE_SCHEMA, EvidenceRow, evidence_batch
+from events.counting._evidence import EVIDENCE_SCHEMA, EvidenceRow, evidence_batch
 from events.runs.counting._run_folder import RunFolder
 from events.runs.counting._tables import write_counts
 

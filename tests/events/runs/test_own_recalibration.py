@@ -29,14 +29,10 @@ from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import english_recalibration
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.commands.explain import ExplainOptions, run_explain
-from events.counting import (
-    Calendar,
-    count_posterior,
-    count_samples,
-    evaluate_clustering,
-    read_count_posterior,
-    read_count_samples,
-)
+from events.counting import evaluate_clustering, read_count_posterior, read_count_samples
+from events.counting._count_posterior import count_posterior
+from events.counting._count_samples import count_samples
+from events.counting._periods import Calendar
 from events.matching import match_document
 from events.runs.counting._job import CountOptions, count_events
 
@@ -150,7 +146,7 @@ def test_partitions_threads_and_processes_give_the_same_bytes(
     if workers:
         pytest.importorskip("distributed")
     from corefsample.formats import DocumentStream
-    from corefsample.formats.scored import ParquetWriter
+    from corefsample.formats.scored._parquet_writer import ParquetWriter
 
     writer = ParquetWriter(str(tmp_path / "own.parquet"))
     for batch in DocumentStream(str(folder / "own.jsonl"), batch_size=5):

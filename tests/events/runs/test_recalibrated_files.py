@@ -13,7 +13,8 @@ import pytest
 from command_line import called, refused
 
 from corefsample import Recalibration, read_documents, write_documents
-from corefsample.recalibration import RecalibrationDraws, UncertainRecalibration, english_recalibration, score_english
+from corefsample.recalibration import RecalibrationDraws, english_recalibration, score_english
+from corefsample.recalibration._uncertain import UncertainRecalibration
 from events import simulate_documents
 from events.commands import RecalibrateOptions, run_recalibrate
 from events.runs.counting._job import CountOptions, count_events

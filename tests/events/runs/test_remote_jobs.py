@@ -17,8 +17,8 @@ from references import events as er
 from remote_files import memory, s3_server, stored_in
 
 from corefsample import InputError, ParameterError, write_documents
-from corefsample.documents import from_documents
-from corefsample.formats.scored import ParquetWriter
+from corefsample.documents._batch_of_documents import from_documents
+from corefsample.formats.scored._parquet_writer import ParquetWriter
 from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.counting import read_count_posterior
 from events.pages import write_report

@@ -14,7 +14,7 @@ import pytest
 from places import PROJECT
 
 from corefsample import OutputError, ParameterError
-from corefsample.documents import Rejected
+from corefsample.documents._rejected import Rejected
 from events.runs.counting._run_folder import RunFolder
 
 

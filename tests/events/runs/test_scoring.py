@@ -22,15 +22,17 @@ from places import PROJECT
 from references import scoring as sr
 
 from corefsample import InputError, ParameterError, Recalibration, read_corefud, read_documents, write_documents
-from corefsample.coreference import canonical_labels, map_clustering
-from corefsample.documents import AnnotatedDocument, Tokens
+from corefsample.coreference._exact import canonical_labels, map_clustering
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import CorefsampleError
-from corefsample.formats.annotated import read_conll2012
+from corefsample.formats.annotated._conll2012 import read_conll2012
 from corefsample.mention_ranking import AntecedentModel, load_model
 from corefsample.recalibration import read_recalibration
 from corefsample.summaries import point_estimate
-from corefsample.syntax import is_unparsed, mentions_from_parse
-from events.news import Article
+from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._roles import is_unparsed
+from events.news._fields import Article
 from events.runs._document_inputs import DocumentInputs, named_kind
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._parsing import article_metadata, load_pipeline, paragraphs_of, parsed_words

@@ -16,13 +16,13 @@ from references import coreference as references
 from references import scoring as sr
 
 from corefsample import ParameterError, ScoredDocument, read_documents
-from corefsample.documents import Tokens
+from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking import english_model
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import english_recalibration
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax import mentions_from_parse
+from corefsample.syntax._mentions import mentions_from_parse
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._parsing import joined
 from events.runs.scoring._run import score_corpus

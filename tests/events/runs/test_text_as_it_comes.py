@@ -15,7 +15,7 @@ from run_cases import stop_after
 
 from corefsample import read_documents
 from corefsample.errors import ParameterError
-from events.news import TextTally
+from events.news._quality import TextTally
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._run import score_corpus
 

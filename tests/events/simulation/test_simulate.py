@@ -13,14 +13,17 @@ from expected_errors import error
 from references.coreference import connected_components
 from tolerance import plausible_counts, plausible_means
 
-from corefsample.documents import ScoredDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
-from corefsample.formats import read_documents, write_documents
-from events.counting import EventCounter
-from events.lexicon import load_lexicon
-from events.matching import MentionMatches, match_document
-from events.rules import load_rules
-from events.simulation import SimulatedCountry, SimulatedDocument, default_countries, simulate_documents
+from corefsample.formats.scored._stream import read_documents
+from corefsample.formats.scored._writing import write_documents
+from events.counting._counter import EventCounter
+from events.lexicon._lexicon import load_lexicon
+from events.matching import match_document
+from events.matching._matching import MentionMatches
+from events.rules._rules import load_rules
+from events.simulation._countries import SimulatedCountry, default_countries
+from events.simulation._documents import SimulatedDocument, simulate_documents
 
 SHARE = 0.3
 DAY = datetime.date(1995, 5, 5)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corefsample.documents import Tokens
-from events.lexicon import load_lexicon
+from corefsample.documents._tokens import Tokens
+from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
-from events.rules import load_rules
+from events.rules._rules import load_rules
 from events.simulation._notation import Phrase, joined, parsed
 from events.simulation._text import news_texts
 

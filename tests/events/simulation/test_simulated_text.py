@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from events.lexicon import load_lexicon
-from events.simulation import SimulatedDocument, default_countries, simulate_documents
+from events.lexicon._lexicon import load_lexicon
+from events.simulation._countries import default_countries
+from events.simulation._documents import SimulatedDocument, simulate_documents
 
 # The 37 relations of UD v2, and the subtypes that English treebanks have of those used here.
 UD_LABELS = """
