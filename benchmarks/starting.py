@@ -19,7 +19,7 @@ def start_up(runs: int) -> Iterator[Row]:
     def python(code: str) -> Callable[[], object]:
         return lambda: subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
-    ours = python("from events.commands import main; main(['--help'])")
+    ours = python("from events.commands._program import main; main(['--help'])")
     yield within("corefsample --help", "an empty click program", in_turn(ours, python(EMPTY), runs * 3), 2)
     sides = in_turn(python("import corefsample"), python("import numpy, numba, pyarrow"), runs * 3)
     yield within("import corefsample", "import numpy, numba, pyarrow", sides, 1)

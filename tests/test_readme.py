@@ -110,4 +110,4 @@ def test_a_page_of_a_package_that_is_gone_is_removed(api_pages: ModuleType, tmp_
     (tmp_path / "corefsample.gone.md").write_text("# gone", encoding="utf-8")
     api_pages.write_pages(tmp_path)
     assert not (tmp_path / "corefsample.gone.md").exists()
-    assert (tmp_path / "corefsample.coreference.md").exists()
+    assert (tmp_path / "corefsample.summaries.md").exists()

@@ -16,7 +16,7 @@ from .doctor import DoctorOptions as DoctorOptions
 from .doctor import run_doctor as run_doctor
 from .events import EventsOptions as EventsOptions
 from .events import run_events as run_events
-from .explain import ExplainOptions as ExplainOptions
+from ._explain_options import ExplainOptions as ExplainOptions
 from .explain import run_explain as run_explain
 from .recalibrate import RecalibrateOptions as RecalibrateOptions
 from .recalibrate import run_recalibrate as run_recalibrate

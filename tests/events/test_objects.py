@@ -70,12 +70,12 @@ def test_counts_show_a_short_table_in_notebooks(objects: dict[str, Any]) -> None
 
 
 def test_an_empty_corpus_has_a_representation() -> None:
-    assert "0 documents, no period, 0 countries" in repr(EventCounter(n_samples=1).counts())
+    assert "0 documents, no period, 0 actors" in repr(EventCounter(n_samples=1).counts())
 
 
 def test_subpackages_are_attributes() -> None:
     assert events.plots.event_band
-    assert events.queries.study_queries
+    assert events.queries.QueryScore
     assert events.counting.count_pmf is count_pmf
 
 

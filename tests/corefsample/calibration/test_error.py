@@ -218,5 +218,5 @@ def test_errors_of_options_show_what_they_need() -> None:
 def test_the_top_face_has_the_main_names_and_all_subpackages() -> None:
     subpackages = {"binning", "intervals", "measures", "recalibrators", "studies", "tables", "tags"}
     assert subpackages < set(dir(calibration))
-    assert len(set(dir(calibration)) - subpackages) == 28
+    assert {"calibration_error", "CalibrationTable", "IsotonicRecalibration"} < set(dir(calibration))
     assert all(hasattr(calibration, name) for name in dir(calibration))

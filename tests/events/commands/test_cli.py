@@ -56,7 +56,7 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_arrow_allocates_from_the_system_unless_told_otherwise(set_before: str | None, expected: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
     environment |= {} if set_before is None else {"ARROW_DEFAULT_MEMORY_POOL": set_before}
-    script = "from events.commands import main\ntry: main(['--version'])\nexcept SystemExit: import pyarrow\n"
+    script = "from events.commands._program import main\ntry: main(['--version'])\nexcept SystemExit: import pyarrow\n"
     script += "print(pyarrow.default_memory_pool().backend_name)"
     done = subprocess.run([sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True)
     assert done.stdout.split()[-1] == expected

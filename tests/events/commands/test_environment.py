@@ -95,7 +95,7 @@ def test_the_example_of_the_page_runs() -> None:
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_completion_as_the_page_says(shell: str) -> None:
     """Bash's script needs a bash to ask for its version; these need no shell."""
-    program = ["-c", "from events.commands import main; main()"]
+    program = ["-c", "from events.commands._program import main; main()"]
     environment = {**os.environ, "_COREFSAMPLE_COMPLETE": f"{shell}_source"}
     done = subprocess.run(
         [sys.executable, *program], cwd=PROJECT, env=environment, capture_output=True, text=True, check=True

@@ -169,7 +169,7 @@ def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
 LIMITED = """
 import resource, sys
 import events.runs.counting._job, events.runs.scoring, corefsample.coreference
-from events.commands import main
+from events.commands._program import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 main(sys.argv[2:])
 """
