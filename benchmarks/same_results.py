@@ -39,9 +39,14 @@ CLOSE = 1e-12
 
 # Old names of columns, and of keys of summaries, with the new ones. A name counts only where the new tree has it.
 COLUMNS = {
-    "actor": "actor",
-    "actor_mentions": "actor_mentions",
+    "country": "actor",
+    "target_country": "target",
+    "country_mentions": "actor_mentions",
+    "agent_mentions": "role_mentions",
+    "alternatives": "trigger_parses",
+    "n_mixtures": "n_several_parses",
     "n_boot": "n_resamples",
+    "n_draws": "n_resamples",
     "refits": "n_resamples",
     "jobs": "workers",
 }
@@ -188,9 +193,7 @@ def count(tree: Tree, inputs: Inputs) -> None:
 def calibrate(tree: Tree, inputs: Inputs) -> None:
     tree.run("calibrate", inputs.scored, "--out", tree.out / "calibration", "--resamples", 200)
     out = tree.out / "queries"
-    (tree.out / "queries.summary").write_text(
-        tree.run("calibrate-queries", *inputs.halves, "--out", out, "--samples", 200, "--refits", 5, "--json")
-    )
+    (tree.out / "queries.summary").write_text(tree.run("calibrate-queries", *inputs.halves, "--out", out, "--json"))
 
 
 def recalibrate(tree: Tree, inputs: Inputs) -> None:

@@ -50,8 +50,8 @@ LEFT_OUT = (
     *(f"corefsample.{name}" for name in ("errors", "_checks", "_arrays", "_log", "_extras", "_jit", "_monte_carlo")),
     *(f"corefsample.{name}" for name in ("_random", "_random_kernels", "_processors", "_processes", "_memory")),
     "corefsample.files",  # paths, bytes, locks, digests
-    *(f"events.{name}" for name in ("cli._options", "cli._screen", "commands._options", "commands._screen")),  # parser
-    *(f"events.{name}" for name in ("jobs._record", "runs._record", "jobs._actor_notes")),  # what is said about a run
+    *(f"events.{name}" for name in ("_options", "_shared_options", "commands._screen")),  # of the command line
+    *(f"events.{name}" for name in ("runs._record", "runs.counting._actor_notes")),  # what is said about a run
 )
 PIPELINE = Path(__file__).resolve().parents[2] / "shared" / "models" / "en_gum_ud"
 ARTICLE = "doc_id,date,text\none,1999-05-03,American forces attacked a bridge. They had warned the village.\n"
@@ -119,8 +119,7 @@ def _name(frame: FrameType) -> str:
 
 def program() -> Callable[[list[str]], object]:
     """The function `main` of the command line."""
-    name = "events.commands" if importlib.util.find_spec("events.commands") else "events.cli"
-    main: Callable[[list[str]], object] = importlib.import_module(name).main
+    main: Callable[[list[str]], object] = importlib.import_module("events.commands._program").main
     return main
 
 
