@@ -86,9 +86,9 @@ class DocumentPosterior:
     >>> from corefsample import AntecedentDistribution
     >>> antecedents = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
     >>> posterior = DocumentPosterior("a", (ParsePosterior(antecedents),))
-    >>> posterior.sample(n_samples=4).of_parse(0).labels
-    array([[0, 0, 0, 0],
-           [0, 0, 0, 1]], dtype=int32)
+    >>> posterior.sample(n_samples=6).of_parse(0).labels
+    array([[0, 0, 0, 0, 0, 0],
+           [0, 0, 0, 0, 1, 1]], dtype=int32)
     """
 
     doc_id: str

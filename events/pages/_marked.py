@@ -54,9 +54,9 @@ class Marker:
 
         Examples
         --------
-        >>> from corefsample.documents import Tokens
-        >>> from events.lexicon import load_lexicon
-        >>> from events.rules import load_rules
+        >>> from corefsample import Tokens
+        >>> from events import load_lexicon
+        >>> from events import load_rules
         >>> words = ["Iraqi", "troops", "attacked", "."]
         >>> tokens = Tokens(words, ["Iraqi", "troop", "attack", "."], ["ADJ", "NOUN", "VERB", "PUNCT"],
         ...                 [1, 2, -1, 2], ["amod", "nsubj", "root", "punct"], [0, 0, 0, 0])

@@ -64,7 +64,7 @@ def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = 
 
     Examples
     --------
-    >>> from corefsample.calibration.binning import bin_pairs
+    >>> from corefsample.calibration.binning._binning import bin_pairs
     >>> bins = bin_pairs([0.2, 0.2, 0.6, 0.6], [0, 0, 1, 0], n_bins=2)
     >>> round(binned_error(bins, norm="l1"), 12)  # (|0.2 - 0| + |0.6 - 0.5|) / 2
     0.15

@@ -132,7 +132,7 @@ def brier_decomposition(bins: ReliabilityBins) -> BrierDecomposition:
 
     Examples
     --------
-    >>> from corefsample.calibration.binning import bin_pairs
+    >>> from corefsample.calibration.binning._binning import bin_pairs
     >>> parts = brier_decomposition(bin_pairs([0.2, 0.4, 0.8, 0.8], [0, 0, 1, 0], n_bins=2))
     >>> [round(part, 6) for part in (parts.brier, parts.calibration, parts.refinement, parts.within_bins)]
     [0.22, 0.09, 0.125, 0.005]
