@@ -109,7 +109,7 @@ def _against_reading(files: Sequence[Path], n_documents: int, folder: str, runs:
     yield from _both(work, against, _job(files, folder), lambda: read_columns(files), runs, 3)
     # The cluster's start of some seconds is part of the job, so there is no figure for a small corpus.
     sides = in_turn(_job(files, folder, workers=2), lambda: read_columns(files), min(runs, 2), warm=False)
-    row = within(f"{work}, two Dask workers with their start", against, sides, 3)
+    row = within(f"{work}, two workers with their start", against, sides, 3)
     yield row if n_documents >= LARGE else replace(row, figure="", met=None)
 
 
