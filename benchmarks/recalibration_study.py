@@ -79,7 +79,7 @@ def spread(documents: Sequence[ScoredDocument], n_seeds: int) -> None:
     """Print the lowest and the highest coverage over seeds, of folds and samples both."""
     parts = []
     for seed in range(n_seeds):
-        study = study_queries(documents, objectives=("likelihood", "links-log", "queries"), n_boot=0, seed=seed)
+        study = study_queries(documents, objectives=("likelihood", "links-log", "queries"), n_resamples=0, seed=seed)
         parts.append(study.coverage().query("level == @LEVEL"))
     grouped = pd.concat(parts).groupby(["variant", "interval", "documents"], sort=False)["coverage"]
     table = grouped.agg(["min", "max"]).unstack("documents")  # noqa: PD010
@@ -94,7 +94,7 @@ def paired(documents: Sequence[ScoredDocument]) -> None:
     """
     held = []
     for objective, form in (("joint", "kinds"), ("queries", "global")):
-        study = study_queries(documents, objectives=(objective,), form=form, n_boot=0)
+        study = study_queries(documents, objectives=(objective,), form=form, n_resamples=0)
         table = study.intervals().query("variant == @objective and level == @LEVEL and interval == 'quantile'")
         held.append(table.set_index(["mention_type", "verb", "n_documents"])["held"].astype(int))
     both = pd.concat(held, axis=1, keys=["kinds", "global"]).reset_index()
@@ -149,7 +149,7 @@ def drawn(documents: Sequence[ScoredDocument]) -> None:
     for document in documents:
         labels = sample_clusterings(document.antecedents, n_samples=1, seed=99, doc_id=document.doc_id).labels
         made.append(dataclasses.replace(document, gold=labels[0].tolist()))
-    study = study_queries(made, objectives=(), n_boot=0)
+    study = study_queries(made, objectives=(), n_resamples=0)
     coverage = study.coverage().pivot_table(
         index=["interval", "level"], columns="documents", values="coverage", sort=False
     )

@@ -126,7 +126,7 @@ class RecalibrationFitter:
             raise ParameterError("are required, with the form 'kinds', for a domain effect", parameter="domains")
         return self._search.domain_effect(np.ones(self.n_documents), self._domains)
 
-    def cross_fit(self, n_folds: int = 5, *, seed: int = 0, n_boot: int = 0) -> CrossFit:
+    def cross_fit(self, n_folds: int = 5, *, seed: int = 0, n_resamples: int = 0) -> CrossFit:
         """Fit to the documents outside each fold, and score the documents inside it.
 
         Parameters
@@ -135,13 +135,13 @@ class RecalibrationFitter:
             From 2 to the number of documents with gold.
         seed
             Seed of folds and bootstrap, in [0, 2**64).
-        n_boot
+        n_resamples
             Number of refits of each fold to bootstrapped documents; 0 for none.
 
         Raises
         ------
         ParameterError
-            As for `fit`, and if n_folds, seed or n_boot is outside its range.
+            As for `fit`, and if n_folds, seed or n_resamples is outside its range.
         """
         n_folds = _checks.whole("n_folds", n_folds, 2)
         if n_folds > self.n_documents:
@@ -162,9 +162,9 @@ class RecalibrationFitter:
             n_terms=self._losses.n_terms.copy(),
             loss_before=self._losses.at(Recalibration()),
             loss_after=after[folds, np.arange(self.n_documents)],
-            draws=tuple(self._refits(n_boot, seed, trained)) if n_boot else (),
+            draws=tuple(self._refits(n_resamples, seed, trained)) if n_resamples else (),
             gold=self.gold.counts,
-            domain_effects=self._domain_effects(trained) if n_boot else (),
+            domain_effects=self._domain_effects(trained) if n_resamples else (),
         )
 
     def _domain_effects(self, trained: list[Bools]) -> tuple[DomainEffect, ...]:
@@ -175,7 +175,7 @@ class RecalibrationFitter:
             return ()
         return tuple(self._search.domain_effect(part.astype(np.float64), self._domains) for part in trained)
 
-    def bootstrap(self, n_boot: int = 200, *, seed: int = 0) -> RecalibrationDraws:
+    def bootstrap(self, n_resamples: int = 200, *, seed: int = 0) -> RecalibrationDraws:
         """Refit to bootstrapped documents: as many documents, drawn with replacement.
 
         Losses near the fit are computed once and approximated: by polynomials, of which each refit is the minimum of a
@@ -183,13 +183,13 @@ class RecalibrationFitter:
 
         Parameters
         ----------
-        n_boot
+        n_resamples
             At least 1.
         seed
             In [0, 2**64).
         """
-        _checks.whole("n_boot", n_boot, 1)
-        return self._refits(n_boot, seed, [np.ones(self.n_documents, np.bool_)])[0]
+        _checks.whole("n_resamples", n_resamples, 1)
+        return self._refits(n_resamples, seed, [np.ones(self.n_documents, np.bool_)])[0]
 
     def _folds(self, n_folds: int, seed: int) -> Ints:
         """Assign the documents to folds in an order that depends only on seed and doc_ids."""
@@ -199,11 +199,11 @@ class RecalibrationFitter:
             folds[d] = place % n_folds
         return folds
 
-    def _refits(self, n_boot: int, seed: int, trained: list[Bools]) -> list[RecalibrationDraws]:
+    def _refits(self, n_resamples: int, seed: int, trained: list[Bools]) -> list[RecalibrationDraws]:
         """Draws for each part of the documents; draw b has the same document weights in all parts."""
-        n_boot = _checks.whole("n_boot", n_boot, 1)
+        n_resamples = _checks.whole("n_resamples", n_resamples, 1)
         rng = np.random.Generator(np.random.Philox(_checks.seed(seed)))
-        weights = np.stack([self._draw(rng, trained) for _ in range(n_boot)])
+        weights = np.stack([self._draw(rng, trained) for _ in range(n_resamples)])
         return [self._search.refitted(part.astype(np.float64), weights * part) for part in trained]
 
     def _draw(self, rng: np.random.Generator, trained: list[Bools]) -> Floats:

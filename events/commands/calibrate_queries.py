@@ -186,7 +186,11 @@ def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQu
         "uncertainty",
     )
     chosen = options.chosen(*names)
-    chosen |= {"by": options.group_by, "n_boot": options.n_resamples, "domains": options.domains_of(documents, place)}
+    chosen |= {
+        "by": options.group_by,
+        "n_resamples": options.n_resamples,
+        "domains": options.domains_of(documents, place),
+    }
     if options.objectives is None:
         chosen["objectives"] = _OBJECTIVES[options.form]
     if options.recalibration is not None:

@@ -3,6 +3,5 @@ from .bands import bands_by_event as bands_by_event
 from .bands import event_band as event_band
 from .bands import event_bands as event_bands
 from .comparisons import actor_comparison as actor_comparison
-from .comparisons import comparisons_by_event as comparisons_by_event
 from .posteriors import count_bars as count_bars
 from .queries import query_coverage as query_coverage

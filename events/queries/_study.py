@@ -41,7 +41,7 @@ def study_queries(
     objectives: Sequence[str] = ("likelihood", "links", "links-log", "queries"),
     n_folds: int = 5,
     n_samples: int = 1000,
-    n_boot: int = 100,
+    n_resamples: int = 100,
     seed: int = 0,
     levels: Sequence[float] = LEVELS,
     sizes: Sequence[int] = SIZES,
@@ -67,7 +67,7 @@ def study_queries(
         From 2 to the number of documents with gold.
     n_samples
         Sampled clusterings per document, for probabilities and for fitting by queries; at least 2.
-    n_boot
+    n_resamples
         Refits on bootstrapped documents, for intervals with the uncertainty of the recalibration; 0 for none.
     seed
         Of samples, folds and bootstrap, in [0, 2**64).
@@ -111,11 +111,11 @@ def study_queries(
     own = None if recalibration is not None else _of_scores(with_gold, uncertainty)
     variant = partial(_variant, table, n_samples=n_samples, seed=seed)
     as_scored = (_NONE,) * len(table.documents)
-    variants = [variant(AS_SCORED, None, as_scored, _changes(own, uncertainty, of_documents, n_boot, seed))]
+    variants = [variant(AS_SCORED, None, as_scored, _changes(own, uncertainty, of_documents, n_resamples, seed))]
     if recalibration is not None:
         fitted = recalibration.recalibration
         each = [_NONE if recalibration.is_in(applied_to(had)) else fitted for had in of_documents]
-        changes = _changes(recalibration, uncertainty, of_documents, n_boot, seed)
+        changes = _changes(recalibration, uncertainty, of_documents, n_resamples, seed)
         variants.append(variant(RECALIBRATED, None, each, changes))
         objective_of = {}
     fitting: dict[str, Any] = {"missing": missing, "unannotated": unannotated, "form": form, "domains": domains}
@@ -123,7 +123,7 @@ def study_queries(
     for name, objective in objective_of.items():
         try:
             fitter = RecalibrationFitter(with_gold, objective=objective, **fitting)
-            fit = fitter.cross_fit(n_folds, seed=seed, n_boot=n_boot)
+            fit = fitter.cross_fit(n_folds, seed=seed, n_resamples=n_resamples)
         except NoMinimumError as error:  # the other objectives may have one
             failures[name] = str(error)
             continue

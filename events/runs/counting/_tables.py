@@ -26,7 +26,8 @@ from events.counting._evidence import evidence_schema
 from events.counting._run_tables import samples_table
 from events.counting._sorted_rows import in_groups
 from events.counting._tables import arrow_schema, count_columns
-from events.plots import actor_comparison, bands_by_event, comparisons_by_event, event_bands
+from events.plots import actor_comparison, bands_by_event, event_bands
+from events.plots.comparisons import comparisons_by_event
 from events.runs._pictures import save_pictures
 from events.runs.counting._run_folder import RunFolder
 

@@ -316,7 +316,7 @@ def test_a_cross_fit_estimates_the_domain_effect_without_the_fold() -> None:
     documents = made_documents(40, 30, seed=11)
     fitter = RecalibrationFitter(documents, form="kinds", domains=domains_of(documents, 4))
     assert fitter.cross_fit(2).domain_effects == ()  # only intervals need them, which need refits
-    crossed = fitter.cross_fit(2, n_boot=2)
+    crossed = fitter.cross_fit(2, n_resamples=2)
     assert len(crossed.domain_effects) == 2
     assert isinstance(fitter._search, KindSearch)
     assert fitter._domains is not None
@@ -325,7 +325,7 @@ def test_a_cross_fit_estimates_the_domain_effect_without_the_fold() -> None:
         assert effect == fitter._search.domain_effect(others, fitter._domains)
     assert crossed.domain_effects[0] != crossed.domain_effects[1]
     few = RecalibrationFitter(documents, form="kinds", domains=domains_of(documents, 2))
-    assert few.cross_fit(2, n_boot=2).domain_effects == ()
+    assert few.cross_fit(2, n_resamples=2).domain_effects == ()
 
 
 def test_an_uncertain_recalibration_can_be_read_again(tmp_path: Path) -> None:

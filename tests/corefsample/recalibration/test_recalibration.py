@@ -291,7 +291,7 @@ def test_a_shift_of_the_scores_changes_the_bias(calibrated: list[ScoredDocument]
 
 def test_the_order_of_documents_does_not_matter(calibrated: list[ScoredDocument]) -> None:
     few = calibrated[:10]
-    one, other = cross_fit(few, 3, seed=4, n_boot=5), cross_fit(few[::-1], 3, seed=4, n_boot=5)
+    one, other = cross_fit(few, 3, seed=4, n_resamples=5), cross_fit(few[::-1], 3, seed=4, n_resamples=5)
     assert dict(zip(one.doc_ids, one.folds.tolist(), strict=True)) == dict(
         zip(other.doc_ids, other.folds.tolist(), strict=True)
     )
@@ -416,7 +416,7 @@ BAD: list[tuple[Callable[..., Any], str]] = [
     (lambda documents: fit_recalibration(documents, unannotated="guess"), "unannotated"),  # type: ignore[arg-type]
     *[(lambda documents, n=n: cross_fit(documents, n), "n_folds") for n in (1, 2.5, 4)],  # type: ignore[misc]
     (lambda documents: cross_fit(documents, 2).recalibration_of("nobody"), "doc_id"),
-    *[(lambda documents, n=n: RecalibrationFitter(documents).bootstrap(n), "n_boot") for n in (0, 1.5)],  # type: ignore[misc]
+    *[(lambda documents, n=n: RecalibrationFitter(documents).bootstrap(n), "n_resamples") for n in (0, 1.5)],  # type: ignore[misc]
     (lambda documents: RecalibrationFitter(documents).bootstrap(seed=-1), "seed"),
 ]
 
@@ -523,7 +523,7 @@ def test_draws_depend_only_on_seed_and_documents(calibrated: list[ScoredDocument
 
 def test_draws_of_all_folds_share_their_document_weights(calibrated: list[ScoredDocument]) -> None:
     # Folds share most documents, so shared weights make their refits correlated.
-    fit = cross_fit(calibrated[:16], 4, n_boot=40)
+    fit = cross_fit(calibrated[:16], 4, n_resamples=40)
     draws = np.log([each.temperature for each in fit.draws])
     assert draws.shape == (4, 40)
     # With independent weights the mean of six correlations of 40 draws would be 0, with standard error 0.07.

@@ -18,7 +18,8 @@ from matplotlib.patches import StepPatch
 from corefsample import ParameterError
 from corefsample.plots import save_figure
 from events.counting import CountPosterior, count_pmf
-from events.plots import actor_comparison, comparisons_by_event, count_bars, event_band, event_bands, query_coverage
+from events.plots import actor_comparison, count_bars, event_band, event_bands, query_coverage
+from events.plots.comparisons import comparisons_by_event
 
 
 def counts(*countries: str, periods: int = 4) -> pd.DataFrame:

@@ -42,7 +42,7 @@ def documents(temperature: float = 1.0) -> list[ScoredDocument]:
 @pytest.fixture(scope="module")
 def study() -> QueryStudy:
     return study_queries(
-        documents(4.0), objectives=("likelihood", "queries"), n_folds=3, n_samples=N_SAMPLES, n_boot=4, seed=5
+        documents(4.0), objectives=("likelihood", "queries"), n_folds=3, n_samples=N_SAMPLES, n_resamples=4, seed=5
     )
 
 
@@ -119,7 +119,9 @@ def test_recalibrations_have_a_row_for_each_fold(study: QueryStudy) -> None:
 
 
 def test_without_draws_there_is_no_uncertain_distribution() -> None:
-    bare = study_queries(documents()[:9], objectives=("likelihood",), n_folds=2, n_samples=10, n_boot=0, sizes=(2,))
+    bare = study_queries(
+        documents()[:9], objectives=("likelihood",), n_folds=2, n_samples=10, n_resamples=0, sizes=(2,)
+    )
     assert set(bare.intervals()["recalibration"]) == {"given"}
     assert bare.recalibrations()["temperature_sd"].isna().all()
 
@@ -138,7 +140,7 @@ def test_an_objective_without_a_minimum_leaves_the_others(monkeypatch: pytest.Mo
 
     cross_fit = RecalibrationFitter.cross_fit
     monkeypatch.setattr(RecalibrationFitter, "cross_fit", no_fit)
-    found = study_queries(documents(), objectives=("links", "likelihood"), n_folds=2, n_boot=0, n_samples=20)
+    found = study_queries(documents(), objectives=("links", "likelihood"), n_folds=2, n_resamples=0, n_samples=20)
     assert [each.name for each in found.variants] == ["as scored", "likelihood"]
     assert found.failures == {"links": "no minimum"}
 
@@ -146,7 +148,7 @@ def test_an_objective_without_a_minimum_leaves_the_others(monkeypatch: pytest.Mo
 def test_a_recalibration_from_elsewhere_is_measured() -> None:
     draws = RecalibrationDraws(np.array([1.2, 1.4]), np.array([0.1, 0.3]))
     elsewhere = UncertainRecalibration(Recalibration(1.3, 0.2), draws)
-    found = study_queries(documents(), recalibration=elsewhere, n_boot=2, n_samples=50, by=("absent",))
+    found = study_queries(documents(), recalibration=elsewhere, n_resamples=2, n_samples=50, by=("absent",))
     as_scored, recalibrated = found.variants
     assert (as_scored.name, recalibrated.name) == ("as scored", "recalibrated")
     expected = found.table.probabilities(Recalibration(1.3, 0.2), n_samples=50)
@@ -167,7 +169,7 @@ def test_scores_that_had_the_english_recalibration_have_its_uncertainty() -> Non
     genres = [{"genre": "news"}, {"genre": "speech"}, {}]
     plain = [dataclasses.replace(each, metadata=genres[d % 3]) for d, each in enumerate(documents())]
     given = [english.recalibration.apply_document(each) for each in plain]
-    options: dict[str, Any] = {"n_boot": 3, "n_samples": 50, "objectives": ()}
+    options: dict[str, Any] = {"n_resamples": 3, "n_samples": 50, "objectives": ()}
     (own,) = study_queries(given, **options).variants
     _, elsewhere = study_queries(plain, recalibration=english, **options).variants
     assert own.draws is not None
@@ -180,7 +182,7 @@ def test_scores_that_had_the_english_recalibration_have_its_uncertainty() -> Non
         each = [english.sampled("domain", 3, domain=genre_of[doc_id])[draw] for doc_id in table.doc_ids]
         expected = table.probabilities(each, n_samples=200, first_sample=50 + 200 * draw)
         np.testing.assert_array_equal(elsewhere.draws[draw], expected)
-    for more in ({"uncertainty": "none"}, {"n_boot": 0}):
+    for more in ({"uncertainty": "none"}, {"n_resamples": 0}):
         assert study_queries(given, **{**options, **more}).variants[0].draws is None
     for others in (plain, [*given[:9], *plain[9:]]):
         assert study_queries(others, **options).variants[0].draws is None
@@ -196,7 +198,7 @@ def test_held_out_intervals_by_kind_have_the_domain_effect() -> None:
         "form": "kinds",
         "n_folds": 2,
         "n_samples": 50,
-        "n_boot": 2,
+        "n_resamples": 2,
     }
     study = study_queries(given, domains=domains, **options)
     (_, found) = study.variants
@@ -247,7 +249,7 @@ def test_studies_that_cannot_be_are_rejected(
     given: list[ScoredDocument], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
-        study_queries(given, **{"n_boot": 0, **options})
+        study_queries(given, **{"n_resamples": 0, **options})
 
 
 # --- the report ---------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def test_queries_of_documents_whose_gold_is_drawn_are_calibrated(gum: list[Score
 
 
 def test_intervals_of_counts_have_their_level_after_recalibration_and_not_before(gum: list[ScoredDocument]) -> None:
-    real = study_queries(gum, objectives=("likelihood",), n_folds=2, n_samples=200, n_boot=0)
+    real = study_queries(gum, objectives=("likelihood",), n_folds=2, n_samples=200, n_resamples=0)
     coverage = real.coverage().query("level == 0.95 and interval == 'quantile'")
     table = coverage.pivot_table(index="variant", columns="documents", values="coverage")
     assert (table.loc["likelihood", ["5-9", "10-19", "20-80"]] >= 0.93).all()
