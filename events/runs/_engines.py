@@ -7,6 +7,7 @@ import logging
 import multiprocessing
 import signal
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, wait
@@ -129,7 +130,7 @@ class Engine:
             pool.stop()
 
 
-class _Pool(Generic[T, R]):
+class _Pool(ABC, Generic[T, R]):
     """Tasks that are computed elsewhere.
 
     Attributes
@@ -161,18 +162,21 @@ class _Pool(Generic[T, R]):
         """Whether a result should be taken before the next task is begun."""
         return len(self.waiting) > max(_QUEUED * self._n_workers(), _FEWEST_QUEUED)
 
+    @abstractmethod
     def _n_workers(self) -> int:
-        raise NotImplementedError
+        """Tasks that can be computed at the same time."""
 
+    @abstractmethod
     def _begun(self, task: T) -> Future[R]:
-        raise NotImplementedError
+        """Give a task to a worker."""
 
+    @abstractmethod
     def _result(self, task: T, future: Future[R]) -> R:
-        raise NotImplementedError
+        """Wait for a task; one whose worker dies is computed again."""
 
+    @abstractmethod
     def stop(self) -> None:
         """End the work at once."""
-        raise NotImplementedError
 
 
 def _deaths(task: object) -> OutputError:

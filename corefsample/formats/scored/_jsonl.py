@@ -277,9 +277,9 @@ def _start(line: bytes) -> str:
 def _batch(path: str, rows: list[dict[str, Any]], places: list[int]) -> DocumentBatch:
     """Turn decoded rows into a batch, with the parses of all documents if one has several."""
     batch = DocumentBatch(path, _table(rows), "line", places)
-    alternatives = [row.pop("parses", None) or [{**row, "weight": 1.0}] for row in rows]
-    counts = [len(each) for each in alternatives]
-    flat = [parse for each in alternatives for parse in each]
+    parses_of_rows = [row.pop("parses", None) or [{**row, "weight": 1.0}] for row in rows]
+    counts = [len(each) for each in parses_of_rows]
+    flat = [parse for each in parses_of_rows for parse in each]
     if len(flat) > len(rows) or any(parse["weight"] != 1.0 for parse in flat):  # weights have yet to be checked
         every = DocumentBatch(path, _table(flat), "line", np.repeat(places, counts).tolist())
         batch.parses = ParseRows(bounds_of(counts), np.array([parse["weight"] for parse in flat]), every)

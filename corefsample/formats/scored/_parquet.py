@@ -18,7 +18,7 @@ from corefsample.documents._tokens import STRING_COLUMNS
 from corefsample.errors import InputError
 from corefsample.files._paths import parquet_source, total_size
 from corefsample.files._reading import ReadProgress
-from corefsample.formats.scored._parquet_parses import MIXTURE_SCHEMA, parse_columns, parses_fault
+from corefsample.formats.scored._parquet_parses import PARSES_SCHEMA, parse_columns, parses_fault
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
@@ -59,7 +59,7 @@ class ParquetReader(ReadProgress):
             raise InputError(f"{rule}, got {shown(version)}", place=path)
         self._has_parses = version == str(PARSES_VERSION).encode()
         required = ("doc_id", "parses") if self._has_parses else _REQUIRED
-        columns = MIXTURE_SCHEMA.names if self._has_parses else SCHEMA.names
+        columns = PARSES_SCHEMA.names if self._has_parses else SCHEMA.names
         for name in columns:
             count = schema.names.count(name)
             if count > 1:

@@ -10,19 +10,19 @@ from corefsample._checks import shown
 from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of
 from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, flat_lists
 
-__all__ = ["MIXTURE_SCHEMA", "mixture_table", "parse_columns", "parses_fault"]
+__all__ = ["PARSES_SCHEMA", "parse_columns", "parses_fault", "parses_table"]
 
 _OF_DOCUMENT = ("doc_id", "date", "metadata")
 _OF_PARSE = tuple(name for name in SCHEMA.names if name not in _OF_DOCUMENT)
 _PARSE = pa.struct([("weight", pa.float64()), *(SCHEMA.field(name) for name in _OF_PARSE)])
-MIXTURE_SCHEMA = pa.schema(
+PARSES_SCHEMA = pa.schema(
     [*(SCHEMA.field(name) for name in _OF_DOCUMENT), ("parses", pa.list_(_PARSE))],
     metadata={"corefsample.version": str(PARSES_VERSION)},
 )
 
 
-def mixture_table(batch: DocumentBatch) -> pa.RecordBatch:
-    """The documents of a batch in `MIXTURE_SCHEMA`; one without alternatives has one parse of weight 1."""
+def parses_table(batch: DocumentBatch) -> pa.RecordBatch:
+    """The documents of a batch in `PARSES_SCHEMA`; one without several parses has one of weight 1."""
     parses = batch.parses
     if parses is None:
         parses = ParseRows(bounds_of(np.ones(len(batch), np.int64)), np.ones(len(batch)), batch)
@@ -31,7 +31,7 @@ def mixture_table(batch: DocumentBatch) -> pa.RecordBatch:
     structs = pa.StructArray.from_arrays(columns, fields=list(_PARSE))
     lists = pa.ListArray.from_arrays(pa.array(parses.bounds.astype(np.int32)), structs)
     documents = [batch.table.column(name) for name in _OF_DOCUMENT]
-    return pa.RecordBatch.from_arrays([*documents, lists], schema=MIXTURE_SCHEMA)
+    return pa.RecordBatch.from_arrays([*documents, lists], schema=PARSES_SCHEMA)
 
 
 def parses_fault(schema: pa.Schema) -> str | None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import SCHEMA
 from corefsample.formats.scored._parquet import BATCH_BYTES, STRING_PATHS, ParquetReader, row_group_sizes
-from corefsample.formats.scored._parquet_parses import MIXTURE_SCHEMA, mixture_table
+from corefsample.formats.scored._parquet_parses import PARSES_SCHEMA, parses_table
 
 _ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small
 
@@ -62,7 +62,7 @@ class ParquetWriter:
 
     def _flush(self) -> None:
         if self._n_pending:
-            tables = [batch.table if self._schema is SCHEMA else mixture_table(batch) for batch in self._pending]
+            tables = [batch.table if self._schema is SCHEMA else parses_table(batch) for batch in self._pending]
             self._writer.write_table(pa.Table.from_batches(tables, self._schema), row_group_size=_ROW_GROUP)
             self._n_groups += 1
         self._pending, self._n_pending, self._pending_bytes = [], 0, 0
@@ -71,13 +71,13 @@ class ParquetWriter:
         """Write the row groups so far again as version 2: the first documents had one parse each."""
         self._writer.close()
         if not self._n_groups:
-            self._open(MIXTURE_SCHEMA)
+            self._open(PARSES_SCHEMA)
             return
         earlier = f"{self._path}.v1"
         os.replace(self._path, earlier)
         try:
             pending, self._pending = self._pending, []
-            self._open(MIXTURE_SCHEMA)
+            self._open(PARSES_SCHEMA)
             for number in range(len(row_group_sizes(earlier))):
                 for batch, _ in ParquetReader(earlier, range(number, number + 1)).batches(_ROW_GROUP):
                     self._pending.append(batch)
