@@ -30,8 +30,7 @@ from audit_periods import periods_part
 from scipy.stats import norm
 
 from events.audit import estimate_total
-from events.audit._guaranteed import guaranteed_limits
-from events.audit._totals import DEFAULT_METHOD, Method
+from events.audit._totals import DEFAULT_METHOD, Method, guaranteed_limits
 
 JOINED: tuple[Method, ...] = ("mid-p", "shortest", "exact", "wilson")
 USEFUL = 0.8  # area under the curve

@@ -23,7 +23,7 @@ from events.commands import EventsOptions, run_events
 from events.commands._simulated_run import run_demo
 from events.lexicon._lexicon import load_lexicon
 from events.pages import write_report
-from events.pages._charts import chart_library
+from events.pages._report import chart_library
 from events.simulation._countries import SimulatedCountry, default_countries
 from events.simulation._documents import simulate_documents
 

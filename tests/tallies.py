@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from events.counting._counts import EventCounts
 from events.counting._evaluation import DocumentEvents
-from events.counting._keys import event_key, event_name
 from events.counting._periods import Calendar
+from events.counting._tables import event_key, event_name
 from events.counting._tally import CountTally
 
 QUARTER = Calendar("quarter")

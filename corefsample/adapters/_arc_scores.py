@@ -14,8 +14,6 @@ from corefsample.adapters._arrays import float_matrix, float_tensor, int_vector,
 from corefsample.errors import ParameterError
 from corefsample.trees import ArcDistribution
 
-__all__ = ["arcs_from_diaparser", "arcs_from_spacy_experimental", "arcs_from_stanza", "arcs_from_supar"]
-
 
 def arcs_from_stanza(scores: Any, n_words: int) -> ArcDistribution:
     """Distribution over the trees of one sentence from the scores of Stanza's dependency parser.

@@ -19,10 +19,10 @@ from .measures._scores import brier_score as brier_score
 from .measures._scores import log_loss as log_loss
 from .measures._split_sample import split_sample_error as split_sample_error
 from .recalibrators._binners import HistogramBinning as HistogramBinning
+from .recalibrators._binners import IsotonicRecalibration as IsotonicRecalibration
+from .recalibrators._binners import PlattScaling as PlattScaling
 from .recalibrators._binners import ScalingBinning as ScalingBinning
 from .recalibrators._grouped import GroupedRecalibrator as GroupedRecalibrator
-from .recalibrators._scalers import IsotonicRecalibration as IsotonicRecalibration
-from .recalibrators._scalers import PlattScaling as PlattScaling
 from .recalibrators._temperature import TemperatureScaling as TemperatureScaling
 from .tables._builder import TableBuilder as TableBuilder
 from .tables._table import CalibrationTable as CalibrationTable

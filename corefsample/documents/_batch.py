@@ -19,8 +19,7 @@ import pyarrow as pa
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.documents._batch_json import parses_json, to_json
-from corefsample.documents._batch_schema import SCHEMA, flat_lists
+from corefsample.documents._batch_schema import SCHEMA, flat_lists, parses_json, to_json
 from corefsample.documents._parses import Parse
 from corefsample.documents._rejected import Fault, Rejected
 from corefsample.documents._scored import ScoredDocument

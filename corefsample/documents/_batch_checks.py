@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from corefsample._arrays import Ints
 from corefsample._checks import shown
-from corefsample.coreference._faults import candidate_faults
+from corefsample.coreference._antecedents import candidate_faults
 from corefsample.documents import _faults
 from corefsample.documents._base import FIELDS, iso_date
 from corefsample.documents._batch import DocumentBatch, ParseRows

@@ -6,8 +6,9 @@ import gzip
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from corefsample import _checks
 from corefsample._log import logger
@@ -15,10 +16,13 @@ from corefsample.errors import InputError, ParameterHint
 from corefsample.files._paths import open_binary, total_size
 
 DEFAULT_LINE_MIB = 64
+
 _MIB = 2**20
+
 _START = 1000  # bytes that are kept of a line over the limit
 
 _GZIP_MAGIC = b"\x1f\x8b"
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -222,3 +226,21 @@ class LineReader(ReadProgress):
                 raise InputError(
                     f"text must be UTF-8, got {found}", place=place, hint="save the file as UTF-8"
                 ) from None
+
+
+T = TypeVar("T")
+
+_END = object()
+
+
+def read_ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield the items of an iterator in order, one of them in advance.
+
+    It pays where an item is made without Python's global lock, as Arrow decodes Parquet. An exception of the iterator
+    is raised in its place. A consumer that stops early waits for the item in the making.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="corefsample-read") as pool:
+        following = pool.submit(next, items, _END)
+        while (item := following.result()) is not _END:
+            following = pool.submit(next, items, _END)
+            yield cast("T", item)

@@ -10,7 +10,7 @@ from corefsample import _checks
 from corefsample._log import log_step
 from corefsample.calibration.binning._binning import default_bin_size
 from corefsample.calibration.binning._bins import BlockBins
-from corefsample.calibration.binning._options import Norm, checked_norm
+from corefsample.calibration.binning._validation import Norm, checked_norm
 from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
 from corefsample.calibration.intervals._draws import Interval
 from corefsample.calibration.intervals._sign_flip_test import calibration_test

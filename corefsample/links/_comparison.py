@@ -11,7 +11,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Ints
 from corefsample.calibration.binning._binning import default_bin_size
-from corefsample.calibration.binning._options import Norm, checked_norm
+from corefsample.calibration.binning._validation import Norm, checked_norm
 from corefsample.calibration.intervals._paired import PairedComparison, ScorerSums, compare_blocks, log_losses
 from corefsample.calibration.tables._builder import TableBuilder
 from corefsample.calibration.tables._table import CalibrationTable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from corefsample import _checks
 from corefsample._random import document_key
+from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._later_components import LaterComponents
-from corefsample.spacy_bridge._parse_temperatures import parse_temperature
 from corefsample.spacy_bridge._transition_parser import TransitionParser
 from corefsample.spacy_bridge._words import require_doc
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-__all__ = ["ParseSampler", "Sentences", "parse_samples"]
 
 Sentences = Literal["keep", "sample"]
+
 _SENTENCES: tuple[str, ...] = get_args(Sentences)
+
 _ARCS: list[int | str] = ["HEAD", "DEP"]
 
 
@@ -201,3 +202,30 @@ class ParseSampler:
             distinct.setdefault(order[-1], doc)
         completed = dict(zip(distinct, self._later.completed(template, list(distinct.values())), strict=True))
         return [completed[arcs] for arcs in order]
+
+
+# Of the best Brier score on GUM's dev part, by `corefsample calibrate-parses --words 300`: see docs/parses.md.
+PARSE_TEMPERATURES = {"en_gum_ud": 1.62, "en_core_web_sm": 1.54}
+
+OTHERS = 1.58  # the mean of both: no measurement
+
+
+def parse_temperature(nlp: Language) -> float:
+    """Temperature for samples of a pipeline's parses.
+
+    Fitted for en_gum_ud and en_core_web_sm, also where a word is added to the name of the package; for others the mean
+    of both, for which nothing was measured. `corefsample calibrate-parses` fits that of any pipeline to a treebank.
+
+    Parameters
+    ----------
+    nlp
+        A pipeline; its language and name are compared.
+    """
+    meta = getattr(nlp, "meta", None)
+    if not isinstance(meta, dict):
+        raise ParameterError(f"must be a spaCy pipeline, got {type(nlp).__name__}", parameter="nlp")
+    name = f"{meta.get('lang')}_{meta.get('name')}"
+    for known, temperature in PARSE_TEMPERATURES.items():
+        if name == known or name.startswith(f"{known}_"):
+            return temperature
+    return OTHERS

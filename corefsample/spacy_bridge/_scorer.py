@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from corefsample.coreference._sampling import sample_clusterings
-from corefsample.errors import ParameterError
+from corefsample.errors import InputError, ParameterError
+from corefsample.files._atomic import write_bytes
 from corefsample.metrics import corpus_posterior, corpus_scores
 from corefsample.metrics._counts import METRICS
 from corefsample.metrics._posterior import MetricPosterior, metric_posterior
@@ -21,7 +26,12 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
     from spacy.training import Example
 
+    from corefsample.mention_ranking import AntecedentModel
+    from corefsample.recalibration._model import Recalibration
+    from corefsample.spacy_bridge._settings import Settings
+
 _PARTS = {"p": "precision", "r": "recall", "f": "f1"}
+
 _FEWEST_SAMPLES = 2
 
 
@@ -104,3 +114,97 @@ def _offsets(doc: Doc, spans: Iterable[Span]) -> npt.NDArray[np.int64]:
     np.cumsum([not character.isspace() for character in doc.text], out=before[1:])
     rows: list[Any] = [(before[span.start_char], before[span.end_char]) for span in spans]
     return np.array(rows, np.int64).reshape(-1, 2)
+
+
+_MODEL, _RECORD = "model.npz", "record.json"
+
+
+class Saved(NamedTuple):
+    """What a saved component has: its model and its recalibration.
+
+    The model is None if the config names another one now; `has_recalibration` is false if the config names another
+    recalibration, and the recalibration is None if the component had none.
+    """
+
+    model: AntecedentModel | None
+    recalibration: Recalibration | None
+    has_recalibration: bool
+
+
+def write_model(model: AntecedentModel, recalibration: Recalibration | None, settings: Settings, folder: Path) -> None:
+    """Write a model and a recalibration, with their names in the config, into a folder, which is made if missing."""
+    from corefsample.mention_ranking import save_model
+
+    folder.mkdir(parents=True, exist_ok=True)
+    save_model(model, folder / _MODEL, overwrite=True)
+    content = None if recalibration is None else recalibration.to_json()
+    record: dict[str, Any] = {
+        "model": settings.model,
+        "recalibration": {"path": settings.named_recalibration, "content": content},
+    }
+    write_bytes(folder / _RECORD, json.dumps(record).encode(), overwrite=True)
+
+
+def read_model(folder: Path, settings: Settings) -> Saved:
+    """Read the model and the recalibration of a folder.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, or is not of this version.
+    """
+    from corefsample.mention_ranking import load_model
+    from corefsample.recalibration._model import Recalibration
+
+    record = folder / _RECORD
+    recalibration = None
+    try:
+        content = json.loads(record.read_text(encoding="utf-8"))
+        saved_path, saved = content["model"], content.get("recalibration")
+        # Without the field it was saved by an earlier version, without a recalibration.
+        if saved is None:
+            has_recalibration = settings.recalibration is None
+        else:
+            has_recalibration = saved["path"] == settings.named_recalibration
+            if has_recalibration and saved["content"] is not None:
+                recalibration = Recalibration.from_json(saved["content"])
+    except OSError as error:
+        raise InputError(f"must be readable, got: {error.strerror or error}", place=str(record)) from None
+    except ParameterError as error:
+        raise error.as_input_error(str(record)) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError("must be JSON with model, got something else", place=str(record)) from None
+    model = load_model(folder / _MODEL) if saved_path == settings.model else None
+    return Saved(model, recalibration, has_recalibration)
+
+
+def packed_model(model: AntecedentModel, recalibration: Recalibration | None, settings: Settings) -> bytes:
+    """Return the files of `write_model` as bytes."""
+    from spacy import util
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_model(model, recalibration, settings, folder)
+        return util.to_bytes({file: (folder / file).read_bytes for file in (_MODEL, _RECORD)}, ())
+
+
+def unpacked_model(content: bytes, settings: Settings) -> Saved:
+    """Read the bytes of `packed_model` as `read_model` reads a folder.
+
+    Raises
+    ------
+    InputError
+        If they are something else, or the model is not of this version.
+    """
+    from spacy import util
+
+    files: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        try:
+            util.from_bytes(content, {file: partial(files.__setitem__, file) for file in (_MODEL, _RECORD)}, ())
+            for file in (_MODEL, _RECORD):
+                (folder / file).write_bytes(files[file])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InputError("must be of a component corefsample, got something else", parameter="bytes_data") from None
+        return read_model(folder, settings)

@@ -25,9 +25,9 @@ from spacy.tokens import Doc
 
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
-from corefsample.spacy_bridge._model_files import Saved, packed_model, read_model, unpacked_model, write_model
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
 from corefsample.spacy_bridge._results import JoinProbability, SpanAntecedents
+from corefsample.spacy_bridge._scorer import Saved, packed_model, read_model, unpacked_model, write_model
 from corefsample.spacy_bridge._settings import FROM_PARSE, Settings
 from corefsample.spacy_bridge._state import KEY, store, store_parses
 

@@ -24,8 +24,9 @@ from corefsample.tagging._passes import (
     messages_by_logs,
     passes,
     passes_of_rows,
+    sentence_arrays,
+    valid_scores,
 )
-from corefsample.tagging._scores import sentence_arrays, valid_scores
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,7 @@ from corefsample._arrays import Floats, Ints
 from corefsample._extras import require_extra
 from corefsample.errors import ParameterError
 from corefsample.tagging._chain import LinearChain
-from corefsample.tagging._sentences import Item, LabelledText, checked_sentences, checked_words, tagset
-from corefsample.tagging._trained import TrainedModel
+from corefsample.tagging._sentences import Item, LabelledText, TrainedModel, checked_sentences, checked_words, tagset
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,8 +12,14 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.tagging._chain import LinearChain
-from corefsample.tagging._sentences import TaggedSentence, checked_sentences, checked_words, tagset
-from corefsample.tagging._trained import TrainedModel, require_rows
+from corefsample.tagging._sentences import (
+    TaggedSentence,
+    TrainedModel,
+    checked_sentences,
+    checked_words,
+    require_rows,
+    tagset,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

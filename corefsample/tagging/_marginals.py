@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from corefsample._arrays import Floats
 from corefsample._memory import require_memory
-from corefsample.tagging._passes import Messages, Transitions, passes
-from corefsample.tagging._scores import sentence_arrays, valid_scores
+from corefsample.tagging._passes import Messages, Transitions, passes, sentence_arrays, valid_scores
 
 
 def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> list[Floats]:

@@ -26,7 +26,7 @@ from corefsample.tagging import _features
 from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
 from corefsample.tagging._crf import ConditionalRandomField
 from corefsample.tagging._hmm import HiddenMarkovModel
-from corefsample.tagging._trained import TrainedModel
+from corefsample.tagging._sentences import TrainedModel
 
 Tagger = HiddenMarkovModel | ConditionalRandomField | NaiveBayes | LogisticRegression
 

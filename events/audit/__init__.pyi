@@ -1,4 +1,4 @@
-from ._agreement import cohen_kappa as cohen_kappa
+from ._estimates import cohen_kappa as cohen_kappa
 from ._estimates import estimate_counts as estimate_counts
 from ._frame import AuditFrame as AuditFrame
 from ._frame_files import read_run_documents as read_run_documents

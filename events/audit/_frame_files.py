@@ -17,7 +17,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
 from events.audit._frame import RULES, AuditFrame, Names
-from events.counting._all_documents import ALL_DOCUMENTS_SCHEMA
+from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._counter import EventCounter
 from events.counting._periods import Calendar
 

@@ -1,4 +1,4 @@
-from ._explain_options import ExplainOptions as ExplainOptions
+from ._explaining import ExplainOptions as ExplainOptions
 from .audit_estimate import AuditEstimateOptions as AuditEstimateOptions
 from .audit_estimate import run_audit_estimate as run_audit_estimate
 from .audit_plan import AuditPlanOptions as AuditPlanOptions

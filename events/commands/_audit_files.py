@@ -26,8 +26,6 @@ from events.pages._texts import run_texts
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PLAN", "STRATA", "actor_names", "corpus_texts", "page_name", "plan_question", "read_plan", "source_frame"]
-__all__ += ["write_sheet"]
 
 PLAN, STRATA = "plan.json", "strata.parquet"
 

@@ -16,8 +16,6 @@ from corefsample.formats import DocumentStream
 from corefsample.syntax._schemes import fitting_schemes
 from events.runs._progress import Progress
 
-__all__ = ["CorpusReport", "check_corpus"]
-
 _SHOWN = 20  # problems
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.syntax import SCHEMES
 from events._yaml_file import file_bytes, read_yaml
-from events.counting._rule_examples import check_examples
+from events.counting._definitions import check_examples
 from events.lexicon._content import LexiconContent
 from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
@@ -19,8 +19,6 @@ from events.matching._matching import check_classes
 from events.rules import shipped_rules
 from events.rules._gaps import PathGap, path_gaps
 from events.rules._rules import Rule, load_presets
-
-__all__ = ["FileReport", "check_file", "is_rule_or_lexicon"]
 
 _LISTED = 5  # names
 _YAML = (".yaml", ".yml")

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from corefsample._arrays import Floats
     from events.rules._rules import Rule
 
-__all__ = ["TreebankDocument", "TreebankParses", "schemes_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreebankDocument:

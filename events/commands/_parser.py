@@ -21,8 +21,6 @@ from events._options import Declared, Options, fields_of
 from events.commands._failures import Failure
 from events.commands._screen import log_to_screen, print_json, progress
 
-__all__ = ["Command", "Program"]
-
 # Placeholders of values by type: "INTEGER RANGE" and "FLOAT" are terms of programmers.
 _METAVARS = {int: "N", float: "NUMBER"}
 _LARGEST_SHOWN = 10**6  # bounds above it, such as of 64 bits, are none that a user needs to know

@@ -20,8 +20,6 @@ from events.matching._tracing import OUTCOMES, DocumentTrace, TriggerTrace
 from events.rules._rules import Rule, load_rules
 from events.runs._progress import Progress
 
-__all__ = ["RuleHits", "rule_hits"]
-
 _LISTED = 12  # on the screen; all are in the JSON summary
 _MOST_STEPS = 3  # of paths from a trigger to an actor: longer ones are by chance
 _SHOWN = 20  # problems

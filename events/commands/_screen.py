@@ -19,19 +19,6 @@ from corefsample._log import STEPS, logger
 if TYPE_CHECKING:
     from corefsample.mention_ranking._fitting import EpochReport
 
-__all__ = [
-    "counted",
-    "is_watched",
-    "log_to_screen",
-    "mention_counts",
-    "print_counts",
-    "print_error",
-    "print_files",
-    "print_json",
-    "print_pairs",
-    "print_text",
-    "progress",
-]
 
 COLUMNS = 80
 SECONDS_BETWEEN_LINES = 30.0  # of progress, where no person watches

@@ -25,7 +25,8 @@ from events.plots import event_bands
 from events.rules._rules import load_rules
 from events.runs._pictures import save_pictures
 from events.runs._progress import Progress
-from events.runs.counting._job import CountOptions, EventsResult, count_events
+from events.runs.counting._job import count_events
+from events.runs.counting._options import CountOptions, EventsResult
 from events.runs.counting._run_folder import RunFolder
 from events.simulation._documents import simulate_documents
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["DemoResult", "run_demo"]
 
 _NEWS = "news.parquet"
 _RUN = "run"

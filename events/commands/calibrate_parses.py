@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
     from corefsample._arrays import Floats
     from corefsample.files._paths import PathLike
-    from corefsample.parses._calibration import ParseCalibration
-    from corefsample.parses._temperature import TemperatureFit
+    from corefsample.parses._calibration import ParseCalibration, TemperatureFit
     from events.commands._parse_sampling import TreebankDocument
     from events.rules._rules import Rule
     from events.runs._output_folder import OutputFolder

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from events.commands._explain_options import ExplainOptions
+from events.commands._explaining import ExplainOptions
 from events.commands._parser import Command
 from events.commands._screen import counted, print_pairs, print_text
 

@@ -64,7 +64,8 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUp:
     """
     from corefsample._jit import cache_folders, compiled_kernels, kernels_of
     from corefsample.formats.scored._writing import write_documents
-    from events.runs.counting._job import CountOptions, count_events
+    from events.runs.counting._job import count_events
+    from events.runs.counting._options import CountOptions
     from events.runs.scoring._options import ScoringOptions
     from events.runs.scoring._run import score_corpus
     from events.simulation._documents import simulate_documents

@@ -14,10 +14,9 @@ from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts, Interval
 from events.counting._evidence import evidence_schema
-from events.counting._keys import EventKey, event_key, event_name
 from events.counting._poisson_binomial import count_pmf
 from events.counting._run_tables import SAMPLES, checked_table, read_counts, read_samples, table_path
-from events.counting._tables import ACTOR, count_columns, role_columns, role_values
+from events.counting._tables import ACTOR, EventKey, count_columns, event_key, event_name, role_columns, role_values
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import SCHEMA
-from events.counting._all_documents import ALL_DOCUMENTS_SCHEMA
+from events.counting._evaluation import DocumentEvents
 from events.counting._evidence import evidence_schema
-from events.counting._sorted_rows import SortedRows
+from events.counting._periods import Period
+from events.counting._tables import TABLE_METADATA, event_name
+from events.matching._screening import DocumentMatches
 
 _BY_DOCUMENT = ("date", "doc_id")
+
 # Rows of a batch of a file: of many files that are merged, one batch each is in memory.
 _EVIDENCE_BATCH, _DOCUMENT_BATCH, _ROW_BATCH = 256, 8, 4096
 
@@ -49,3 +61,228 @@ class CountedRows:
         """Add the rows that are in a folder."""
         for rows in self._every:
             rows.load(folder)
+
+
+ALL_DOCUMENTS_SCHEMA = pa.schema(
+    [
+        ("doc_id", pa.string()),
+        ("date", pa.date32()),
+        ("period", pa.string()),
+        ("trigger", pa.bool_()),  # whether a trigger of the rule was found
+        ("actor", pa.bool_()),  # whether a word was found that may begin a name of the lexicon
+        ("sampled", pa.bool_()),  # whether an event is possible, so that clusterings were sampled
+        ("probability", pa.float64()),  # P(some event, of any rule)
+        # What has P > 0: the event of a rule of any actor (actor ""), and of each actor.
+        ("events", pa.list_(pa.string())),
+        ("actors", pa.list_(pa.string())),
+        ("probabilities", pa.list_(pa.float64())),
+    ],
+    TABLE_METADATA,
+)
+
+
+def document_rows(
+    batch: DocumentBatch,
+    periods: Sequence[Period],
+    matches: Mapping[int, DocumentMatches],
+    events_of: Mapping[int, Sequence[DocumentEvents]],
+) -> pa.RecordBatch:
+    """Rows of the documents of a batch.
+
+    Parameters
+    ----------
+    batch
+        The documents, all of which have dates.
+    periods
+        Their periods.
+    matches
+        What was found in each, by row.
+    events_of
+        Events of those that were sampled, by row, of every rule.
+    """
+    n = len(batch)
+    sampled, some = np.zeros(n, np.bool_), np.zeros(n)
+    lengths = np.zeros(n, np.int64)  # of the lists of each document
+    names: list[str] = []
+    actors: list[str] = []
+    shares: list[float] = []
+    for row, several in sorted(events_of.items()):
+        sampled[row] = True
+        hits = [events.hits.any(axis=0) for events in several]  # by sample; the rules share the clusterings
+        some[row] = np.count_nonzero(np.any(hits, axis=0)) / several[0].n_samples
+        before = len(names)
+        for events, any_actor in zip(several, hits, strict=True):
+            likely = np.flatnonzero(events.n_hits)
+            if likely.size:
+                own = [e for e in likely.tolist() if events.keys[e]]  # not the event of a rule without roles
+                names += [events.event] * (1 + len(own))
+                actors += ["", *(event_name(events.keys[e]) for e in own)]
+                shares += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[own].tolist()]
+        lengths[row] = len(names) - before
+    columns = [
+        *(batch.doc_ids, batch.dates.astype("datetime64[D]"), [period.label for period in periods]),
+        *([matches[row].has_trigger for row in range(n)], [matches[row].has_name for row in range(n)]),
+        *(sampled, some, names, actors, shares),
+    ]
+    offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
+    arrays = [
+        pa.ListArray.from_arrays(offsets, pa.array(values, field.type.value_type))
+        if pa.types.is_list(field.type)
+        else pa.array(values, field.type)
+        for values, field in zip(columns, ALL_DOCUMENTS_SCHEMA, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=ALL_DOCUMENTS_SCHEMA)
+
+
+_MOST_OPEN = 64  # runs that are merged at once
+
+_RUN_BYTES = 32 * 2**20
+
+_WIDE = 4096  # bytes of a row that is copied faster as a slice than with others
+
+
+class SortedRows:
+    """Collects rows; with a folder, memory is bounded by one run, and by a batch of each run while they are merged.
+
+    A run is a file of Arrow batches, NAME-0.arrow, in the order of the keys.
+
+    Parameters
+    ----------
+    name, schema
+        Of the rows.
+    keys
+        Columns of text or dates by which they are sorted. Two rows never have the same key.
+    batch_size
+        Rows of a batch of a file.
+    folder
+        Where the runs go; None: everything stays in memory.
+    """
+
+    def __init__(
+        self, name: str, schema: pa.Schema, keys: Sequence[str], batch_size: int, folder: Path | None = None
+    ) -> None:
+        self.schema = schema
+        self._name, self._keys, self._batch_size, self._folder = name, tuple(keys), batch_size, folder
+        self._runs: list[Path] = []
+        self._waiting: list[pa.RecordBatch] = []
+        self._n_bytes = 0
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Add rows in any order."""
+        self._waiting.append(rows)
+        self._n_bytes += rows.nbytes
+        if self._folder is not None and self._n_bytes >= _RUN_BYTES:
+            self.save(self._folder)
+
+    def extend(self, other: SortedRows) -> None:
+        """Add the rows of another collection, whose files are read when they are needed."""
+        self._runs += other._runs
+        self._waiting += other._waiting
+        self._n_bytes += other._n_bytes
+
+    def save(self, folder: Path) -> None:
+        """Write the rows in memory as a run into a folder; where other runs are elsewhere, all rows."""
+        if any(path.parent != folder for path in self._runs):
+            path = self._new_run(folder)
+            self._write(path, self.tables(folder))
+            self._runs, self._waiting = [path], []
+        elif self._waiting:
+            path = self._new_run(folder)
+            self._write(path, [_ordered(pa.Table.from_batches(self._waiting, self.schema), self._keys)])
+            self._runs, self._waiting = [*self._runs, path], []
+        self._n_bytes = 0
+
+    def load(self, folder: Path) -> None:
+        """Add the runs that are in a folder."""
+        self._runs += sorted(folder.glob(f"{self._name}-*.arrow"))
+
+    def tables(self, temporary: Path | None = None) -> Iterator[pa.Table]:
+        """Yield all rows in order, in tables of any length.
+
+        Parameters
+        ----------
+        temporary
+            An existing folder for intermediate runs, where there are too many to be open at once; needed with files.
+        """
+        runs, made = list(self._runs), list[Path]()
+        while temporary is not None and len(runs) > _MOST_OPEN:
+            path = temporary / f"{self._name}-merged-{len(made)}.arrow"
+            self._write(path, self._merged(runs[:_MOST_OPEN], ()))
+            made.append(path)
+            for run in runs[:_MOST_OPEN]:
+                if run in made:
+                    run.unlink()
+            runs = [*runs[_MOST_OPEN:], path]
+        yield from self._merged(runs, self._waiting)
+        for run in runs:
+            if run in made:
+                run.unlink()
+
+    def _new_run(self, folder: Path) -> Path:
+        return folder / f"{self._name}-{sum(path.parent == folder for path in self._runs)}.arrow"
+
+    def _write(self, path: Path, tables: Iterable[pa.Table]) -> None:
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_file(str(path), self.schema, options=options) as writer:
+            for table in tables:
+                writer.write_table(table, max_chunksize=self._batch_size)
+
+    def _merged(self, runs: Sequence[Path], waiting: Sequence[pa.RecordBatch]) -> Iterator[pa.Table]:
+        with ExitStack() as stack:
+            readers = [_batches(stack.enter_context(pa.OSFile(str(path), "rb"))) for path in runs]
+            if waiting:
+                readers.append(iter(_ordered(pa.Table.from_batches(waiting, self.schema), self._keys).to_batches()))
+            first = {
+                number: batch for number, reader in enumerate(readers) if (batch := next(reader, None)) is not None
+            }
+            while first:
+                # Rows up to the earliest end of a batch: every batch that is not in memory comes later.
+                frontier = min(self._key(batch, batch.num_rows - 1) for batch in first.values())
+                taken = []
+                for number, batch in list(first.items()):
+                    n_rows = bisect_right(range(batch.num_rows), frontier, key=partial(self._key, batch))
+                    taken.append(batch.slice(0, n_rows))
+                    rest = batch.slice(n_rows) if n_rows < batch.num_rows else next(readers[number], None)
+                    if rest is None:
+                        del first[number]
+                    else:
+                        first[number] = rest
+                yield _ordered(pa.Table.from_batches(taken, self.schema), self._keys)
+
+    def _key(self, batch: pa.RecordBatch, row: int) -> tuple[Any, ...]:
+        """Key of a row; Arrow sorts text by its bytes."""
+        values = (batch.column(name)[row].as_py() for name in self._keys)
+        return tuple(value.encode() if isinstance(value, str) else value for value in values)
+
+
+def _batches(source: Any) -> Iterator[pa.RecordBatch]:
+    reader = pa.ipc.open_file(source)
+    batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return (batch for batch in batches if batch.num_rows)
+
+
+def _ordered(rows: pa.Table, keys: Sequence[str]) -> pa.Table:
+    """Rows in the order of their keys."""
+    order = pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in keys]).to_numpy()
+    if (np.diff(order.astype(np.int64)) == 1).all():
+        return rows
+    # Arrow takes the values of nested lists one by one, but copies those of a slice together.
+    if rows.nbytes < _WIDE * rows.num_rows:
+        return rows.combine_chunks().take(order)
+    return pa.concat_tables([rows.slice(row, 1) for row in order.tolist()]).combine_chunks()
+
+
+def in_groups(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
+    """The rows of tables in groups of one size, of which the last may be smaller."""
+    waiting: list[pa.Table] = []
+    n_waiting = 0
+    for table in tables:
+        waiting.append(table)
+        n_waiting += len(table)
+        if n_waiting >= size:
+            rows = pa.concat_tables(waiting).combine_chunks()
+            end = n_waiting // size * size
+            yield from (rows.slice(start, size) for start in range(0, end, size))
+            waiting, n_waiting = [rows.slice(end)], n_waiting - end
+    if n_waiting:
+        yield pa.concat_tables(waiting).combine_chunks()

@@ -28,17 +28,14 @@ from corefsample.posterior._posterior import parse_rows
 from corefsample.posterior._recalibrated import CorpusRecalibration, unlike_scores
 from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
 from corefsample.syntax._schemes import scheme_names
-from events.counting._all_documents import document_rows
-from events.counting._counted_rows import CountedRows
+from events.counting._counted_rows import CountedRows, SortedRows, document_rows
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._definitions import Definitions
 from events.counting._doc_ids import CountedIds, repeated_ids
 from events.counting._evaluation import DocumentEvents, Predicate, evaluate_document, evaluate_predicate
 from events.counting._evidence import ParsedMentions, evidence_batch, evidence_rows, evidence_schema
-from events.counting._keys import event_key
 from events.counting._periods import Calendar, Period
-from events.counting._sorted_rows import SortedRows
-from events.counting._tables import ACTOR
+from events.counting._tables import ACTOR, event_key
 from events.counting._tally import MOST_PERIODS, CountTally
 from events.counting._threads import Task, Threads
 from events.lexicon._lexicon import Lexicon

@@ -18,7 +18,6 @@ from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
 from corefsample.posterior._recalibrated import N_DRAWS
-from events.counting._keys import EventKey, event_key, event_name
 from events.counting._periods import Calendar, Period
 from events.counting._poisson_binomial import (
     compare_counts,
@@ -31,7 +30,10 @@ from events.counting._tables import (
     ACTOR,
     COMPARISON_COLUMNS,
     TIMESTAMP,
+    EventKey,
     count_columns,
+    event_key,
+    event_name,
     pandas_types,
     role_values,
 )

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
+import numpy as np
+
 from corefsample import _checks
-from corefsample.errors import ParameterError
-from events.counting._rule_examples import check_examples
-from events.lexicon._lexicon import Lexicon, load_lexicon
+from corefsample.documents._tokens import Tokens
+from corefsample.errors import CorefsampleError, InputError, ParameterError
+from corefsample.syntax import SCHEMES
+from events.counting._evaluation import evaluate_clustering
+from events.counting._tables import event_name
+from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
+from events.matching import match_document
 from events.matching._matching import check_classes
+from events.rules import shipped_rules
+from events.rules._format import Example
 from events.rules._rules import Rule, load_rules
 
 
@@ -75,3 +85,114 @@ class Definitions:
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Columns of the roles of each rule, by its name."""
         return {rule.name: rule.columns for rule in self.rules}
+
+
+_ANY_DATE = datetime.date(2000, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A lexicon with the words of an example."""
+
+    codes: dict[str, str]
+    kinds: Mapping[str, str]  # of these codes
+    inner_codes: frozenset[str]
+
+    def match(
+        self,
+        text: Sequence[str],
+        heads: Sequence[int],
+        date: datetime.date | None,
+        lemma: Sequence[str] | None = None,
+    ) -> LexiconMatches:
+        found = {t: self.codes[word] for t, word in enumerate(text) if word in self.codes}
+        return LexiconMatches(found, {t: (t, t + 1) for t in found}, 0)
+
+
+def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
+    """Check that the rule finds the expected events in each inline example of its preset; return their number.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    lexicon
+        For examples without words of their own, in rules of the user's; None: the shipped lexicon of countries, which
+        shipped rules always use.
+
+    Raises
+    ------
+    InputError
+        At the first example that cannot be read or fails; the place is the file and the example.
+    """
+    checked = 0
+    own = load_lexicon() if lexicon is None or rule.source in shipped_rules() else lexicon
+    for number, example in enumerate(rule.examples):
+        if rule.preset not in example.expect:
+            continue
+        place = f"{rule.source}: examples[{number}]"
+        try:
+            found = _events(example, rule, own)
+        except CorefsampleError as error:
+            raise error.as_input_error(place) from None
+        expected = sorted(set(example.expect[rule.preset]))
+        if found != expected:
+            names, other = (", ".join(events) or "nothing" for events in (expected, found))
+            raise InputError(f"preset {rule.preset} must find {names}, got {other}", place=place)
+        checked += 1
+    return checked
+
+
+def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
+    tokens = _tokens(example)
+    heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]
+    mentions = sorted(((*_span(tokens, head), head) for head in heads), key=lambda m: (m[0], -m[1]))
+    order = {mention[2]: i for i, mention in enumerate(mentions)}
+    links: dict[int, int] = {}
+    for group in example.coreferent:
+        try:
+            members = sorted(order[number - 1] for number in group)
+        except KeyError:
+            rule_of_group = "coreferent must name tokens that are nouns, names or pronouns"
+            raise InputError(f"{rule_of_group}, got {list(group)}") from None
+        links |= {later: earlier for earlier, later in pairwise(members)}
+    lexicon = _words(example, rule, own) if example.words else own
+    spans = np.array(mentions, np.int32).reshape(-1, 3)
+    matches = match_document(tokens, spans, rule, lexicon, _ANY_DATE, example.scheme)  # type: ignore[arg-type]
+    if not matches.possible:
+        return []
+    labels = np.arange(len(mentions))
+    for later, earlier in sorted(links.items()):
+        labels[later] = labels[earlier]
+    return sorted(map(event_name, evaluate_clustering(matches, labels)))
+
+
+def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
+    """The words of an example; a code that the lexicon does not have is of the classes that the rule's roles have."""
+    any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
+    codes = set(example.words.values())
+    kinds = {code: own.kinds.get(code, any_class) for code in codes}
+    return _Words(example.words, kinds, own.inner_codes & codes)
+
+
+def _tokens(example: Example) -> Tokens:
+    lines = [line.split() for line in example.parse.splitlines() if line.strip()]
+    for number, fields in enumerate(lines, start=1):
+        if len(fields) != 6 or fields[0] != str(number) or not fields[4].isdecimal() or int(fields[4]) > len(lines):
+            rule = "must be number, word, lemma, upos, head, label"
+            raise InputError(f"{rule}, got {' '.join(fields)!r}", place=f"parse: line {number}")
+    if not lines:
+        raise InputError("at least one token is required", place="parse")
+    _, text, lemma, upos, heads, dep = (list(column) for column in zip(*lines, strict=True))
+    strange = [label for label in dep if SCHEMES[example.scheme].reads(label) is None]
+    if strange:
+        raise InputError(f"labels must be of the scheme {example.scheme}, got {strange[0]!r}", place="parse")
+    return Tokens(text, lemma, upos, dep, np.array(heads, np.int32) - 1, np.zeros(len(text), np.int32))
+
+
+def _span(tokens: Tokens, head: int) -> tuple[int, int]:
+    """Span of the subtree of `head`."""
+    below = {head}
+    for _ in range(len(tokens)):
+        below |= {t for t, h in enumerate(tokens.head.tolist()) if h in below}
+    return min(below), max(below) + 1

@@ -21,7 +21,7 @@ from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior, ParseSamples
 from corefsample.posterior._recalibrated import DrawnRecalibration
 from events.counting._kernel_inputs import Hits, KernelInputs, with_common_descriptions
-from events.counting._keys import EventKey, event_key, event_name
+from events.counting._tables import EventKey, event_key, event_name
 from events.matching._matching import MentionMatches
 
 Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]

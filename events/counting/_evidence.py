@@ -17,8 +17,7 @@ import pyarrow as pa
 from corefsample._arrays import Ints, Ints32
 from corefsample.documents._tokens import Tokens
 from events.counting._evaluation import DocumentEvents, VarianceParts, variance_parts
-from events.counting._keys import EventKey
-from events.counting._tables import ACTOR, arrow_schema, role_values
+from events.counting._tables import ACTOR, EventKey, arrow_schema, role_values
 
 SEPARATOR = " | "
 _LONGEST_MENTION = 12  # tokens of a mention's text

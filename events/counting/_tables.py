@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from events.counting._keys import EventKey, event_name
-
 if TYPE_CHECKING:
     import pandas as pd
 
 ACTOR = ("actor",)  # the column of rules with one role
+
 TABLE_METADATA = {b"corefsample.table": b"1"}  # version of the tables in Parquet files: see docs/file-formats.md
+
 TIMESTAMP = "datetime64[ms]"  # of pandas; days from year 1 on, which nanoseconds cannot represent
+
 _VALUES = {
     "period": "str",
     "period_start": "timestamp",
@@ -45,6 +46,7 @@ def count_columns(roles: Sequence[str], *, recalibrated: bool = False) -> dict[s
 
 
 COUNT_COLUMNS = count_columns(ACTOR)
+
 COMPARISON_COLUMNS = [
     "event",
     "period",
@@ -55,10 +57,13 @@ COMPARISON_COLUMNS = [
     "p_equal",
     "p_second_greater",
 ]
+
 COMPARISON_COLUMNS += ["mean_difference", "lower", "upper", "level"]
 
 _ARROW = {"str": pa.string(), "date": pa.date32(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
+
 _ARROW["timestamp"] = pa.timestamp("ms")
+
 _PANDAS = {"str": "str", "int": "int64", "float": "float64", "bool": "bool", "timestamp": TIMESTAMP}
 
 
@@ -127,3 +132,20 @@ def _columns_of_events(table: pd.DataFrame, columns: Sequence[str]) -> dict[str,
         str(event): tuple(column for column in columns if filled[column][table["event"] == event].any())
         for event in table["event"].unique()
     }
+
+
+EventKey = tuple[str, ...]
+
+_NO_ACTOR = "-"  # in names, in place of the empty code
+
+
+def event_key(event: str | Sequence[str]) -> EventKey:
+    """Codes of an event: ("IRQ", "KWT") for "IRQ>KWT", ("IRQ", "") for "IRQ>-"; a sequence is returned as a tuple."""
+    if not isinstance(event, str):
+        return tuple(event)
+    return tuple("" if code == _NO_ACTOR else code for code in event.split(">"))
+
+
+def event_name(key: EventKey) -> str:
+    """Codes joined with ">"; "-" stands for no actor, and "event" for the event of a rule without roles."""
+    return ">".join(code or _NO_ACTOR for code in key) if key else "event"

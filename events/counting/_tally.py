@@ -16,7 +16,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
 from events.counting._evaluation import DocumentEvents, monte_carlo_errors
-from events.counting._keys import EventKey, event_name
+from events.counting._tables import EventKey, event_name
 
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
 

@@ -16,9 +16,8 @@ from corefsample.syntax._schemes import scheme_names
 from events.counting._counter import required
 from events.counting._definitions import Definitions
 from events.counting._evaluation import evaluate_clustering
-from events.counting._keys import event_key, event_name
 from events.counting._periods import Calendar
-from events.counting._tables import role_values
+from events.counting._tables import event_key, event_name, role_values
 from events.lexicon._lexicon import Lexicon
 from events.matching import match_document
 from events.rules._rules import Rule

@@ -13,7 +13,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Fault
 from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._flat_paths import FlatParses
+from corefsample.syntax._paths import FlatParses
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import MentionMatches, match_rules
 from events.rules._rules import Rule

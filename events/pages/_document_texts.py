@@ -31,8 +31,8 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from corefsample.summaries import point_estimate
-from events.pages._embedding import packed
-from events.pages._spacing import spaced
+from events.pages._marked import spaced
+from events.pages._rendering import packed
 
 Places = list[tuple[int, str]]  # the evidence of a document: number of the actor, and the column `places`
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from events.audit import AuditPlan
 from events.audit._sheets import SHEET_COLUMNS
-from events.pages._embedding import packed_parts
 from events.pages._marked import PLAIN, MarkedText
 from events.pages._names import shown_name
-from events.pages._rendering import Sources, rendered
+from events.pages._rendering import Sources, packed_parts, rendered
 
 if TYPE_CHECKING:
     import pandas as pd

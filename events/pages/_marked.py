@@ -9,7 +9,6 @@ from itertools import groupby
 
 from corefsample.documents._tokens import Tokens
 from events.lexicon._lexicon import Lexicon
-from events.pages._spacing import spaced
 from events.rules._rules import Rule
 
 PLAIN, TRIGGER, NAME = 0, 1, 2
@@ -99,3 +98,28 @@ def _phrase_words(tokens: Tokens, lemmas: Sequence[str], phrases: Sequence[Seque
         for words in phrases:
             if set(words) <= set(lemmas[start:end]):
                 yield from (t for t in range(start, end) if lemmas[t] in words)
+
+
+_CLITICS = frozenset(f"{mark}{end}" for mark in "'’" for end in ("s", "re", "ve", "ll", "d", "m"))
+
+_NO_BLANK_BEFORE = frozenset([*".,;:!?)]}%'’”", "''", "...", "n't", "n’t", *_CLITICS])
+
+_NO_BLANK_AFTER = frozenset([*"([{“‘$£€", "``"])
+
+
+def spaced(tokens: Tokens) -> list[str]:
+    """Words, each with a blank before it if the text has one.
+
+    Blanks follow the column space_after of the tokens; without it, they follow English punctuation.
+    """
+    after = tokens.extra.get("space_after")
+    words: list[str] = []
+    blank = False
+    opened = False  # whether a straight quotation mark is open
+    for t, word in enumerate(tokens.text):
+        quote = word == '"'
+        before = blank if after is not None else blank and not (word in _NO_BLANK_BEFORE or (quote and opened))
+        words.append(f" {word}" if before else word)
+        opened ^= quote
+        blank = bool(after[t]) if after is not None else not (word in _NO_BLANK_AFTER or (quote and opened))
+    return words

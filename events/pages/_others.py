@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample._arrays import Ints
 from corefsample._random import document_key
-from events.pages._embedding import packed_parts
+from events.pages._rendering import packed_parts
 from events.pages._texts import run_texts
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.links._pairs import Unannotated
 from corefsample.recalibration import LinkScore
 from corefsample.recalibration._kind_offsets import N_PARAMETERS
-from corefsample.recalibration._losses import Objective
+from corefsample.recalibration._losses import DocumentObjective, Objective
 from corefsample.recalibration._model import Recalibration
-from corefsample.recalibration._objective import DocumentObjective
 from events.queries._queries import DocumentQueries, match_queries
 
 OBJECTIVES = ("joint", "likelihood", "links", "links-log", "queries", "queries-log")

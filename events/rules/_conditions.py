@@ -14,13 +14,13 @@ from importlib import resources
 
 import msgspec
 
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._paths import ParseView, follow
+from corefsample.syntax._paths import ParseView, follow, path_labels
 from events._yaml_file import read_yaml, typed
-from events.rules._scheme_paths import faults_of_paths
 
 _FILE = "data/conditions.yaml"
+
 _NAME = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
 
 
@@ -130,3 +130,21 @@ def _expanded(path: str, scheme: str, file: ConditionsFile) -> list[str]:
         firsts = file.starts[start.group(1)].get(scheme, [])
         path = path[start.end() :]
     return [_NAME.sub(lambda name: "|".join(file.words[name.group(1)]), first + path) for first in firsts]
+
+
+def faults_of_paths(scheme: str, paths: Sequence[str], place: str) -> Iterator[InputError]:
+    """The faults of paths that cannot be read, or have labels that are not of a scheme."""
+    if scheme not in SCHEMES:
+        rule = f"scheme must be one of {', '.join(SCHEMES)}"
+        yield InputError(f"{rule}, got {scheme!r}", place=place)
+        return
+    place = f"{place}.{scheme}"
+    for path in paths:
+        try:
+            labels = path_labels(path)
+        except ParameterError as error:
+            yield error.as_input_error(place)
+            continue
+        for label in labels:
+            if SCHEMES[scheme].reads(label.rstrip("*")) != label.rstrip("*"):
+                yield InputError(f"labels must be of the scheme, got {label!r} in {path!r}", place=place)

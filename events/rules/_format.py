@@ -13,8 +13,7 @@ from corefsample.errors import InputError
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._codes import UPOS
 from events._yaml_file import first_of
-from events.rules._conditions import ConditionsFile, faults_of_conditions, shipped_conditions
-from events.rules._scheme_paths import faults_of_paths
+from events.rules._conditions import ConditionsFile, faults_of_conditions, faults_of_paths, shipped_conditions
 
 _NAME = "a name (letters, digits, _ and -, beginning with a letter)"
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description=_NAME)]

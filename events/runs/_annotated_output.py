@@ -24,8 +24,6 @@ from corefsample.summaries._losses import LOSSES
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, output_kind, reject
 from events.runs._progress import Progress
 
-__all__ = ["WrittenEntities", "write_annotated"]
-
 
 @dataclass(frozen=True, slots=True)
 class WrittenEntities:

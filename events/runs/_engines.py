@@ -24,8 +24,6 @@ from corefsample._processes import begin_worker
 from corefsample._processors import processors
 from corefsample.errors import OutputError, ParameterError
 
-__all__ = ["Engine"]
-
 _MOST_DEATHS = 3  # of workers that compute the same task
 _QUEUED = 3  # tasks submitted for each worker while the first result is awaited
 _FEWEST_QUEUED = 6  # on a cluster whose workers are still to come

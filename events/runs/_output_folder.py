@@ -18,8 +18,6 @@ from corefsample.files._paths import PathLike, joined, open_binary
 from corefsample.files._remote_services import is_url
 from corefsample.formats.scored._writing import QuarantineFile
 
-__all__ = ["OutputFolder"]
-
 
 class OutputFolder:
     """Collects the files of a command; use as a context manager, and finish with `finish_record`.

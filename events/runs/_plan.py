@@ -15,8 +15,6 @@ from corefsample.errors import ParameterHint
 from corefsample.files._digests import sha256
 from corefsample.files._paths import absolute, file_version
 
-__all__ = ["RESTART", "STANDARD_INPUT", "Change", "InputFile", "Part", "Plan", "changes", "described_input"]
-
 STANDARD_INPUT = "-"
 RESTART = ParameterHint("restart", "begins anew")
 _FORMAT = 2

@@ -15,8 +15,6 @@ from corefsample.files._paths import PathLike
 from events.runs._plan import RESTART, Change, InputFile, Part, Plan, changes, described_input
 from events.runs._store import Places, Store, writing
 
-__all__ = ["begun", "missing_parts", "must_stop", "working_in"]
-
 P = TypeVar("P", bound=Plan)
 Divided = Callable[[P, Sequence[InputFile], int], P]
 

@@ -23,8 +23,6 @@ from corefsample.files._paths import local_name
 from corefsample.files._remote_services import is_url
 from events.runs._plan import Part, Plan
 
-__all__ = ["KEPT", "UNFINISHED", "Places", "Records", "Store", "writing"]
-
 KEPT, UNFINISHED, _UNFINISHED_SUFFIX = "partitions", "unfinished", ".partial"
 _PLAN = "plan.json"
 # Not the prefix of incomplete files: other processes that write into the same folder remove those without a lock.

@@ -7,28 +7,34 @@ scores as they are is calibrated by construction; a temperature makes the scores
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints32
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from events.simulation._countries import SimulatedCountry, Timeline, default_countries
-from events.simulation._scores import CandidateScores, candidate_scores
+from events.simulation._notation import NO_COUNTRY, Traits
 from events.simulation._story import Story, Uniform, pick, written
 from events.simulation._text import news_texts
 
 NEW = -1
+
 _SPREAD = 0.6  # standard deviation of the logarithm of the number of mentions
+
 _FEWEST_MENTIONS, _MOST_MENTIONS = 5, 700
+
 _MORE_ATTACKS = 0.4  # probability of each further attack in an article with one
+
 _MOST_ATTACKS = 4
+
 _BY_OTHERS = 0.35  # share of the further attacks
+
 _FREQUENT = ("markets", "politics")  # topics that are twice as frequent as the others
 
 
@@ -208,3 +214,126 @@ def _entities(antecedents: Ints32) -> list[int]:
     for mention, antecedent in enumerate(antecedents.tolist()):
         labels.append(mention if antecedent == NEW else labels[antecedent])
     return labels
+
+
+MIN_PROB = 1e-4  # candidates below are left out
+
+_HOPELESS = -13.0  # noise cannot lift such a score to a probability of MIN_PROB
+
+_NOISE_OF_PAIR = 0.8
+
+_NOISE_OF_MENTION = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidateScores:
+    """Candidates of each mention, as compressed sparse rows.
+
+    Attributes
+    ----------
+    indptr
+        int64 (n_mentions + 1,).
+    antecedents
+        int32 (n_candidates,), ascending in each row.
+    scores
+        float64 (n_candidates,): natural logarithms; NEW has 0.
+    """
+
+    indptr: Ints
+    antecedents: Ints32
+    scores: Floats
+
+
+def candidate_scores(
+    traits: Sequence[Traits],
+    mentions: Ints32,
+    sentences: Ints32,
+    subjects: Bools,
+    rng: np.random.Generator,
+) -> CandidateScores:
+    """Score the earlier mentions as antecedents of each, and leave out those of probability below `MIN_PROB`.
+
+    Scores of nouns and names depend on their words, those of pronouns on agreement and distance, so that the
+    probability of a pronoun is spread over all entities that it could refer to. The true entity has less influence
+    than it should; this makes the uncertainty.
+
+    Parameters
+    ----------
+    traits
+        Of each mention.
+    mentions
+        int32 (n_mentions, 3), in the order of the text: start, end, head.
+    sentences
+        int32 (n_tokens,): sentence of each token.
+    subjects
+        bool (n_mentions,): whether the mention is a subject.
+    rng
+        Source of the noise.
+    """
+    n_mentions = len(traits)
+    pronouns = np.array([each.pronoun for each in traits], np.bool_)
+    features = _Features(traits, sentences[mentions[:, 2]].astype(np.float64), subjects, pronouns)
+    scores = np.empty((n_mentions, n_mentions))
+    nouns, others = np.flatnonzero(~pronouns), np.flatnonzero(pronouns)
+    scores[nouns] = features.scores_of_nouns(nouns)
+    scores[others] = features.scores_of_pronouns(others)
+    # Antecedents end before their mention begins: a phrase is not an antecedent of its own parts.
+    scores[mentions[:, 1][None, :] > mentions[:, 0][:, None]] = -np.inf
+    scores += rng.normal(0.0, _NOISE_OF_MENTION, n_mentions)[:, None]
+    rows, columns = np.nonzero(scores > _HOPELESS)
+    kept_scores = scores[rows, columns] + rng.normal(0.0, _NOISE_OF_PAIR, rows.size)
+    weights = np.exp(kept_scores)
+    totals = 1.0 + np.bincount(rows, weights, n_mentions)
+    likely = weights >= MIN_PROB * totals[rows]
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[likely], minlength=n_mentions))))
+    return CandidateScores(indptr.astype(np.int64), columns[likely].astype(np.int32), kept_scores[likely])
+
+
+class _Features:
+    """Features of all mentions; scores have the shape (rows, n_mentions)."""
+
+    def __init__(self, traits: Sequence[Traits], sentence: Floats, subjects: Bools, pronouns: Bools) -> None:
+        self.entity = _numbered(each.entity for each in traits)
+        self.agreement = _numbered(each.agreement for each in traits)
+        self.lemma = _numbered(each.lemma for each in traits)
+        self.text = _numbered(each.text for each in traits)
+        countries = _numbered(each.country for each in traits)
+        self.country = np.where([each.country != NO_COUNTRY for each in traits], countries, -1)
+        self.definiteness = np.array([each.definiteness for each in traits], np.float64)
+        self.sentence = sentence
+        self.subjects = subjects
+        self.pronouns = pronouns
+
+    def scores_of_nouns(self, rows: Ints) -> Floats:
+        """Scores of nouns and names: same words, same country, same entity; "a" favours NEW."""
+        scores = np.full((rows.size, self.pronouns.size), -10.3)
+        scores += 3.2 * _same(self.agreement, rows)
+        same_text = _same(self.text, rows) & ~self.pronouns
+        scores += 3.8 * _same(self.lemma, rows) + 0.8 * same_text
+        scores += 3.8 * _same(self.entity, rows)
+        country = self.country[rows][:, None]
+        both = (country >= 0) & (self.country >= 0)
+        scores += np.where(both, np.where(country == self.country, 1.2, -2.5), 0.0)
+        scores -= 0.08 * (self.sentence[rows][:, None] - self.sentence)
+        scores += 1.2 * self.definiteness[rows][:, None]
+        return scores
+
+    def scores_of_pronouns(self, rows: Ints) -> Floats:
+        """Scores of pronouns: agreement first, then distance, subjects, other pronouns, and the true entity."""
+        scores = np.full((rows.size, self.pronouns.size), -8.0)
+        scores += 9.8 * _same(self.agreement, rows)
+        scores += 1.3 * _same(self.entity, rows)
+        scores -= 0.9 * (self.sentence[rows][:, None] - self.sentence)
+        scores += 0.8 * self.subjects + 0.7 * self.pronouns
+        return scores
+
+
+def _same(feature: Ints, rows: Ints) -> Bools:
+    same: Bools = feature[rows][:, None] == feature
+    return same
+
+
+def _numbered(values: Iterable[Hashable]) -> Ints:
+    """Number distinct values in the order of their first occurrence."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)

@@ -19,7 +19,7 @@ from events import (
     simulate_documents,
 )
 from events.counting import count_pmf
-from events.counting._keys import event_key, event_name
+from events.counting._tables import event_key, event_name
 
 
 @pytest.fixture(scope="module")

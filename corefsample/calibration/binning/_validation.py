@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from corefsample.calibration.binning._kernels import Labels
 from corefsample.errors import ParameterError
 
 LEVEL_TOLERANCE = 1e-9  # how far q may lie from k / n_samples
+
 MAX_LEVELS = 10_000_000  # keeps neighbouring levels far apart compared with that tolerance
 
 
@@ -116,3 +117,28 @@ def in_order(name: str, ids: Iterable[Any]) -> tuple[Any, ...]:
     except TypeError:
         kinds = ", ".join(sorted({type(each).__name__ for each in given}))
         raise ParameterError(f"must be ids of one kind, got {kinds}", parameter=name) from None
+
+
+Norm = Literal["rms", "mse", "l1", "max"]
+
+NORMS: tuple[Norm, ...] = ("rms", "mse", "l1", "max")
+
+SQUARED: tuple[Norm, ...] = ("rms", "mse")
+
+
+def checked_norm(norm: str, squared_for: str | None = None) -> Norm:
+    """Return the norm, or raise if it is unknown, or not a squared one where `squared_for` gives a reason for that."""
+    _checks.choice("norm", norm, NORMS)
+    if squared_for is not None and norm not in SQUARED:
+        raise ParameterError(f"must be one of {', '.join(SQUARED)} {squared_for}, got {norm!r}", parameter="norm")
+    return cast("Norm", norm)
+
+
+def checked_level(level: float) -> float:
+    """Return a level in (0, 1), or raise."""
+    return _checks.probability("level", level, below_one=True, above_zero=True)
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Return the generator (Philox) of a seed, or raise."""
+    return np.random.Generator(np.random.Philox(_checks.seed(seed)))

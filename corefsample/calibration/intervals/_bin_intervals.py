@@ -10,7 +10,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.binning._options import checked_level
+from corefsample.calibration.binning._validation import checked_level
 from corefsample.calibration.intervals._draws import require_bins, require_blocks
 
 BinMethod = Literal["normal", "clopper-pearson"]

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.binning._options import Norm
+from corefsample.calibration.binning._validation import Norm
 from corefsample.errors import ParameterError
 
 # Numbers in one array of a chunk: half a MiB, which stays in the processor's caches.

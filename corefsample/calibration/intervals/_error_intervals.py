@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from corefsample import _checks
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.binning._options import Norm, checked_level, checked_norm, generator
+from corefsample.calibration.binning._validation import Norm, checked_level, checked_norm, generator
 from corefsample.calibration.intervals._draws import (
     ErrorDraws,
     Interval,

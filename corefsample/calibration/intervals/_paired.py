@@ -12,8 +12,15 @@ from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample.calibration.binning._binning import block_bin_pairs, default_bin_size
 from corefsample.calibration.binning._bins import BlockBins
-from corefsample.calibration.binning._options import Norm, checked_level, checked_norm, generator
-from corefsample.calibration.binning._validation import coded, pair_arrays, require_pairs
+from corefsample.calibration.binning._validation import (
+    Norm,
+    checked_level,
+    checked_norm,
+    coded,
+    generator,
+    pair_arrays,
+    require_pairs,
+)
 from corefsample.calibration.intervals import _draws
 from corefsample.calibration.intervals._draws import require_blocks, rooted
 from corefsample.errors import ParameterError

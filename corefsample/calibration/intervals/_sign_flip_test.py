@@ -8,7 +8,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.binning._options import Norm, checked_norm, generator
+from corefsample.calibration.binning._validation import Norm, checked_norm, generator
 from corefsample.calibration.intervals import _draws
 from corefsample.calibration.intervals._draws import error_of_sums, require_bins, require_blocks, rooted
 

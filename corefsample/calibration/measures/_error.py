@@ -12,8 +12,8 @@ from corefsample import _checks
 from corefsample._log import logger
 from corefsample.calibration.binning._binning import FEWEST_BINS, bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
-from corefsample.calibration.binning._options import Norm, checked_level, checked_norm, generator
 from corefsample.calibration.binning._results import Result
+from corefsample.calibration.binning._validation import Norm, checked_level, checked_norm, generator
 from corefsample.calibration.intervals._draws import bootstrapped, error_of_gaps, interval_of_draws, simulated
 from corefsample.calibration.tables._table import CalibrationTable
 from corefsample.errors import ParameterError

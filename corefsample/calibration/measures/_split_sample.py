@@ -12,10 +12,17 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.calibration.binning._binning import bin_pairs, sums_by_block
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.binning._options import Norm, checked_norm, generator
 from corefsample.calibration.binning._pairs import labelled
 from corefsample.calibration.binning._results import Result
-from corefsample.calibration.binning._validation import checked_n_samples, coded, require_all, require_length
+from corefsample.calibration.binning._validation import (
+    Norm,
+    checked_n_samples,
+    checked_norm,
+    coded,
+    generator,
+    require_all,
+    require_length,
+)
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.calibration.intervals._draws import Interval, error_of_sums, rooted
 from corefsample.calibration.intervals._sign_flip_test import calibration_test

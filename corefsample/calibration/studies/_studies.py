@@ -14,7 +14,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins
-from corefsample.calibration.binning._options import Norm
+from corefsample.calibration.binning._validation import Norm
 from corefsample.calibration.intervals._draws import error_of_gaps, error_of_sums, interval_of_draws
 from corefsample.calibration.intervals._error_intervals import bootstrap_draws, simulated_draws
 from corefsample.calibration.intervals._sign_flip_test import calibration_test

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints
 from corefsample.calibration.binning._bins import ReliabilityBins
-from corefsample.calibration.binning._options import generator
 from corefsample.calibration.binning._results import Result
+from corefsample.calibration.binning._validation import generator
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:

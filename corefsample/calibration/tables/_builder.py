@@ -11,8 +11,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.calibration.binning._validation import in_order, require_all, require_length
-from corefsample.calibration.tables._fine_sums import fine_sums
-from corefsample.calibration.tables._grids import Grid, require_grid
+from corefsample.calibration.tables._grids import Grid, fine_sums, require_grid
 from corefsample.calibration.tables._table import CalibrationTable, table_of_rows
 from corefsample.errors import ParameterError
 

@@ -15,8 +15,7 @@ from corefsample.calibration.binning._binning import BinRule, bin_rule, bins_of_
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import coded, in_order, require_all
-from corefsample.calibration.tables._fine_sums import fine_sums
-from corefsample.calibration.tables._grids import Grid, require_grid
+from corefsample.calibration.tables._grids import Grid, fine_sums, require_grid
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,19 +15,20 @@ import pyarrow as pa
 
 from corefsample._checks import shown
 from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of
-from corefsample.documents._batch_json import to_json
 from corefsample.documents._batch_of_documents import gold_texts
-from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, SPAN_COLUMNS, VERSION
+from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, SPAN_COLUMNS, VERSION, to_json
 from corefsample.documents._rejected import Fault, Rejected, missing_field
 from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS
-from corefsample.errors import ParameterHint
+from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._atomic import open_output
 from corefsample.files._reading import LineReader, too_long
-from corefsample.formats.scored._json_rules import non_finite, repeated_key
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
+
 _ANY = msgspec.json.Decoder(Any)
+
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
 _FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
     "version": _ANY,
     "doc_id": msgspec.json.Decoder(str),
@@ -37,23 +39,33 @@ _FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
     "tokens": msgspec.json.Decoder(dict[str, msgspec.Raw] | None),
     "gold": msgspec.json.Decoder(list[int | str | None] | None),
 }
+
 _PARSES_FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
     **{name: _FIELDS[name] for name in ("version", "doc_id", "date")},
     "tokens": _OBJECT,
     "parses": msgspec.json.Decoder(list[msgspec.Raw]),
 }
+
 _PARSE_FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
     "weight": msgspec.json.Decoder(float),
     "tokens": _OBJECT,
     **{name: _FIELDS[name] for name in ("mentions", "antecedents", "scores", "gold")},
 }
+
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
+
 _REQUIRED_OF_PARSES = ("doc_id", "tokens", "parses")
+
 _STRINGS = msgspec.json.Decoder(list[str])
+
 _INTEGERS = msgspec.json.Decoder(list[Int32])
+
 _ANY_LIST = msgspec.json.Decoder(list[Any])
+
 _BATCH_BYTES = 8 * 2**20  # of lines; as Python objects they take some ten times that
+
 _NOT_UTF8 = "save the file as UTF-8"
+
 _NOT_LINES = "one object per line, no list around them"
 
 
@@ -303,3 +315,80 @@ def _column(rows: list[dict[str, Any]], name: str, kind: pa.DataType) -> pa.Arra
     if name == "gold":
         values = [None if gold is None else gold_texts(gold) for gold in values]
     return pa.array(values, kind)
+
+
+_LONGEST = 80  # characters of a path in a message
+
+
+def non_finite(content: Any, path: str = "") -> tuple[str, float] | None:
+    """Path and value of the first number in JSON-like content that is NaN or infinite."""
+    stack = [(path, content)]  # no recursion: content may be deeper than Python's stack
+    while stack:
+        place, value = stack.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            return (place if len(place) <= _LONGEST else f"{place[:_LONGEST]}..."), value
+        if isinstance(value, Mapping):
+            stack += [(f"{place}.{key}", each) for key, each in reversed(list(value.items()))]
+        elif isinstance(value, (list, tuple)):
+            stack += [(f"{place}[{i}]", each) for i, each in reversed(list(enumerate(value)))]
+    return None
+
+
+def require_json(name: str, content: Mapping[str, Any], place: str) -> None:
+    """Raise if content cannot be written as JSON, or would be written as null.
+
+    Raises
+    ------
+    ParameterError
+        With the path of the value.
+    """
+    found = non_finite(content, name)
+    if found is not None:
+        raise ParameterError(f"{found[0]} must be finite, got {found[1]}", place=place)
+    try:
+        msgspec.json.encode(dict(content))
+    except (TypeError, ValueError, RecursionError) as error:
+        rule = f"{name} must be what JSON can represent"
+        raise ParameterError(f"{rule}, got {shown(content)}: {error}", place=place) from None
+
+
+def repeated_key(text: bytes, members: Mapping[str, msgspec.Raw], known: Collection[str]) -> str | None:
+    """Return a key that appears twice in a JSON object, of which a reader keeps only the last value, or None.
+
+    Parameters
+    ----------
+    text
+        The object, which is valid JSON.
+    members
+        The members that a reader keeps, each value as it stands in the text.
+    known
+        Keys whose values are lists or plain, or are checked elsewhere; the values of all others are searched as well.
+    """
+    values = [bytes(value) for value in members.values()]
+    # A lost member would have left two or more quotation marks in the text: those around its key.
+    n_quotes = 2 * len(values) + sum(value.count(b'"') for value in values)
+    if text.count(b'"') != n_quotes or any('"' in key for key in members):
+        found = _first_repeated(text)
+        if found is not None:
+            return found
+    inner = (value for key, value in zip(members, values, strict=True) if key not in known and b"{" in value)
+    return next((found for value in inner if (found := _first_repeated(value)) is not None), None)
+
+
+class _RepeatedKeyError(Exception):
+    """Carries the key."""
+
+
+def _first_repeated(text: bytes) -> str | None:
+    def pairs(items: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in items]
+        if len(set(keys)) < len(keys):
+            raise _RepeatedKeyError(next(key for i, key in enumerate(keys) if key in keys[:i]))
+
+    try:
+        json.loads(text, object_pairs_hook=pairs)
+    except _RepeatedKeyError as found:
+        return str(found)
+    except (ValueError, RecursionError):  # too long a number, too deep a list: other checks report it
+        return None
+    return None

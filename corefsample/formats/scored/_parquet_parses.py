@@ -10,8 +10,6 @@ from corefsample._checks import shown
 from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of
 from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, flat_lists
 
-__all__ = ["PARSES_SCHEMA", "parse_columns", "parses_fault", "parses_table"]
-
 _OF_DOCUMENT = ("doc_id", "date", "metadata")
 _OF_PARSE = tuple(name for name in SCHEMA.names if name not in _OF_DOCUMENT)
 _PARSE = pa.struct([("weight", pa.float64()), *(SCHEMA.field(name) for name in _OF_PARSE)])

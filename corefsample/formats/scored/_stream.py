@@ -12,10 +12,9 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_checks import checked
 from corefsample.documents._rejected import Fault, Rejected
 from corefsample.documents._scored import ScoredDocument
-from corefsample.files._ahead import read_ahead
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike, input_paths
-from corefsample.files._reading import FileSeries
+from corefsample.files._reading import FileSeries, read_ahead
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 

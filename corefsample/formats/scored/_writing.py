@@ -18,8 +18,7 @@ from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import link_target, new_file, remove_file, require_free, require_writable, unwritable
 from corefsample.files._partials import new_partial, put_in_place
 from corefsample.files._paths import PathLike, require_suffix
-from corefsample.formats.scored._json_rules import require_json
-from corefsample.formats.scored._jsonl import json_lines_writer
+from corefsample.formats.scored._jsonl import json_lines_writer, require_json
 from corefsample.formats.scored._parquet_writer import ParquetWriter
 from corefsample.formats.scored._stream import SUFFIXES, DocumentStream
 

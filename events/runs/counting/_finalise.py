@@ -26,7 +26,7 @@ from corefsample.formats import DocumentStream
 from events.counting._counter import DUPLICATE, EventCounter
 from events.counting._counts import EventCounts
 from events.counting._doc_ids import CountedIds, repeated_ids
-from events.counting._keys import event_name
+from events.counting._tables import event_name
 from events.runs._record import run_record
 from events.runs._store import Places, Records, Store, writing
 from events.runs.counting._options import EventsResult
@@ -34,8 +34,6 @@ from events.runs.counting._plan import Partition, RunPlan
 from events.runs.counting._run import QUARANTINE, run_partition
 from events.runs.counting._run_folder import RunFolder
 from events.runs.counting._tables import write_counts
-
-__all__ = ["finalise_run"]
 
 _MOST_NAMED = 3  # missing partitions in a message
 

@@ -12,8 +12,6 @@ from events._options import declared, option
 if TYPE_CHECKING:
     from corefsample.posterior._recalibrated import CorpusRecalibration
 
-__all__ = ["CountOptions", "EventsResult"]
-
 
 @declared
 class CountOptions(

@@ -19,23 +19,12 @@ from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._english import recalibration_file
 from events.counting._definitions import Definitions
-from events.counting._keys import EventKey, event_key, event_name
 from events.counting._periods import Calendar
+from events.counting._tables import EventKey, event_key, event_name
 from events.lexicon._lexicon import Lexicon
 from events.rules._rules import Rule
-from events.runs._plan import RESTART, STANDARD_INPUT, InputFile, Part, Plan
+from events.runs._plan import InputFile, Part, Plan
 from events.runs.counting._options import CountOptions
-
-__all__ = [
-    "RESTART",
-    "STANDARD_INPUT",
-    "InputFile",
-    "Partition",
-    "RunPlan",
-    "compared_keys",
-    "planned",
-    "with_partitions",
-]
 
 Partition = Part
 _BY_SCORES = "that of the scores"

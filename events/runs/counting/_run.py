@@ -17,10 +17,9 @@ from corefsample.files._paths import PathLike
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import QuarantineFile
 from events.counting._counter import EventCounter
+from events.runs._plan import RESTART, STANDARD_INPUT, InputFile
 from events.runs._store import Places, Store, writing
-from events.runs.counting._plan import RESTART, STANDARD_INPUT, InputFile, Partition, RunPlan
-
-__all__ = ["QUARANTINE", "OnProgress", "run_partition"]
+from events.runs.counting._plan import Partition, RunPlan
 
 QUARANTINE = "quarantine.jsonl"
 _BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document

@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from events.runs._output_folder import OutputFolder
 
-__all__ = ["RunFolder"]
-
 
 class RunFolder(OutputFolder):
     """Collects the files of an events run: see `OutputFolder`."""

@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 
 from corefsample._log import log_step
 from corefsample.documents._batch import DocumentBatch
-from corefsample.files._ahead import read_ahead
+from corefsample.files._reading import read_ahead
 from corefsample.formats.scored._parquet_writer import ParquetWriter, abandon
+from events.counting._counted_rows import in_groups
 from events.counting._counter import EventCounter
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._evidence import evidence_schema
 from events.counting._run_tables import samples_table
-from events.counting._sorted_rows import in_groups
 from events.counting._tables import arrow_schema, count_columns
 from events.plots import actor_comparison, bands_by_event, event_bands
 from events.plots.comparisons import comparisons_by_event
@@ -33,8 +33,6 @@ from events.runs.counting._run_folder import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["write_counts"]
 
 
 _NEAR_HALF = 100

@@ -6,11 +6,12 @@ import dataclasses
 import hashlib
 import os
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import corefsample
 from corefsample.documents import Parse
@@ -26,14 +27,26 @@ from corefsample.mention_ranking._model import ScoringTally, score_parses
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._english import chosen_recalibration
 from corefsample.recalibration._model import Recalibration
-from corefsample.spacy_bridge import parse_temperature
+from corefsample.spacy_bridge import ParseSampler, parse_temperature
+from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._roles import is_unparsed
 from events.news._fields import Article
 from events.news._quality import TextTally, repair_version, repaired
 from events.runs._document_inputs import ReadDocument
 from events.runs.scoring._options import ScoringOptions
-from events.runs.scoring._parsing import article_metadata, load_pipeline, parsed_article, parsed_words, pipeline_record
-from events.runs.scoring._sampled_parses import parse_sampler, sampled_articles
+from events.runs.scoring._parsing import (
+    article_metadata,
+    article_texts,
+    joined,
+    load_pipeline,
+    parsed_article,
+    parsed_words,
+    pipeline_record,
+    unparsable_text,
+)
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +247,7 @@ class Scorer:
 # --- in any process ----------------------------------------------------------------------------------------
 
 _lock = threading.Lock()  # a worker may have several threads, a pipeline of spaCy serves one
+
 _scorer_of: dict[ScoringOptions, tuple[Scorer, dict[str, Any]]] = {}  # of a worker, the last one
 
 
@@ -300,3 +314,60 @@ def load_recalibration(path: PathLike | None, model: PathLike | None = None) -> 
     except ParameterError as error:
         raise error.as_input_error(name) from None
     return uncertain.recalibration
+
+
+_PROBE = "They left."
+
+
+def parse_sampler(pipeline: Language, temperature: float | None) -> ParseSampler:
+    """A sampler of a pipeline's parses; raise if they cannot be sampled."""
+    try:
+        sampler = ParseSampler(pipeline, temperature=temperature)
+        sampler.samples(pipeline.make_doc(_PROBE), 1)
+        return sampler
+    except ParameterError as error:
+        parameter = "parse_temperature" if error.parameter == "temperature" else "pipeline"
+        raise ParameterError(error.message, parameter=parameter, hint=error.hint) from None
+
+
+def sampled_articles(
+    article: Article,
+    sampler: ParseSampler,
+    n_parses: int,
+    *,
+    headline: bool = True,
+    paragraphs: str = "blank-line",
+) -> list[tuple[int, Tokens]]:
+    """Parse an article, and draw parses of it.
+
+    Paragraphs are parsed and sampled apart: sample s of the article has sample s of each. Sentences are those of the
+    pipeline's own parse.
+
+    Parameters
+    ----------
+    article, headline, paragraphs
+        As of `parsed_article`.
+    sampler
+        As of `parse_sampler`.
+    n_parses
+        Number of samples, at least 1.
+
+    Returns
+    -------
+    list of (int, Tokens)
+        The pipeline's own parse first, and the different ones among the samples in the order of the draws, each with
+        its number of samples; only that of the first may be 0.
+
+    Raises
+    ------
+    ParameterError
+        If the pipeline cannot parse the article.
+    """
+    texts = article_texts(article, headline=headline, paragraphs=paragraphs)
+    names = [f"{p} {article.doc_id}" for p in range(len(texts))]
+    with unparsable_text():
+        drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
+        chosen = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
+        chosen.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
+        tokens = {doc: tokens_of_doc(doc) for docs in chosen for doc in docs}
+    return [(count, joined([tokens[doc] for doc in docs])) for docs, count in chosen.items()]

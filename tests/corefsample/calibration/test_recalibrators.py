@@ -28,9 +28,13 @@ from corefsample import ParameterError
 from corefsample.calibration.binning._binning import bin_pairs
 from corefsample.calibration.measures._corp import corp_decomposition
 from corefsample.calibration.recalibrators._base import FittedModel, Recalibrator
-from corefsample.calibration.recalibrators._binners import HistogramBinning, ScalingBinning
+from corefsample.calibration.recalibrators._binners import (
+    HistogramBinning,
+    IsotonicRecalibration,
+    PlattScaling,
+    ScalingBinning,
+)
 from corefsample.calibration.recalibrators._grouped import GroupedRecalibrator
-from corefsample.calibration.recalibrators._scalers import IsotonicRecalibration, PlattScaling
 from corefsample.calibration.recalibrators._temperature import TemperatureScaling
 
 values = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))

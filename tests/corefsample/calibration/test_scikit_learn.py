@@ -12,8 +12,12 @@ from scipy.special import expit
 
 from corefsample import ParameterError
 from corefsample.calibration.recalibrators._base import Recalibrator
-from corefsample.calibration.recalibrators._binners import HistogramBinning, ScalingBinning
-from corefsample.calibration.recalibrators._scalers import IsotonicRecalibration, PlattScaling
+from corefsample.calibration.recalibrators._binners import (
+    HistogramBinning,
+    IsotonicRecalibration,
+    PlattScaling,
+    ScalingBinning,
+)
 
 pytest.importorskip("sklearn", minversion="1.6")
 

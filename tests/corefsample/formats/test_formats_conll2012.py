@@ -19,9 +19,15 @@ from corefsample import InputError, ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._rejected import Rejected
 from corefsample.documents._tokens import Tokens
-from corefsample.formats.annotated._conll2012 import read_conll2012, write_conll2012
+from corefsample.formats.annotated._conll2012 import (
+    Constituent,
+    head_of,
+    read_conll2012,
+    sentence_tree,
+    universal_tag,
+    write_conll2012,
+)
 from corefsample.formats.annotated._corefud import read_corefud
-from corefsample.formats.annotated._penn_trees import Constituent, head_of, sentence_tree, universal_tag
 
 # Written for this test, in the columns of OntoNotes: two parts, and a predicate with its arguments in a sentence.
 SAMPLE = """\

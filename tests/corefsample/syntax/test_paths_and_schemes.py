@@ -13,8 +13,7 @@ from strategies.parses import UD2_PATHS, path_parses
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._flat_paths import FlatParses
-from corefsample.syntax._paths import ParseView, follow, leading_to, path_labels
+from corefsample.syntax._paths import FlatParses, ParseView, follow, leading_to, path_labels
 from corefsample.syntax._schemes import fitting_schemes
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly

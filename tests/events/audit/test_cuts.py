@@ -10,7 +10,7 @@ from events_audit_made import frame
 
 from corefsample import ParameterError
 from events.audit import AuditFrame, plan_audit
-from events.audit._cuts import best_cuts
+from events.audit._plan import best_cuts
 
 
 def expected_variance(p: list[float], cuts: tuple[float, ...]) -> float:

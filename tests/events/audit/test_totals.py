@@ -15,8 +15,7 @@ from references import audit as references
 
 from corefsample import ParameterError
 from events.audit import estimate_total
-from events.audit._guaranteed import guaranteed_limits
-from events.audit._totals import METHODS, Method, beta_binomial_sum, gamma_limit, join
+from events.audit._totals import METHODS, Method, beta_binomial_sum, gamma_limit, guaranteed_limits, join
 
 ALPHA = Fraction(1, 20)
 SMALL = [(1, 1), (6, 2), (7, 7), (12, 5), (25, 4), (30, 29)]

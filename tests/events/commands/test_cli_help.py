@@ -9,7 +9,7 @@ import click
 import pytest
 from command_line import LEAVES
 
-from corefsample.calibration.binning._options import NORMS
+from corefsample.calibration.binning._validation import NORMS
 from corefsample.links._pairs import UNANNOTATED
 from corefsample.mention_ranking._model import LARGEST_TABLE
 from corefsample.parses._pairs import SCORES

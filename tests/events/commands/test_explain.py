@@ -16,8 +16,7 @@ from events.commands._rule_hits import RuleHits
 from events.commands.explain import ExplainOptions, run_explain
 from events.lexicon._lexicon import load_lexicon
 from events.rules._rules import load_rules
-from events.runs.counting._actor_notes import Inspected, actor_notes, inspected
-from events.runs.counting._job import CountOptions, count_events
+from events.runs.counting._job import CountOptions, Inspected, actor_notes, count_events, inspected
 
 SENTENCES = {
     "counted": ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],

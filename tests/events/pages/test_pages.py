@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.pages._embedding import embedded_json, packed_parts
 from events.pages._labelling import LABEL_SOURCES
-from events.pages._rendering import Sources, bundled
+from events.pages._rendering import Sources, bundled, embedded_json, packed_parts
 from events.pages._report import SOURCES
 
 PAGES = {"report": SOURCES, "label": LABEL_SOURCES}

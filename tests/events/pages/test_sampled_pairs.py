@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import events.pages._sampled_pairs
-from events.pages._sampled_pairs import sampled_pairs
+import events.pages._report_content
+from events.pages._report_content import sampled_pairs
 
 ACTORS, PERIODS = {"A": 0, "B": 1, "C": 2}, {"1999": 0, "2000": 1}
 CELLS = [(actor, period) for actor in ACTORS for period in PERIODS]
@@ -41,7 +41,7 @@ def test_the_first_actors_are_compared_as_far_as_there_is_room(monkeypatch: pyte
     # A and B are a pair in both periods, C makes two more pairs in 1999.
     cells = {(actor, "1999"): [1, 0] for actor in ACTORS} | {(actor, "2000"): [2, 1] for actor in "AB"}
     for room, compared in ((1, 1), (2, 2), (3, 2), (4, 3)):
-        monkeypatch.setattr(events.pages._sampled_pairs, "_MOST_PAIRS", room)
+        monkeypatch.setattr(events.pages._report_content, "_MOST_PAIRS", room)
         found = sampled_pairs(table(cells), ACTORS, PERIODS)
         assert found["compared"] == compared
         assert max([*found["first"], *found["second"]]) == compared - 1

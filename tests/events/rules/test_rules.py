@@ -11,7 +11,7 @@ import yaml
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
-from events.counting._rule_examples import check_examples
+from events.counting._definitions import check_examples
 from events.rules import shipped_rules
 from events.rules._rules import Rule, load_presets, load_rules
 
