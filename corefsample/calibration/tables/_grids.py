@@ -127,7 +127,7 @@ def fine_sums(keys: Ints, q: Floats, y: Labels) -> tuple[Ints, Floats]:
     n_keys = int(keys.max(initial=0)) + 1
     few = n_keys <= keys.shape[0]  # so few that each can have a row, which saves a sort
     distinct, places = (np.arange(n_keys), keys) if few else np.unique(keys, return_inverse=True)
-    columns = (None, q, q * q, y, q * y)
-    sums = np.array([np.bincount(places, each, distinct.shape[0]) for each in columns], np.float64)
-    used = sums[0] > 0
-    return distinct[used], sums[:, used]
+    sums = np.zeros((distinct.shape[0], 5))
+    _kernels.add_pairs(places, q, y, sums)
+    used = sums[:, 0] > 0
+    return distinct[used], sums[used].T

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corefsample._arrays import Floats, Ints32
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._jit import inlined, kernel
 from corefsample.calibration.binning._kernels import Labels
 
@@ -50,3 +50,15 @@ def float_cells(q: Floats, y: Labels, cells: Ints32) -> bool:
         p = p + 0.0 if fine else 0.0  # -0.0 becomes 0.0
         cells[i] = fine_bin(p)
     return good
+
+
+@kernel
+def add_pairs(places: Ints, q: Floats, y: Labels, sums: Floats) -> None:
+    """Add 1, q, q^2, y and q y of each pair to the row of `sums` at its place."""
+    for i in range(q.shape[0]):
+        row, p, label = sums[places[i]], q[i], float(y[i])
+        row[0] += 1.0
+        row[1] += p
+        row[2] += p * p
+        row[3] += label
+        row[4] += p * label
