@@ -534,13 +534,3 @@ def test_a_broken_record_names_its_part(path: str, value: Any, parameter: str) -
     inner[last] = value
     with error(ParameterError, parameter):
         UncertainRecalibration.from_json(content)
-
-
-def test_what_is_wrong_with_a_record_is_shown() -> None:
-    content = record()
-    content["draws"]["offsets"] = [[0.0], [1.0]]
-    with pytest.raises(ParameterError, match=r"^draws.offsets must be finite numbers in the shape \(2, 90\), got \[\["):
-        UncertainRecalibration.from_json(content)
-    del content["domain_effect"]["n_domains"], content["draws"]
-    with pytest.raises(ParameterError, match=r"^domain_effect must have the fields log_temperature, .*, got log_temp"):
-        UncertainRecalibration.from_json(content)

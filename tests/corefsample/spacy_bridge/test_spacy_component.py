@@ -352,16 +352,6 @@ def test_the_table_has_one_row_per_mention() -> None:
     assert frame["map_entity"].tolist() == [0, 0, 2]
 
 
-def test_a_posterior_introduces_itself_in_one_line_and_in_a_short_table() -> None:
-    posterior = stored(strategies.Lists([[]] * 12, [[]] * 12))._.coref
-    assert repr(posterior) == "DocPosterior(doc_id='a', n_mentions=12, n_samples=200, seed=0)"
-    html = posterior._repr_html_()
-    assert html.startswith("<p>DocPosterior(doc_id=&#x27;a&#x27;")
-    assert html.count("<tr") == 11
-    assert html.endswith("<p>2 more mentions</p>")
-    assert "more mentions" not in stored(strategies.Lists([[]], [[]]))._.coref._repr_html_()
-
-
 # --- the probability that a span joins a cluster -----------------------------------------------------------
 
 
@@ -633,17 +623,6 @@ def test_scoring_again_replaces_the_posterior(pipeline: Callable[..., Any]) -> N
     assert same_distribution(after, second(parsed(second))._.coref)
 
 
-def test_computed_results_are_cached_as_long_as_the_doc_exists() -> None:
-    doc = stored(FOUR)
-    assert doc._.coref.link_marginals is doc._.coref.link_marginals
-    assert doc._.coref.samples is doc._.coref.samples
-    assert not doc._.coref.link_marginals.flags.writeable
-    assert not doc._.coref.labels("map").flags.writeable
-    n_known = len(state._CACHE)
-    del doc
-    assert len(state._CACHE) == n_known - 1
-
-
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -677,14 +656,6 @@ def test_streams_and_single_docs_give_the_same_result(pipeline: Callable[..., An
     for one, doc in zip(alone, streamed, strict=True):
         assert same_distribution(one, doc._.coref)
         assert np.array_equal(one.samples.labels, doc._.coref.samples.labels)
-
-
-def test_a_component_can_be_pickled(pipeline: Callable[..., Any]) -> None:
-    nlp = pipeline(seed=5)
-    component = nlp.get_pipe("corefsample")
-    again = pickle.loads(pickle.dumps(component))
-    assert (again.name, again.settings) == ("corefsample", component.settings)
-    assert same_distribution(again(parsed(nlp))._.coref, nlp(parsed(nlp))._.coref)
 
 
 @pytest.fixture(params=["disk", "bytes"])
@@ -846,13 +817,6 @@ def test_a_setting_outside_its_range_is_rejected_when_the_component_is_added(
 ) -> None:
     with error(ParameterError, name):
         pipeline(**{name: value})
-
-
-def test_the_rules_of_names_say_what_was_found(pipeline: Callable[..., Any]) -> None:
-    with pytest.raises(ParameterError, match="spans_key must be a string that is not empty, got ''"):
-        pipeline(spans_key="")
-    with pytest.raises(ParameterError, match="mentions must not be a group that the component writes, got 'coref_map'"):
-        pipeline(mentions="coref_map")
 
 
 # --- no parser ---------------------------------------------------------------------------------------------

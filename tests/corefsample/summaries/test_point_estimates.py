@@ -182,12 +182,6 @@ def test_documents_without_pairs_have_an_estimate(n: int) -> None:
         assert point_estimate(distribution, loss=loss).labels.tolist() == list(range(n))
 
 
-def test_a_table_has_one_row_per_mention() -> None:
-    table = point_estimate(random_samples(0, 5, 3), loss="binder").to_frame()
-    assert list(table.columns) == ["mention", "entity"]
-    assert len(table) == 5
-
-
 SAMPLES = random_samples(0, 4, 3)
 TWO = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
 

@@ -95,11 +95,6 @@ def test_a_tag_that_underflows_and_wins_at_the_end_keeps_its_weight() -> None:
     assert (chain.sample(5) == 1).all()
 
 
-def test_exponentials_serve_usual_scores_and_logarithms_the_rest() -> None:
-    assert LinearChain.from_scores(*drawn_scores(30, 5, 3.0))._messages.transitions is not None
-    assert LinearChain.from_scores(*drawn_scores(30, 5, 1e4))._messages.transitions is None
-
-
 def test_masks_of_minus_ten_thousand_need_no_logarithms() -> None:
     unary, pairwise = drawn_scores(5, 3, 2.0)
     pairwise[0, 2] = pairwise[1, 0] = -10_000.0
