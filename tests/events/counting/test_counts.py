@@ -94,11 +94,6 @@ def test_codes_survive_a_round_trip_through_csv(code: str) -> None:
     assert again["actor"].tolist() == [code]
 
 
-def test_the_namibia_of_the_lexicon_survives_even_a_careless_read() -> None:
-    table = counts_of(tally_of([("1999Q1", document({"NAM": [1, 0, 0, 0]}))])).to_frame()
-    assert pd.read_csv(io.StringIO(table.to_csv(index=False)))["actor"].tolist() == ["NAM"]
-
-
 # --- intervals ---------------------------------------------------------------------------------------------
 
 
