@@ -112,12 +112,24 @@ def test_exponentials_and_logarithms_agree(n_tags: int) -> None:
 
 
 def test_equal_matrices_for_all_pairs_are_one_shared_matrix() -> None:
+    unary, pairwise = drawn_scores(9, 3, 2.0)
+    shared, own = (LinearChain.from_scores(unary, p) for p in (pairwise, np.tile(pairwise, (8, 1, 1))))
+    np.testing.assert_allclose(own.marginals(), shared.marginals(), atol=1e-14)
+    np.testing.assert_array_equal(own.sample(200), shared.sample(200))
+
+
+def test_scores_of_tokens_may_be_moved_into_matrices_of_their_own() -> None:
     # 199 matrices of 60 x 60 are more than the 2**18 cells that are computed at a time.
-    for n, n_tags in ((9, 3), (200, 60)):
-        unary, pairwise = drawn_scores(n, n_tags, 2.0)
-        shared, own = (LinearChain.from_scores(unary, p) for p in (pairwise, np.tile(pairwise, (n - 1, 1, 1))))
-        np.testing.assert_allclose(own.marginals(), shared.marginals(), atol=1e-13)
-        np.testing.assert_array_equal(own.sample(200), shared.sample(200))
+    unary, pairwise = drawn_scores(200, 60, 2.0)
+    moved = np.random.default_rng(1).normal(0.0, 2.0, unary.shape)
+    moved[-1] = 0.0
+    shared = LinearChain.from_scores(unary, pairwise)
+    own = LinearChain.from_scores(unary - moved, pairwise + moved[:-1, :, None])
+    assert own.log_partition == pytest.approx(shared.log_partition, rel=1e-13)
+    np.testing.assert_allclose(own.pair_marginals(), shared.pair_marginals(), atol=1e-12)
+    np.testing.assert_array_equal(own.sample(20), shared.sample(20))
+    expected_score = np.sum(unary * shared.marginals()) + np.sum(pairwise * shared.pair_marginals())
+    assert own.entropy() == pytest.approx(shared.log_partition - expected_score, rel=1e-9)
 
 
 @pytest.mark.parametrize("own", [False, True])
