@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
 from references import coreference as references
 from references import mention_ranking as ranking_references
+from references.events import entities
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from strategies import documents as strategies
@@ -357,11 +358,10 @@ def test_the_table_has_one_row_per_mention() -> None:
 
 def joins(clustering: tuple[int, ...], mention: int, cluster: list[int], members: str) -> bool | None:
     """Whether the mention joins in one clustering, computed with sets; None if the given cluster is not one entity."""
-    entities = [{i for i, label in enumerate(clustering) if label == first} for first in set(clustering)]
-    (home,) = [entity for entity in entities if mention in entity]
+    (home,) = [entity for entity in entities(clustering) if mention in entity]
     if members == "any":
         return bool(home & set(cluster))
-    if members == "together" and not any(set(cluster) <= entity for entity in entities):
+    if members == "together" and not any(set(cluster) <= entity for entity in entities(clustering)):
         return None
     return set(cluster) <= home
 
@@ -477,13 +477,6 @@ def named_by_hand(map_sets: list[set[int]], sets: list[set[int]]) -> dict[frozen
     return names | {entity: f"M{min(entity)}" for entity in its}
 
 
-def as_sets(labels: Any) -> list[set[int]]:
-    entities: dict[int, set[int]] = {}
-    for i, label in enumerate(labels):
-        entities.setdefault(int(label), set()).add(i)
-    return list(entities.values())
-
-
 @given(lists=strategies.antecedent_lists(scores=strategies.mild_scores), data=st.data())
 @settings(max_examples=60)
 def test_an_entity_has_the_name_of_the_entity_of_map_that_it_shares_most_with(
@@ -491,10 +484,10 @@ def test_an_entity_has_the_name_of_the_entity_of_map_that_it_shares_most_with(
 ) -> None:
     posterior = stored(lists, n_samples=3)._.coref
     n = posterior.n_mentions
-    mine = as_sets(posterior.labels("map"))
+    mine = entities(posterior.labels("map").tolist())
     clusterings = ["map", 0, 1, 2, data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))]
     for clustering in clusterings:
-        names, its = posterior.entity_names(clustering), as_sets(posterior.labels(clustering))
+        names, its = posterior.entity_names(clustering), entities(posterior.labels(clustering).tolist())
         expected = named_by_hand(mine, its)
         assert names == tuple(expected[frozenset(entity)] for i in range(n) for entity in its if i in entity)
         assert len(set(names)) == len(its)  # a name is of one entity
