@@ -108,13 +108,6 @@ def test_no_global_generator_is_touched() -> None:
     np.testing.assert_equal(numpy_after, numpy_before)
 
 
-def test_the_global_generators_change_no_sample() -> None:
-    before = draw(DENSE_30, 300, seed=2)
-    random.seed(0)
-    np.random.seed(0)  # noqa: NPY002
-    np.testing.assert_array_equal(draw(DENSE_30, 300, seed=2), before)
-
-
 # Digests by GNU coreutils: printf '\0\0\0\0\0\0\0\0' | b2sum -l 64, and so on, seed first, then the doc_id;
 # the number is the digest read little-endian.
 @pytest.mark.parametrize(

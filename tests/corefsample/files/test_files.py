@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from expected_errors import error
 
@@ -278,6 +279,19 @@ def test_only_leftovers_without_a_running_owner_are_removed(tmp_path: Path, capl
         assert os.path.exists(first)
     assert os.listdir(tmp_path) == [other.name]
     assert caplog.messages == [f"removed {left}, which a killed run left"]
+
+
+def test_identifiers_are_new_once_also_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corefsample.files._digests._MIN_RECENT", 7)
+    # Digests that share their first half, as no two in nature do, and some that repeat.
+    monkeypatch.setattr(
+        "corefsample.files._digests.id_digest",
+        lambda text: (int(text) % 50).to_bytes(8, "little") + text.zfill(8).encode(),
+    )
+    ids, seen = SeenIds(), set()
+    for number in np.random.default_rng(0).integers(0, 2000, 5000).tolist():
+        assert ids.add(str(number)) == (number not in seen)
+        seen.add(number)
 
 
 def test_an_identifier_needs_few_bytes_of_memory() -> None:

@@ -100,6 +100,7 @@ def test_a_batch_has_at_most_the_requested_number_of_documents(
     assert max(len(batch) for batch in batches) == min(batch_size, 10)
     documents = [batch.document(row) for batch in batches for row in range(len(batch))]
     assert [references.content(d) for d in documents] == [references.content(d) for d in ten]
+    assert not any(document.mentions.flags.writeable for document in documents)
 
 
 def test_documents_before_a_bad_one_come_out_first(tmp_path: Path) -> None:

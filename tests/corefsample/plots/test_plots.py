@@ -352,3 +352,10 @@ def test_a_part_of_a_figure_is_saved_with_the_complete_figure(tmp_path: Path) ->
     reliability_figure({"right one": curve(), "b": curve()}, fig=right)
     save_figure(right, tmp_path / "both.svg")
     assert {"left one", "right one"} <= svg_words(tmp_path / "both.svg")
+
+
+def test_pictures_leave_pyplot_alone() -> None:
+    from matplotlib import pyplot
+
+    cost_curves(costs())
+    assert pyplot.get_fignums() == []
