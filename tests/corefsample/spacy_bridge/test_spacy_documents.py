@@ -136,8 +136,9 @@ PARSED: dict[str, Any] = {"heads": [0], "deps": ["ROOT"]}
     ],
 )
 def test_a_doc_without_its_annotation_is_rejected(given: dict[str, Any] | None, needed: str) -> None:
+    doc: Any = "a text" if given is None else Doc(VOCAB, words=["a"], **given)
     with error(ParameterError, "doc") as caught:
-        tokens_of_doc("a text" if given is None else Doc(VOCAB, words=["a"], **given))
+        tokens_of_doc(doc)
     assert needed in str(caught.value)
 
 
