@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # One list instead of marks in forty files, as it follows measured times.
     slow = {line for line in SLOW_TESTS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")}
     for item in items:
-        if not slow.isdisjoint((item.nodeid.partition("[")[0], item.nodeid.partition("::")[0])):
+        if not slow.isdisjoint((item.nodeid, item.nodeid.partition("[")[0], item.nodeid.partition("::")[0])):
             item.add_marker(pytest.mark.slow)
 
 

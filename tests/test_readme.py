@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import click
+import matplotlib as mpl
 import pytest
 from places import PROJECT
 
@@ -17,6 +18,7 @@ PIPELINE, UD_PIPELINE = "en_core_web_sm", PROJECT / ".." / "shared" / "models" /
 PAGES = [README, *sorted(DOCS.glob("*.md"))]
 # Pages whose Python runs here; other pages have tests of their own.
 RUNNABLE = [README, *(DOCS / f"{name}.md" for name in ("recipes", "scores", "python"))]
+BUILDING = ["pictures", "summaries", "tagging", "tagging-studies"]  # whose blocks use names of earlier blocks
 # Options of scripts and of other programs.
 OTHER_OPTIONS = {"--quick", "--only", "--upgrade"}
 
@@ -58,6 +60,19 @@ def test_the_python_of_a_page_runs(page: Path, capsys: pytest.CaptureFixture[str
             code = code.replace(PIPELINE, str(UD_PIPELINE.resolve()))
         exec(compile(code, page.name, "exec"), {})
     assert capsys.readouterr().out or page == DOCS / "scores.md"
+
+
+@pytest.mark.parametrize("name", BUILDING)
+def test_the_python_of_a_page_that_builds_on_itself_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = blocks(DOCS / f"{name}.md", "python")
+    assert codes
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with mpl.rc_context():
+        for code in codes:
+            exec(compile(code, name, "exec"), names)
 
 
 @each_page

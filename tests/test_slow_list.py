@@ -14,5 +14,5 @@ def test_every_line_of_the_list_is_a_test() -> None:
     for line in listed:
         path, _, name = line.partition("::")
         source = (FOLDER.parent / path).read_text(encoding="utf-8")
-        assert not name or f"def {name}(" in source, line
+        assert not name or f"def {name.partition('[')[0]}(" in source, line
     assert listed == sorted(set(listed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import zipfile
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from places import PROJECT, SHARED
+from places import PROJECT
 from strategies.tagged import random_sentences
 
 from corefsample.calibration import calibration_error
@@ -60,56 +59,6 @@ def test_trees_become_sentences_without_empty_elements(
     ]
 
 
-def test_masc_is_read_by_category_with_the_brackets_of_the_treebank(
-    corpora: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(corpora, "MASC", tmp_path / "masc.zip")
-    with zipfile.ZipFile(tmp_path / "masc.zip", "w") as archive:
-        archive.writestr(
-            "masc_tagged/categories.txt", "written/a.txt newspaper\nwritten/wsj_1.txt newspaper\nb.txt blog\n"
-        )
-        archive.writestr("masc_tagged/written/a.txt", "\nsnake_case_NN (_( no-tag _X\n\n")
-        archive.writestr("masc_tagged/written/wsj_1.txt", "one_CD\n")
-        archive.writestr("masc_tagged/b.txt", "oh_UH !_.\n")
-    first = TaggedSentence(("snake_case", "-LRB-"), ("NN", "-LRB-"), "newspaper/a")
-    assert corpora.newspapers_beside_wsj() == [first]
-    assert [each.doc_id for each in corpora.masc_sentences()] == ["newspaper/a", "newspaper/wsj_1", "blog/b"]
-    assert corpora.masc_sentences("blog")[0].tags == ("UH", ".")
-
-
-def test_tweets_and_sparse_tags_are_read(corpora: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpora, "TWEETS", tmp_path)
-    monkeypatch.setattr(corpora, "GUM", tmp_path)
-    row = "{}\t{}\t_\t{}\tX\t{}\t0\t{}\t_\t_"
-    lines = ["# newdoc id = d1", row.format(1, "dogs", "NOUN", "Number=Plur", "nsubj"), "2-3\tdon't" + "\t_" * 8]
-    lines += [
-        row.format(2, "do", "AUX", "_", "aux"),
-        "",
-        "# newdoc id = d2",
-        row.format(1, "Hi", "INTJ", "_", "root"),
-        "",
-    ]
-    for part in ("train", "dev", "test"):
-        (tmp_path / f"oct27.{part}").write_text("a\tN\nb\tV\n\nc\t,\n\n")
-        with gzip.open(tmp_path / f"en_gum-ud-{part}.conllu.gz", "wt") as stream:
-            stream.write("\n".join(lines) + "\n")
-    tweets = corpora.tweets()
-    assert tweets.dev == [
-        TaggedSentence(("a", "b"), ("N", "V"), "dev0"),
-        TaggedSentence(("c",), (",",), "dev1"),
-    ]
-    assert corpora.gum_sparse().test == [
-        TaggedSentence(("dogs", "do"), ("NOUN Number=Plur nsubj", "AUX _ aux"), "d1"),
-        TaggedSentence(("Hi",), ("INTJ _ root",), "d2"),
-    ]
-
-
-def test_a_missing_corpus_is_named(corpora: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpora, "WSJ", tmp_path / "shared" / "data" / "wsj-sample" / "treebank.zip")
-    with pytest.raises(corpora.MissingCorpusError, match=r"^shared/data/wsj-sample/treebank.zip is not available"):
-        corpora.wsj_sentences()
-
-
 def test_a_split_shares_no_document_and_loses_no_sentence(corpora: Any) -> None:
     sentences = random_sentences(60)
     split = corpora.split_by_document(sentences)
@@ -117,21 +66,6 @@ def test_a_split_shares_no_document_and_loses_no_sentence(corpora: Any) -> None:
     assert sorted(map(len, parts)) == [4, 4, 12]
     assert len(set.union(*parts)) == 20
     assert len(split.train) + len(split.dev) + len(split.test) == 60
-
-
-@pytest.mark.skipif(not (SHARED / "data" / "wsj-sample").exists(), reason="the treebank sample is missing")
-def test_the_treebank_sample_has_its_published_size(corpora: Any) -> None:
-    sentences = corpora.wsj_sentences()
-    assert len(sentences) == 3914
-    assert sum(len(each.words) for each in sentences) == 94_084
-    assert len({each.doc_id for each in sentences}) == 199
-
-
-@pytest.mark.skipif(not (SHARED / "data" / "ark-tweets").exists(), reason="the tweets are missing")
-def test_the_tweets_have_their_published_size(corpora: Any) -> None:
-    split = corpora.tweets()
-    assert (len(split.train), len(split.dev), len(split.test)) == (1000, 327, 500)
-    assert len(corpora.tag_counts([*split.train, *split.dev, *split.test])) == 25
 
 
 # --- measures ----------------------------------------------------------------------------------------------
@@ -164,11 +98,6 @@ def test_errors_of_a_resample_are_those_of_its_pairs(results: Any) -> None:
     assert results.errors(blocks, weights)[0] == pytest.approx(expected, rel=1e-12)
 
 
-def test_the_difference_of_a_model_to_itself_is_zero(results: Any) -> None:
-    blocks = results.blocks_of(measured(results).pairs, 100)
-    assert results.difference(blocks, blocks) == (0.0, (0.0, 0.0))
-
-
 def test_a_smoothed_model_has_the_larger_error_and_its_difference_is_decided(results: Any) -> None:
     smooth, sharp = (results.blocks_of(measured(results, pseudocount=c).pairs, 100) for c in (1000.0, 2.0))
     estimate, ends = results.difference(sharp, smooth)
@@ -176,14 +105,6 @@ def test_a_smoothed_model_has_the_larger_error_and_its_difference_is_decided(res
     assert results.holds(ends, True) == "yes"
     assert results.holds(ends, False) == "no, the opposite"
     assert results.holds((-1.0, 1.0), True) == "not decided"
-
-
-def test_totals_count_right_tags(results: Any) -> None:
-    found = measured(results)
-    right = sum((item.chain.map() == item.gold).sum() for item in found.items)
-    n = sum(item.gold.size for item in found.items)
-    np.testing.assert_array_equal(found.totals.sum(axis=0)[:2], [n, right])
-    assert found.accuracy().startswith(f"{right / n:.4f} [")
 
 
 def test_tables_claims_and_figures_are_written(results: Any, tmp_path: Path) -> None:

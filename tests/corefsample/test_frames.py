@@ -1,4 +1,4 @@
-"""Tables of results: one row an observation, the numbers those of the object."""
+"""Tables of results: one row an observation, the numbers those of the object; and their descriptions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,25 @@ import pytest
 from hypothesis import given
 from strategies.documents import Lists, antecedent_lists
 
-from corefsample import AntecedentDistribution, ScoredDocument
+from corefsample import (
+    AntecedentDistribution,
+    Recalibration,
+    ScoredDocument,
+    clustering_scores,
+    link_pairs,
+    metric_posterior,
+    sample_clusterings,
+)
+from corefsample.calibration import calibration_error
 from corefsample.calibration.binning._binning import block_bin_pairs
 from corefsample.calibration.studies._synthetic import Design, synthetic_pairs
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._batch_of_documents import from_documents
 from corefsample.documents._tokens import Tokens
+from corefsample.metrics import corpus_posterior, corpus_scores
+from corefsample.recalibration import RecalibrationDraws
+from corefsample.summaries import document_links, entity_count_posterior
+from corefsample.tagging import LinearChain
 
 
 @given(antecedent_lists())
@@ -76,3 +91,23 @@ def test_synthetic_pairs_have_a_row_each() -> None:
     assert list(table.columns) == ["q", "p", "y", "document"]
     assert table["q"].tolist() == pairs.q.tolist()
     assert table["document"].tolist() == pairs.documents.tolist()
+
+
+def results() -> list[object]:
+    made = document([1, 1], True)
+    samples, error = sample_clusterings(made.antecedents, n_samples=9), calibration_error([0.1, 0.9], [0, 1], n_bins=1)
+    posterior, scores = metric_posterior([1, 1], samples), clustering_scores([1, 1], [1, 1])
+    recalibrations = [Recalibration(2.0), RecalibrationDraws(np.ones(2), np.zeros(2))]
+    scored = [scores, corpus_scores([scores]), posterior, corpus_posterior([posterior]), error, error.bins]
+    summaries = [document_links(made), entity_count_posterior(made), link_pairs(made)]
+    documents = [made, made.tokens, AnnotatedDocument.from_scored(made), from_documents([made])]
+    chain = LinearChain.from_scores([[0.0, 0.0]], np.zeros((2, 2)))
+    distributions = [made.antecedents, made.antecedents.pruned(0.9), samples, chain]
+    return [*documents, *distributions, *scored, *summaries, *recalibrations]
+
+
+@pytest.mark.parametrize("result", results(), ids=lambda result: type(result).__name__)
+def test_a_result_is_described_in_a_few_lines(result: object) -> None:
+    text = repr(result)
+    assert text.startswith(f"{type(result).__name__}(")
+    assert len(text.splitlines()) <= 5

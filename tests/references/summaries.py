@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from references import metrics
-from references.coreference import Clustering
 
 Labels = Sequence[int]
 
@@ -63,7 +62,3 @@ def loss(name: str, estimate: Labels, truth: Labels, split_cost: float = 1.0) ->
 
 def expected_loss(name: str, estimate: Labels, samples: Sequence[Labels], split_cost: float = 1.0) -> float:
     return math.fsum(loss(name, estimate, sample, split_cost) for sample in samples) / len(samples)
-
-
-def refines(fine: Clustering, coarse: Clustering) -> bool:
-    return all(coarse[i] == coarse[label] for i, label in enumerate(fine))

@@ -266,13 +266,6 @@ def antecedent_of_itself(document: Document, pick: Pick) -> Fragments:
 
 
 @breakage
-def antecedent_of_a_later_mention(document: Document, pick: Pick) -> Fragments:
-    i, k = _candidate(document, pick)
-    document["antecedents"][i][k] = i + 1
-    return (f"antecedents[{i}][{k}] must be a mention before {i}", f"got {i + 1}")
-
-
-@breakage
 def antecedent_negative(document: Document, pick: Pick) -> Fragments:
     i, k = _candidate(document, pick)
     document["antecedents"][i][k] = -1
@@ -302,13 +295,6 @@ def lists_of_unlike_length(document: Document, pick: Pick) -> Fragments:
     n = len(document["mentions"])
     document[field].append([] if field != "gold" else None)
     return (f"{field} must be as long as mentions ({n})", f"got {n + 1}")
-
-
-@breakage
-def mention_without_lists(document: Document, pick: Pick) -> Fragments:
-    n = len(document["mentions"])
-    document["mentions"].append(list(document["mentions"][-1]))
-    return (f"must be as long as mentions ({n + 1})", f"got {n}")
 
 
 @breakage

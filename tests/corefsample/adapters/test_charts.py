@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -86,33 +87,22 @@ def test_no_mention_is_a_document() -> None:
 
 
 BAD_CHARTS = [
-    ([[0.0], [1.0]], MENTIONS[:2], {}, "chart[1] must have 2 values, the last for NEW, got 1"),
-    (np.zeros((2, 3)), MENTIONS[:2], {}, "chart must be square, its diagonal for NEW, got shape (2, 3)"),
-    (3.0, MENTIONS, {}, "chart must have one row of values per mention, got 3.0"),
-    (CHART, MENTIONS[:3], {}, "mentions must have one row for each of the chart (4), got 3"),
-    (CHART, MENTIONS, {"values": "logits"}, "values must be one of scores, probabilities, got 'logits'"),
-    ([[1.0], [0.5, 0.6]], MENTIONS[:2], {"values": "probabilities"}, "chart[1] must add up to one, got 1.1"),
-    ([[1.0], [-0.5, 1.5]], MENTIONS[:2], {"values": "probabilities"}, "chart[1][0] must be a probability, got -0.5"),
-    (
-        [[0.0]],
-        [[2, 0, 1, 0]],
-        {"sentence_lengths": [5]},
-        "mentions[0][0] must be a sentence (0 to 0), got 2",
-    ),
-    (
-        [[0.0]],
-        [[0, 0, 6, 0]],
-        {"sentence_lengths": [5]},
-        "mentions[0][2] must be at most the length of sentence 0 (5), got 6",
-    ),
+    ([[0.0], [1.0]], MENTIONS[:2], {}, "chart[1] must have 2 values"),
+    (np.zeros((2, 3)), MENTIONS[:2], {}, "chart must be square"),
+    (3.0, MENTIONS, {}, "chart must have one row of values per mention"),
+    (CHART, MENTIONS[:3], {}, "mentions must have one row"),
+    (CHART, MENTIONS, {"values": "logits"}, "values must be one of"),
+    ([[1.0], [0.5, 0.6]], MENTIONS[:2], {"values": "probabilities"}, "chart[1] must add up to one"),
+    ([[1.0], [-0.5, 1.5]], MENTIONS[:2], {"values": "probabilities"}, "chart[1][0] must be a probability"),
+    ([[0.0]], [[2, 0, 1, 0]], {"sentence_lengths": [5]}, "mentions[0][0] must be a sentence"),
+    ([[0.0]], [[0, 0, 6, 0]], {"sentence_lengths": [5]}, "mentions[0][2] must be at most"),
 ]
 
 
-@pytest.mark.parametrize(("chart", "mentions", "options", "words"), BAD_CHARTS)
-def test_a_bad_chart_is_rejected_with_a_reason(chart: Any, mentions: Any, options: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as caught:
+@pytest.mark.parametrize(("chart", "mentions", "options", "rule"), BAD_CHARTS)
+def test_a_bad_chart_is_rejected_with_a_reason(chart: Any, mentions: Any, options: Any, rule: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(rule)}"):
         from_berkeley(chart, mentions, doc_id="a", **options)
-    assert str(caught.value) == words
 
 
 # --- CorPipe -----------------------------------------------------------------------------------------------
@@ -157,23 +147,15 @@ def test_a_sentence_without_mentions_needs_no_chart() -> None:
 
 
 BAD_WINDOWS = [
-    ({"n_previous": [0, 2]}, "n_previous must have one entry per chart (3), got 2"),
-    ({"n_previous": [0, 3, 3]}, "n_previous[1] must be at most the number of mentions before (2), got 3"),
-    (
-        {"charts": [CHARTS[0], CHARTS[1][:, :3], CHARTS[2]]},
-        "charts[1] must have a row for each mention and a column for each earlier one and itself (2 by 4), "
-        "got shape (3, 3)",
-    ),
-    (
-        {"mentions": [FOUND[0], [[1, 5, 1], [1, 1, 3]], FOUND[2]]},
-        "mentions[1][0] must have 0 <= first <= last < length of the sentence (5), got 1 and 5",
-    ),
-    ({"sentence_lengths": [4]}, "sentence_lengths must have one entry per chart (3), got 1"),
+    ({"n_previous": [0, 2]}, "n_previous must have one entry"),
+    ({"n_previous": [0, 3, 3]}, "n_previous[1] must be at most"),
+    ({"charts": [CHARTS[0], CHARTS[1][:, :3], CHARTS[2]]}, "charts[1] must have a row for each mention"),
+    ({"mentions": [FOUND[0], [[1, 5, 1], [1, 1, 3]], FOUND[2]]}, "mentions[1][0] must have 0 <= first <= last"),
+    ({"sentence_lengths": [4]}, "sentence_lengths must have one entry"),
 ]
 
 
-@pytest.mark.parametrize(("changes", "words"), BAD_WINDOWS)
-def test_bad_windows_are_rejected_with_a_reason(changes: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as caught:
+@pytest.mark.parametrize(("changes", "rule"), BAD_WINDOWS)
+def test_bad_windows_are_rejected_with_a_reason(changes: Any, rule: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(rule)}"):
         corpipe(**changes)
-    assert str(caught.value) == words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -149,38 +150,21 @@ SQUARE = np.zeros((5, 5), np.float32)
 NO_NEW = logits()
 NO_NEW[2, 5] = -np.inf
 CASES = [
-    (
-        {"coref_logit": SQUARE},
-        {},
-        "coref_logit must have one column more than rows, the last for NEW, got shape (5, 5)",
-    ),
-    ({"coref_logit": NO_NEW}, {}, "coref_logit[2] must end with the score of NEW, got -inf"),
-    (
-        {"char_map": {(1, 1): (7, (0, 3))}},
-        {},
-        "char_map[(1, 1)] must be a row of coref_logit (0 to 4) that occurs once, got 7",
-    ),
-    ({}, {"alignment": "contract"}, "alignment must be one of strict, expand, drop, got 'contract'"),
-    ({}, {"offsets": None}, "tokens must be a spaCy Doc, or come with offsets, because fastcoref read a text"),
-    (
-        {},
-        {"offsets": [(0, 3), (2, 7)]},
-        "offsets[1] must begin where the token before ends, or later, and have a character, got [2, 7] after 3",
-    ),
-    ({}, {"tokens": "Ann"}, "tokens must be a spaCy Doc or Tokens, got str"),
-    (
-        {},
-        {"tokens": doc_of(["Eve"], "Eve")},
-        "tokens must be a Doc of the text fastcoref read ('Ann saw Bob. She left.'), got 'Eve'",
-    ),
+    ({"coref_logit": SQUARE}, {}, "coref_logit must have one column more"),
+    ({"coref_logit": NO_NEW}, {}, "coref_logit[2] must"),
+    ({"char_map": {(1, 1): (7, (0, 3))}}, {}, "char_map[(1, 1)] must"),
+    ({}, {"alignment": "contract"}, "alignment must"),
+    ({}, {"offsets": None}, "tokens must be a spaCy Doc, or come with offsets"),
+    ({}, {"offsets": [(0, 3), (2, 7)]}, "offsets[1] must"),
+    ({}, {"tokens": "Ann"}, "tokens must be a spaCy Doc or Tokens"),
+    ({}, {"tokens": doc_of(["Eve"], "Eve")}, "tokens must be a Doc of the text"),
 ]
 
 
-@pytest.mark.parametrize(("changes", "options", "words"), CASES)
-def test_bad_input_is_rejected_with_a_reason(changes: Any, options: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as caught:
+@pytest.mark.parametrize(("changes", "options", "rule"), CASES)
+def test_bad_input_is_rejected_with_a_reason(changes: Any, options: Any, rule: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(rule)}"):
         from_fastcoref(result(**changes), **({"offsets": OFFSETS, "doc_id": "a"} | options))
-    assert str(caught.value) == words
 
 
 def test_objects_that_are_not_results_are_rejected() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from references import coreference as references
 from strategies.documents import Lists, antecedent_lists, mild_scores
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, link_marginals
@@ -23,16 +21,16 @@ def document_of(lists: Lists) -> ScoredDocument:
 
 
 def choices(distribution: AntecedentDistribution) -> list[tuple[tuple[int, ...], float]]:
-    """Every antecedent vector (-1: NEW) and its probability."""
-    rows = []
+    """Every antecedent vector (i at place i: NEW) and its probability."""
+    rows: list[references.Row] = []
     for i in range(distribution.n_mentions):
-        candidates, probs = distribution.row(i)
-        rows.append([(-1, float(distribution.new_probs[i])), *zip(candidates.tolist(), probs.tolist(), strict=True)])
-    return [(tuple(a for a, _ in vector), math.prod(p for _, p in vector)) for vector in itertools.product(*rows)]
+        candidates, probs = (array.tolist() for array in distribution.row(i))
+        rows.append({**dict(zip(candidates, probs, strict=True)), i: float(distribution.new_probs[i])})
+    return list(references.antecedent_vectors(rows))
 
 
 def alone(vector: tuple[int, ...], mention: int) -> bool:
-    return vector[mention] == -1 and mention not in vector
+    return vector[mention] == mention and vector.count(mention) == 1
 
 
 @given(antecedent_lists(scores=mild_scores, max_mentions=5))
@@ -41,13 +39,6 @@ def test_the_probability_of_being_linked_is_that_of_full_enumeration(lists: List
     vectors = choices(distribution)
     for m, probability in enumerate(linked_probabilities(distribution).tolist()):
         assert probability == pytest.approx(sum(p for vector, p in vectors if not alone(vector, m)), abs=1e-12)
-
-
-def same_entity(vector: tuple[int, ...], a: int, b: int) -> bool:
-    labels: list[int] = []
-    for m, antecedent in enumerate(vector):
-        labels.append(m if antecedent < 0 else labels[antecedent])
-    return labels[a] == labels[b]
 
 
 @given(antecedent_lists(scores=mild_scores, max_mentions=5), st.floats(0.05, 0.9))
@@ -59,13 +50,14 @@ def test_the_result_is_the_distribution_given_that_the_others_are_alone(lists: L
     removed = [m for m in range(document.n_mentions) if m not in remaining]
     assert smaller.mentions[:, 0].tolist() == remaining
     assert smaller.gold == remaining
-    given_alone = [(v, p) for v, p in choices(document.antecedents) if all(alone(v, m) for m in removed)]
-    total = sum(p for _, p in given_alone)
+    left = [(v, p) for v, p in choices(document.antecedents) if all(alone(v, m) for m in removed)]
+    clusterings = [(references.connected_components(v), p) for v, p in left]
+    total = sum(p for _, p in left)
     marginals = link_marginals(smaller.antecedents)
     whole = link_marginals(document.antecedents)
     for i, a in enumerate(remaining):
         for j, b in enumerate(remaining):
-            exact = sum(p for v, p in given_alone if same_entity(v, a, b)) / total
+            exact = sum(p for labels, p in clusterings if labels[a] == labels[b]) / total
             assert marginals[i, j] == pytest.approx(exact, abs=1e-12)
             assert abs(whole[a, b] - exact) <= linked[removed].sum() + 1e-12
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -160,21 +161,16 @@ def test_what_has_no_model_of_coreference_cannot_be_recorded(source: Any, words:
 
 
 BAD = [
-    ((SCORES[:3], INDICES), {}, "scores and antecedents must have one row per token (4), got 3 and 4"),
-    (
-        (SCORES, INDICES),
-        {"spans": {1: (2, 3)}},
-        "spans[1] must contain its head 1 and end by the last token (4), got 2 to 3 (exclusive)",
-    ),
-    (SCORES, {}, "prediction must be scores and antecedents of model.predict, got array("),
+    ((SCORES[:3], INDICES), {}, "scores and antecedents must have one row per token"),
+    ((SCORES, INDICES), {"spans": {1: (2, 3)}}, "spans[1] must contain its head 1"),
+    (SCORES, {}, "prediction must be scores and antecedents"),
 ]
 
 
-@pytest.mark.parametrize(("prediction", "options", "words"), BAD)
-def test_bad_input_is_rejected_with_a_reason(prediction: Any, options: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as caught:
+@pytest.mark.parametrize(("prediction", "options", "rule"), BAD)
+def test_bad_input_is_rejected_with_a_reason(prediction: Any, options: Any, rule: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{re.escape(rule)}"):
         from_spacy_experimental(doc(), prediction, doc_id="a", **options)
-    assert str(caught.value).startswith(words)
 
 
 def test_other_objects_are_rejected() -> None:

@@ -148,18 +148,6 @@ def test_a_debiased_error_has_an_interval_free_of_that_bias() -> None:
     assert error.lower <= error.estimate <= error.upper
 
 
-def test_the_repr_of_a_result_gives_the_shapes_of_arrays_only() -> None:
-    error = calibration_error(Q, Y, n_bins=2, interval=None)
-    assert repr(error) == (
-        f"CalibrationError(estimate={error.estimate!r}, lower=None, upper=None, level=0.95, interval=None, "
-        "norm='rms',\n    debiased=False, bins=<ReliabilityBins>)"
-    )
-    q, y = made_pairs(1)
-    text = repr(calibration_error(q, y, n_bins=1, interval=None).bins)
-    assert text.startswith("ReliabilityBins(n=int64[1], sum_q=float64[1], ")
-    assert len(text.splitlines()) <= 5
-
-
 def test_counted_samples_give_the_error_of_sorted_ones() -> None:
     rng = np.random.default_rng(6)
     k = rng.integers(0, 101, 3000)
@@ -204,15 +192,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
 def test_bad_options_raise(options: dict[str, Any], parameter: str) -> None:
     with error(ParameterError, parameter):
         calibration_error(Q, Y, **options)
-
-
-def test_errors_of_options_show_what_they_need() -> None:
-    with pytest.raises(ParameterError, match="norm must be one of rms, mse to be debiased, got 'l1'"):
-        calibration_error(Q, Y, norm="l1", debiased=True)
-    with pytest.raises(ParameterError, match="documents must be given for interval='bootstrap', got None"):
-        calibration_error(Q, Y, interval="bootstrap")
-    with pytest.raises(ParameterError, match="documents must be at least 2 for a bootstrap, got 1"):
-        calibration_error(Q, Y, documents=[0, 0, 0, 0])
 
 
 def test_the_top_face_has_the_main_names_and_all_subpackages() -> None:

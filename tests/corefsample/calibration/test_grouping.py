@@ -135,15 +135,6 @@ def test_bad_matrices_raise(probs: Any, gold: Any, options: Any, parameter: str)
         TagScores.from_matrix(probs, gold, **options)
 
 
-def test_errors_of_matrices_show_the_place() -> None:
-    with pytest.raises(ParameterError, match=r"probs must lie in \[0, 1\], got nan at \[0, 1\]"):
-        TagScores.from_matrix([[0.5, math.nan]], [0])
-    with pytest.raises(ParameterError, match="gold must be a column from 0 to 1, or -1 for none, got 2 at index 0"):
-        TagScores.from_matrix(HALVES, [2])
-    with pytest.raises(ParameterError, match="tags must be distinct, got 'a' twice"):
-        TagScores.from_matrix(HALVES, [0], tags=["a", "a"])
-
-
 # --- groups ------------------------------------------------------------------------------------------------
 
 
@@ -203,10 +194,6 @@ def test_a_tag_that_training_did_not_have_is_in_the_last_group() -> None:
     assert groups.in_training(["c", "new"]).tolist() == [True, False]
 
 
-def test_a_tag_of_frequency_0_is_in_the_last_group() -> None:
-    assert groups_of(tag_frequency_groups({"a": 2, "b": 1, "c": 0}, n_groups=2)) == [["a"], ["b", "c"]]
-
-
 def test_tags_of_another_tagset_raise() -> None:
     groups = tag_frequency_groups({"1": 9, "2": 4}, n_groups=2)
     with pytest.raises(ParameterError, match=r"tags must share one with those of training \('1', ...\), got 1, ..."):
@@ -243,11 +230,6 @@ def test_an_unknown_group_raises(group: Any) -> None:
 def test_bad_frequencies_raise(frequencies: Any, n_groups: int, parameter: str) -> None:
     with error(ParameterError, parameter):
         tag_frequency_groups(frequencies, n_groups=n_groups)
-
-
-def test_too_many_groups_are_told_how_many_there_can_be() -> None:
-    with pytest.raises(ParameterError, match=r"n_groups must be .* of tags of positive frequency \(1\), got 2"):
-        tag_frequency_groups({"a": 1, "b": 0}, n_groups=2)
 
 
 # --- errors ------------------------------------------------------------------------------------------------
@@ -309,12 +291,6 @@ def test_a_certain_but_wrong_tag_costs_nothing_in_the_2021_code() -> None:
     found = TagScores.from_arrays([1.0, 1.0, 1.0, 1.0, 0.5], [0, 0, 0, 0, 1], list("aaaab"))
     assert shared_calibration_error(found, n_bins=1, convention="kranzlein2021").estimate == pytest.approx(0.05**0.5)
     assert shared_calibration_error(found, n_bins=1).estimate == pytest.approx(0.9 - 0.2)
-
-
-def test_an_edge_score_with_its_ties_goes_up_in_the_2021_code_and_down_by_default() -> None:
-    found = TagScores.from_arrays([0.1, 0.2, 0.4, 0.6, 0.7], [0] * 5, ["a"] * 5)  # 5 scores in 2 bins
-    assert shared_calibration_error(found, n_bins=2, convention="kranzlein2021").bins.n.tolist() == [2, 3]
-    assert shared_calibration_error(found, n_bins=2).bins.n.tolist() == [3, 2]
 
 
 @few

@@ -129,15 +129,6 @@ def test_the_normal_interval_is_the_mean_and_1_96_deviations() -> None:
     )
 
 
-def test_algorithm_2_excludes_its_own_estimate_where_calibration_is_perfect() -> None:
-    blocks, _ = synthetic_blocks(100_000, 100, seed=4)
-    interval = simulated_interval(blocks.bins, n_resamples=1000)
-    estimate = calibration_test(blocks.bins, n_resamples=2).statistic
-    assert interval.lower > estimate > 0.0
-    for method in ("inverted", "pivotal"):
-        assert simulated_interval(blocks.bins, n_resamples=1000, method=method).lower == 0.0  # type: ignore[arg-type]
-
-
 # --- bootstrap ---------------------------------------------------------------------------------------------
 
 
@@ -367,12 +358,6 @@ def test_clopper_pearson_ends_agree_with_the_binomial_tails(n: int, level: float
     np.testing.assert_allclose(upper, [high for _, high in expected], atol=1e-10)
 
 
-def test_no_hit_among_n_leaves_one_minus_a_root() -> None:
-    # Upper end p with (1 - p)^n = .025.
-    _, upper = bin_intervals(bins_of_shares([0], 40), method="clopper-pearson")
-    np.testing.assert_allclose(upper, 1.0 - 0.025 ** (1 / 40), rtol=1e-12)
-
-
 def copied(shares: list[float], n_documents: int, times: int) -> BlockBins:
     """Bins in which each document has one label, `times` over."""
     bins = []
@@ -516,16 +501,6 @@ def test_flips_that_change_all_signs_or_none_reach_the_error_itself() -> None:
     bins = [[(0.3, 1, 0), (0.31, 1, 1)], [(0.61, 1, 0), (0.7, 1, 1), (0.77, 0, 1)]]
     test = calibration_test(block_bins(bins), n_resamples=4000)
     assert plausible_counts(round(test.p_value * 4001) - 1, 4000, 0.5).all()
-
-
-def test_normal_and_exact_draws_agree_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    bins = synthetic_blocks(3000, 300, seed=12, dependence=0.02)[0].bins
-    p_values = []
-    for threshold in (0.0, np.inf):
-        monkeypatch.setattr(_draws, "NORMAL_FROM", threshold)
-        p_values.append(calibration_test(bins, n_resamples=20_000).p_value)
-    assert 0.02 < p_values[0] < 0.98
-    assert abs(p_values[0] - p_values[1]) < 0.025  # sampling: 4.9 * sqrt(2 * .25 / 20000) = .0245
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -217,10 +217,3 @@ GOOD: dict[str, Any] = {"hits_a": [0, 1, 2, 5], "hits_b": [0, 1, 3, 5], "y": [0,
 def test_bad_input_raises(change: dict[str, Any], parameter: str) -> None:
     with error(ParameterError, parameter):
         split_sample_error(**{**GOOD, **change})
-
-
-def test_an_error_shows_the_rule_of_split_samples() -> None:
-    with pytest.raises(ParameterError, match=r"^n_samples must be even, got 9$"):
-        split_sample_error(**{**GOOD, "n_samples": 9})
-    with pytest.raises(ParameterError, match=r"^hits_a must lie in 0 to n_samples / 2 \(5\), got 6 at index 3$"):
-        split_sample_error(**{**GOOD, "hits_a": [0, 1, 2, 6]})

@@ -25,7 +25,6 @@ from references.calibration_recalibrators_and_tags import (
 from tolerance import plausible_means
 
 from corefsample import ParameterError
-from corefsample.calibration.binning._binning import bin_pairs
 from corefsample.calibration.measures._corp import corp_decomposition
 from corefsample.calibration.recalibrators._base import FittedModel, Recalibrator
 from corefsample.calibration.recalibrators._binners import (
@@ -82,27 +81,11 @@ def test_isotonic_values_are_those_of_the_max_min_formula(rows: list[Pair]) -> N
     assert model.predict(grid) == pytest.approx([interpolated(expected, v) for v in grid], abs=1e-9)
 
 
-@few
-@given(triples)
-def test_isotonic_predictions_never_fall_and_never_leave_the_fitted_range(rows: list[Pair]) -> None:
-    q, y, w = columns(rows)
-    found = IsotonicRecalibration().fit(q, y, w).predict(grid)
-    assert (np.diff(found) >= -1e-15).all()
-    assert ((found >= 0.0) & (found <= 1.0)).all()
-
-
 def test_isotonic_predictions_beyond_the_fitted_range_are_those_of_its_ends() -> None:
     model = IsotonicRecalibration().fit([0.4, 0.5, 0.6, 0.7], [0, 1, 0, 1])
     assert model.q_.tolist() == [0.4, 0.5, 0.6, 0.7]
     assert model.values_.tolist() == [0.0, 0.5, 0.5, 1.0]
     assert model.predict([0.0, 0.39, 0.45, 0.71, 1.0]) == pytest.approx([0.0, 0.0, 0.25, 1.0, 1.0])
-
-
-def test_isotonic_recalibration_is_the_curve_of_corp_at_the_fitted_predictions() -> None:
-    q, y, _ = some_pairs()
-    curve = corp_decomposition(q, y)
-    found = IsotonicRecalibration().fit(q, y).predict(q)
-    assert found.tolist() == curve.recalibrated[np.searchsorted(curve.q_upper, q)].tolist()
 
 
 @few
@@ -136,20 +119,6 @@ def test_uniform_bins_give_the_share_of_positive_labels(rows: list[Pair], n_bins
     found = HistogramBinning(n_bins=n_bins, strategy="uniform").fit(q, y, w)
     expected = {pair[0]: share_positive(content) for content in bins_of_equal_width(rows, n_bins) for pair in content}
     assert found.predict(q) == pytest.approx([expected[v] for v in q], abs=1e-12)
-
-
-@few
-@given(st.lists(st.tuples(values, labels), min_size=3, max_size=30), st.integers(1, 3), st.booleans())
-def test_without_weights_the_bins_are_those_of_bin_pairs(
-    pairs: list[tuple[float, int]], n_bins: int, even: bool
-) -> None:
-    q, y = np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])
-    strategy: Any = "uniform" if even else "adaptive"
-    bins = bin_pairs(q, y, n_bins=n_bins, strategy=strategy)
-    found = HistogramBinning(n_bins=n_bins, strategy=strategy).fit(q, y)
-    assert found.values_ == pytest.approx(bins.mean_y, abs=1e-15)
-    assert found.predict(bins.q_min) == pytest.approx(bins.mean_y, abs=1e-15)
-    assert found.predict(bins.q_max) == pytest.approx(bins.mean_y, abs=1e-15)
 
 
 def test_a_prediction_at_an_edge_belongs_to_the_bin_above_and_1_to_the_last() -> None:
@@ -218,31 +187,6 @@ def test_the_split_is_at_random_and_not_by_position() -> None:
     # Share of 500 drawn from 1000 without replacement: variance .25 / 500 * 500 / 999; the mean of 20 of them.
     assert plausible_means(np.mean(shares), 0.5, math.sqrt(0.25 / 999 / 20)).all()
     assert len(set(shares)) > 1
-
-
-def test_no_document_is_on_both_sides_of_the_split() -> None:
-    q, y, documents = some_pairs()
-    found = ScalingBinning(n_bins=5, share=0.25, seed=1).fit(q, y, documents=documents)
-    sizes = np.bincount(documents)
-    chosen = np.random.Generator(np.random.Philox(1)).permutation(20)[:5]
-    assert (found.n_scaled_, found.n_binned_) == (sizes[chosen].sum(), sizes.sum() - sizes[chosen].sum())
-
-
-def test_values_come_from_the_fit_and_not_from_what_is_recalibrated() -> None:
-    q, y, _ = some_pairs()
-    model = ScalingBinning(n_bins=5).fit(q, y)
-    alone = [model.predict([value])[0] for value in q]
-    assert model.predict(q).tolist() == alone
-    assert set(alone) <= set(model.values_)
-    assert (np.diff(model.values_) > 0).all()
-
-
-def test_labels_of_the_binned_part_are_not_used() -> None:
-    q, y, documents = some_pairs()
-    model = ScalingBinning(n_bins=5, seed=2).fit(q, y, documents=documents)
-    binned = ~np.isin(documents, np.random.Generator(np.random.Philox(2)).permutation(20)[:10])
-    flipped = ScalingBinning(n_bins=5, seed=2).fit(q, np.where(binned, 1 - y, y), documents=documents)
-    assert model.predict(grid).tolist() == flipped.predict(grid).tolist()
 
 
 def test_a_split_needs_two_of_what_is_split() -> None:
@@ -358,13 +302,6 @@ def test_a_row_of_no_weight_does_not_count_as_one_that_differs() -> None:
     assert TemperatureScaling().fit([[3.0, 3.0], [5.0, 0.0]], [1, 0], [1, 0]).temperature_ == 1.0
 
 
-def test_the_scale_of_weights_does_not_matter() -> None:
-    rng = np.random.default_rng(12)
-    scores, gold, weights = rng.normal(size=(30, 3)), rng.integers(0, 3, 30), rng.random(30)
-    one, other = (TemperatureScaling().fit(scores, gold, c * weights) for c in (1, 1024))
-    assert one.temperature_ == other.temperature_
-
-
 def test_rows_of_probabilities_sum_to_1_even_for_huge_scores() -> None:
     model = TemperatureScaling().fit([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], [0, 1, 1])
     assert model.predict([[1e6, -1e6], [700.0, 700.0]]).tolist() == [[1.0, 0.0], [0.5, 0.5]]
@@ -382,13 +319,6 @@ def test_rows_of_probabilities_sum_to_1_even_for_huge_scores() -> None:
 def test_bad_scores_raise(logits: Any, gold: Any, parameter: str) -> None:
     with error(ParameterError, parameter):
         TemperatureScaling().fit(logits, gold)
-
-
-def test_errors_of_scores_show_the_place() -> None:
-    with pytest.raises(ParameterError, match=r"logits must be finite or -inf, got nan at \[0, 1\]"):
-        TemperatureScaling().fit([[0.0, math.nan]], [0])
-    with pytest.raises(ParameterError, match="logits must have a finite score in each row, got only -inf at 0"):
-        TemperatureScaling().fit([[-math.inf, -math.inf]], [0])
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (0.1, math.inf), (math.nan, 1.0), (True, 2.0)])
@@ -467,13 +397,6 @@ def test_bad_pairs_raise(make: Callable[[], Recalibrator]) -> None:
         make().fit(*some_pairs(20)[:2]).predict([0.5, -0.5])
 
 
-def test_errors_of_weights_show_the_rule() -> None:
-    with pytest.raises(ParameterError, match=r"sample_weight must be finite and at least 0, got -1.0 at index 1"):
-        PlattScaling().fit([0.5, 0.5], [0, 1], [1.0, -1.0])
-    with pytest.raises(ParameterError, match="sample_weight must be above 0 somewhere, got 2 zeros"):
-        PlattScaling().fit([0.5, 0.5], [0, 1], [0.0, 0.0])
-
-
 @pytest.mark.parametrize(
     ("kind", "option"),
     [
@@ -485,14 +408,6 @@ def test_errors_of_weights_show_the_rule() -> None:
 def test_fit_raises_for_bad_parameters(kind: Any, option: dict[str, Any]) -> None:
     with error(ParameterError, next(iter(option))):
         kind(**option).fit([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1])
-
-
-def test_binned_training_pairs_are_perfectly_calibrated() -> None:
-    q, y, _ = some_pairs(2000)
-    for model in (HistogramBinning(n_bins=20), IsotonicRecalibration()):
-        better = model.fit(q, y).predict(q)
-        for value in np.unique(better):
-            assert y[better == value].mean() == pytest.approx(value, abs=1e-12)
 
 
 @pytest.mark.parametrize("make", [lambda: HistogramBinning(n_bins=20), IsotonicRecalibration, PlattScaling])
@@ -550,13 +465,6 @@ def test_weights_and_documents_reach_the_fit_of_a_group() -> None:
 def test_a_group_whose_pairs_have_no_weight_is_unknown() -> None:
     model = GroupedRecalibrator(HistogramBinning(n_bins=1)).fit([0.5] * 2, [0, 1], ["a", "b"], [1, 0])
     assert model.groups_ == ["a"]
-
-
-def test_the_base_stays_unfitted() -> None:
-    base = IsotonicRecalibration()
-    GroupedRecalibrator(base).fit([0.2, 0.8], [0, 1], ["a", "b"])
-    with pytest.raises(ParameterError, match="must be fitted"):
-        base.predict([0.5])
 
 
 class Reversed(Recalibrator):

@@ -175,15 +175,6 @@ def test_a_grid_search_chooses_the_number_of_bins() -> None:
     assert search.best_score_ == pytest.approx(max(scores.values()))
 
 
-def test_cross_validation_scores_each_fold() -> None:
-    from sklearn.model_selection import KFold, cross_val_score
-
-    q, y = pairs()
-    found = cross_val_score(PlattScaling(), q, y, cv=KFold(3))
-    expected = [PlattScaling().fit(q[a], y[a]).score(q[b], y[b]) for a, b in KFold(3).split(q)]
-    np.testing.assert_allclose(found, expected)
-
-
 def test_a_pipeline_recalibrates_at_its_end_and_on_its_way() -> None:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

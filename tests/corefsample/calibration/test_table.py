@@ -356,23 +356,3 @@ BAD: list[tuple[Any, str]] = [
 def test_bad_input_raises(work: Any, parameter: str) -> None:
     with error(ParameterError, parameter):
         work()
-
-
-@pytest.mark.parametrize(
-    ("work", "message"),
-    [
-        (BAD[7][0], "tables must share one grid, FloatGrid(), got LevelGrid(n_samples=2)"),
-        (BAD[9][0], "group must be one of '', got 'far'"),
-        (BAD[16][0], "groups must be one code per pair, of 2 groups, got None"),
-        (lambda: from_frame(FRAME[["group", "cell"]]), "frame must have a column block, got ['group', 'cell']"),
-    ],
-)
-def test_an_error_shows_what_would_do(work: Any, message: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        work()
-    assert str(caught.value) == message
-
-
-def test_only_tables_can_be_added() -> None:
-    with pytest.raises(TypeError):
-        _ = one_row() + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 
@@ -145,15 +144,6 @@ def test_links_to_a_first_mention_are_its_root_posterior() -> None:
 # --- the probability of a clustering -----------------------------------------------------------------------
 
 
-@settings(max_examples=50)
-@given(strategies.antecedent_lists(max_mentions=6))
-def test_the_probabilities_of_all_clusterings_sum_to_one(lists: Lists) -> None:
-    distribution = AntecedentDistribution.from_lists(*lists)
-    clusterings = references.all_clusterings(len(lists.antecedents))
-    total = math.fsum(math.exp(clustering_log_prob(distribution, labels)) for labels in clusterings)
-    assert total == pytest.approx(1.0, abs=1e-12)
-
-
 @given(st.data(), st.lists(st.integers(-(2**40), 2**40), min_size=6, max_size=6, unique=True))
 def test_the_numbers_of_labels_have_no_meaning(data: st.DataObject, names: list[int]) -> None:
     distribution = AntecedentDistribution.from_lists(*SIX_FULL)
@@ -231,17 +221,6 @@ def test_equal_probabilities_give_the_binomial() -> None:
     np.testing.assert_allclose(poisson_binomial_pmf(np.full(300, 0.2)), expected, rtol=1e-10, atol=1e-300)
 
 
-@given(st.permutations([0.0, 0.1, 0.5, 0.7, 0.999, 1.0]))
-def test_the_order_of_trials_does_not_matter(probs: list[float]) -> None:
-    np.testing.assert_allclose(poisson_binomial_pmf(probs), poisson_binomial_pmf(sorted(probs)), atol=1e-15)
-
-
-def test_certain_trials_are_counted_exactly() -> None:
-    for n_sure, n_never in itertools.product(range(4), range(4)):
-        pmf = poisson_binomial_pmf([1.0] * n_sure + [0.0] * n_never)
-        assert pmf.tolist() == [float(c == n_sure) for c in range(n_sure + n_never + 1)]
-
-
 def test_thousands_of_trials_have_an_accurate_tail() -> None:
     # P(no success) = 0.9^5000 = e^(5000 log 0.9), some 1e-229: a Fourier transform would lose it.
     pmf = poisson_binomial_pmf(np.full(5000, 0.1))
@@ -279,11 +258,7 @@ def test_an_invalid_probability_raises(probs: list[float], message: str) -> None
         Recalibration().apply,
     ],
 )
-def test_a_document_instead_of_its_distribution_raises_with_a_hint(function: Callable[..., object]) -> None:
+def test_a_document_instead_of_its_distribution_raises(function: Callable[..., object]) -> None:
     document = ScoredDocument("d", [[0, 1, 0]], AntecedentDistribution.from_lists([[]], [[]]))
-    arguments = [[0]] if function is clustering_log_prob else []
-    hint = r" \(pass document.antecedents\)$"
-    with pytest.raises(ParameterError, match=rf"antecedents must be an \w+, got ScoredDocument{hint}"):
-        function(document, *arguments)
-    with pytest.raises(ParameterError, match=r"an AntecedentDistribution, got list \(.*from_lists\(.*\) makes one\)$"):
-        function([[], [0]], *arguments)
+    with error(ParameterError, "antecedents"):
+        function(document, *([[0]] if function is clustering_log_prob else []))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gzip
 import json
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -281,11 +280,6 @@ def test_a_name_without_a_known_ending_is_rejected(folder: Path, name: str) -> N
 WHOLE = gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50)))
 
 
-def test_complete_gzip_is_read(folder: Path) -> None:
-    (folder / "whole.jsonl.gz").write_bytes(WHOLE)
-    assert len(list(read_documents(folder / "whole.jsonl.gz"))) == 50
-
-
 @pytest.mark.parametrize("raw", [*(WHOLE[:end] for end in (3, 11, 40, -9, -1)), WHOLE + b"more"], ids=len)
 def test_gzip_that_is_cut_or_longer_is_rejected(folder: Path, raw: bytes) -> None:
     (folder / "bad.jsonl.gz").write_bytes(raw)
@@ -298,25 +292,6 @@ def test_damaged_gzip_is_rejected(folder: Path, place: int) -> None:
     raw[place] ^= 0xFF
     (folder / "bad.jsonl.gz").write_bytes(raw)
     assert_rejected(folder / "bad.jsonl.gz", "bad.jsonl.gz: line ")
-
-
-def test_a_corpus_of_only_bad_documents_is_not_converted(folder: Path) -> None:
-    (folder / "bad.jsonl").write_bytes(b"{}\n[]\n")
-    rejected: list[Rejected] = []
-    with pytest.raises(InputError, match="a corpus must have at least one document"):
-        convert(folder / "bad.jsonl", folder / "out.jsonl", on_rejected=rejected.append)
-    assert len(rejected) == 2
-    assert not (folder / "out.jsonl").exists()
-
-
-def test_good_documents_are_converted_and_bad_ones_reported(folder: Path) -> None:
-    (folder / "mixed.jsonl").write_bytes(b"{}\n" + line_of(COMPLETE) + b"\n[]\n")
-    rejected: list[Rejected] = []
-    assert convert(folder / "mixed.jsonl", folder / "out.jsonl", on_rejected=rejected.append) == 1
-    assert [bad.place for bad in rejected] == ["line 1", "line 3"]
-    assert [references.content(d) for d in read_documents(folder / "out.jsonl")] == [
-        references.content_of_json(COMPLETE)
-    ]
 
 
 # --- anything ----------------------------------------------------------------------------------------------
@@ -364,8 +339,3 @@ def test_a_document_with_damaged_bytes_is_rejected_or_comes_back_the_same(
     for _ in range(data.draw(st.integers(1, 3))):
         line[data.draw(st.integers(0, len(line) - 1))] = data.draw(st.integers(0, 255))
     read_or_reject(bytes(line))
-
-
-def test_reading_leaves_no_file_behind(folder: Path) -> None:
-    list(read_documents(folder / "good.jsonl"))
-    assert os.listdir(folder) == ["good.jsonl"]

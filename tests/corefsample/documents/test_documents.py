@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens
-from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch_of_documents import from_documents
 from corefsample.documents._rejected import Rejected
 
@@ -178,18 +177,6 @@ def test_documents_that_break_a_rule_are_rejected(fields: dict[str, Any], messag
 
 
 # --- display -----------------------------------------------------------------------------------------------
-
-
-def test_documents_and_tokens_introduce_themselves_in_one_line() -> None:
-    parse = tokens(extra={"xpos": ["NNS", "VBD", "."]})
-    assert repr(parse) == "Tokens(3 tokens in 1 sentence: 'Troops left .', extra xpos)"
-    scored = document(date=datetime.date(2024, 5, 6), tokens=parse, gold=[1, None])
-    facts = "2024-05-06, 2 mentions, 3 tokens in 1 sentence"
-    assert repr(scored) == f"ScoredDocument('d', {facts}, 1 candidate antecedent, gold entities)"
-    assert repr(document()) == "ScoredDocument('d', 2 mentions, 1 candidate antecedent)"
-    annotated = AnnotatedDocument.from_scored(scored, [0, 0])
-    assert repr(annotated) == f"AnnotatedDocument('d', {facts}, 1 entity)"
-    assert repr(from_documents([scored])) == "DocumentBatch(1 document of documents, document 1 to 1)"
 
 
 def test_the_html_of_a_document_is_compact_and_escaped() -> None:

@@ -272,11 +272,6 @@ def test_penn_tags_become_universal_tags() -> None:
         (cells("-", "- -"), "line 3: doc_id 'd': sentence 1: ", ["have 5 columns, as the sentence's first, got 6"]),
         (cells("-").replace("0 0 a", "a"), "line 2: doc_id 'd': sentence 1: ", ["5 columns or more, got 3"]),
         (cells("-").replace("#end document\n", ""), "line 3: doc_id 'd': ", ["must end with #end document"]),
-        (
-            cells("-").replace("#end document\n", "") + cells("-", name="e"),
-            "line 3: doc_id 'd': ",
-            ["must end with #end document"],
-        ),
         (cells("-") + "d 0 0 a -\n", "line 5: ", ["a row must be between #begin document", "got 'd 0 0 a -'"]),
         (cells("-") + cells("-"), "line 5: doc_id 'd': ", ["must be unique in the corpus"]),
         (SAMPLE.replace("(VP*)  ", "(VP*   "), "sentence 1: ", ["parse bits of a sentence must be a tree"]),

@@ -80,20 +80,9 @@ def test_numbers_of_any_size_in_metadata_are_kept(tmp_path: Path) -> None:
 # --- what may be left out ----------------------------------------------------------------------------------
 
 
-def test_the_four_required_fields_are_enough() -> None:
-    (document,) = read(lines_of([SMALL]))
-    assert document == references.content_of_json(SMALL)
-    assert (document["date"], document["tokens"], document["gold"], document["metadata"]) == (None, None, None, {})
-
-
 @pytest.mark.parametrize("field", ["date", "tokens", "gold", "version"])
 def test_null_counts_as_absent(field: str) -> None:
     assert read(lines_of([SMALL | {field: None}])) == [references.content_of_json(SMALL)]
-
-
-def test_a_document_of_no_mentions_is_read() -> None:
-    (document,) = read(lines_of([{"doc_id": "d", "mentions": [], "antecedents": [], "scores": [], "gold": []}]))
-    assert (document["mentions"], document["gold"]) == ([], [])
 
 
 def test_whole_numbers_are_scores_too() -> None:
@@ -109,10 +98,6 @@ def test_candidates_in_any_order_are_the_same_distribution(tmp_path: Path) -> No
     one, other = (document.antecedents for document in read_documents(tmp_path / "both.jsonl"))
     for name in ("indptr", "antecedents", "scores", "probs", "new_probs"):
         assert getattr(one, name).tolist() == getattr(other, name).tolist()
-
-
-def test_equal_spans_are_allowed() -> None:
-    assert read(lines_of([SMALL | {"mentions": [[0, 1, 0], [0, 1, 0]]}]))[0]["mentions"] == [[0, 1, 0], [0, 1, 0]]
 
 
 # --- bytes -------------------------------------------------------------------------------------------------

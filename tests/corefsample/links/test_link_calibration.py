@@ -47,15 +47,6 @@ def test_a_calibrated_model_passes_and_an_overconfident_one_does_not() -> None:
     assert overconfident.by_document.lower > calibrated.by_document.upper
 
 
-def test_results_are_described_in_one_line() -> None:
-    calibration = measured()
-    overall = repr(calibration.overall)
-    assert overall.startswith(f"GroupCalibration(all pairs: error {calibration.overall.error:.4f} [")
-    assert repr(calibration) == f"LinkCalibration(60 documents, 5 groups, norm='rms', overall={overall})"
-    pairs = link_pairs(next(documents()))
-    assert repr(pairs) == f"LinkPairs(doc_id='d00', n_pairs=66, n_linked={pairs.y.sum()}, n_unannotated=0)"
-
-
 def test_groups_without_a_pair_are_left_out_and_the_rest_add_up() -> None:
     calibration = measured()
     by_distance = [group for group in calibration.groups if group.partition == "distance"]

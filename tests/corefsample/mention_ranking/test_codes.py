@@ -7,13 +7,10 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from corefsample.mention_ranking import AntecedentModel
 from corefsample.mention_ranking.features import _codes, _words
 from corefsample.mention_ranking.features._encoding import features_hash
-from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
 from corefsample.syntax import _codes as syntax_codes
 
 MODULES = (syntax_codes, _codes)
@@ -62,9 +59,3 @@ def test_kernels_have_no_numbers_outside_the_table(name: str) -> None:
     tree = ast.parse(Path(str(importlib.import_module(f"corefsample.{name}").__file__)).read_text(encoding="utf-8"))
     numbers = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     assert {number for number in numbers if type(number) in (int, float)} <= {0, 1, 2, 0xFFFFFFFF}
-
-
-def test_models_and_templates_introduce_themselves_in_one_line() -> None:
-    model = AntecedentModel(np.zeros(1024), np.arange(3), DEFAULT_TEMPLATES)
-    assert repr(model) == f"AntecedentModel(1,024 weights, 3 words, {DEFAULT_TEMPLATES.n_templates} templates)"
-    assert repr(DEFAULT_TEMPLATES) == "TemplateSet(52 for pronouns, 38 for phrases, 44 for NEW)"

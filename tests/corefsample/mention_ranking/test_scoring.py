@@ -197,11 +197,6 @@ def test_a_document_without_mentions_or_tokens_has_an_empty_distribution() -> No
         assert (pruned.distribution.n_mentions, pruned.n_dropped, pruned.dropped_mass.shape) == (0, 0, (0,))
 
 
-def test_one_mention_is_new() -> None:
-    dist = model().score(reference.parsed("dogs dog NOUN 0 root"), [[0, 1, 0]])
-    np.testing.assert_array_equal(dist.new_probs, [1.0])
-
-
 def test_a_model_without_vocabulary_knows_words_by_their_endings() -> None:
     bare = AntecedentModel(model().weights, np.zeros(0, np.uint32), TemplateSet(["i.any"], ["k.head"], ["i.any"]))
     tokens = reference.parsed(

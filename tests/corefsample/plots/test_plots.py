@@ -355,7 +355,7 @@ def test_a_part_of_a_figure_is_saved_with_the_complete_figure(tmp_path: Path) ->
 
 
 def test_pictures_leave_pyplot_alone() -> None:
-    from matplotlib import _pylab_helpers
+    from matplotlib import pyplot
 
     cost_curves(costs())
-    assert _pylab_helpers.Gcf.get_all_fig_managers() == []
+    assert pyplot.get_fignums() == []

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
-from references import coreference as references
 from references import recalibration as rr
 from strategies.documents import Lists
 
@@ -417,39 +416,26 @@ def test_gold_documents_must_have_had_one_recalibration() -> None:
 # --- scores of links ----------------------------------------------------------------------------------------
 
 
-def enumerated_link_loss(document: ScoredDocument, kinds: list[int], parameters: Floats, *, log: bool) -> float:
-    """The score of all annotated pairs by full enumeration of antecedents."""
-    lists = loop_scores(document, kinds, parameters)
-    probs = references.clustering_probs(references.softmax_rows(lists.antecedents, lists.scores))
-    marginals = references.link_marginals(probs, document.n_mentions)
-    assert document.gold is not None
-    loss = 0.0
-    for j in range(document.n_mentions):
-        for i in range(j):
-            if document.gold[i] is None or document.gold[j] is None:
-                continue
-            q, truth = marginals[j][i], document.gold[i] == document.gold[j]
-            loss -= math.log(q if truth else 1.0 - q) if log else -((q - truth) ** 2)
-    return loss
-
-
 @pytest.mark.kernels
 @pytest.mark.parametrize("score", ["brier", "log"])
 def test_the_gradient_of_link_scores_is_that_of_enumeration(score: str) -> None:
-    rng = np.random.default_rng(40)
+    rng, log = np.random.default_rng(40), score == "log"
     for gold in ([0, 1, 0, None, 0], [0, 0, 1, 0, 1]):
         lists = Lists([list(range(i)) for i in range(5)], [rng.normal(0.0, 1.0, i).tolist() for i in range(5)])
         kinds = rng.integers(0, N_KINDS, 5).tolist()
         document = dataclasses.replace(rr.document(lists, gold, "d"), tokens=tokens_of(kinds))
         parameters = vector(41, 0.3)
         loss, gradient = LinkScore(score).gradient(document, Recalibration.from_vector(parameters))
-        log = score == "log"
-        assert loss == pytest.approx(enumerated_link_loss(document, kinds, parameters, log=log), abs=1e-10)
+
+        def enumerated(point: Floats, document: Any = document, kinds: Any = kinds) -> float:
+            return rr.link_loss(loop_scores(document, kinds, point), document.gold, log=log)
+
+        assert loss == pytest.approx(enumerated(parameters), abs=1e-10)
         step = 1e-5
         for k in range(N_PARAMETERS):
             moved = np.zeros(N_PARAMETERS)
             moved[k] = step
-            up, down = (enumerated_link_loss(document, kinds, parameters + s * moved, log=log) for s in (1, -1))
+            up, down = (enumerated(parameters + s * moved) for s in (1, -1))
             assert gradient[k] == pytest.approx((up - down) / (2 * step), abs=1e-7)
         assert np.count_nonzero(gradient) > 10
 
@@ -533,14 +519,4 @@ def test_a_broken_record_names_its_part(path: str, value: Any, parameter: str) -
         inner = inner[name]
     inner[last] = value
     with error(ParameterError, parameter):
-        UncertainRecalibration.from_json(content)
-
-
-def test_what_is_wrong_with_a_record_is_shown() -> None:
-    content = record()
-    content["draws"]["offsets"] = [[0.0], [1.0]]
-    with pytest.raises(ParameterError, match=r"^draws.offsets must be finite numbers in the shape \(2, 90\), got \[\["):
-        UncertainRecalibration.from_json(content)
-    del content["domain_effect"]["n_domains"], content["draws"]
-    with pytest.raises(ParameterError, match=r"^domain_effect must have the fields log_temperature, .*, got log_temp"):
         UncertainRecalibration.from_json(content)

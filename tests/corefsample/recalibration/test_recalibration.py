@@ -63,14 +63,6 @@ def test_a_new_score_is_the_score_over_the_temperature_minus_the_bias(lists: Lis
         np.testing.assert_array_equal(getattr(after, name), getattr(expected, name))
 
 
-def test_a_positive_bias_makes_new_likelier_and_a_high_temperature_makes_choices_equal() -> None:
-    before = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [2.0], [1.0, -1.0]])
-    assert (Recalibration(1.0, 0.5).apply(before).new_probs[1:] > before.new_probs[1:]).all()
-    assert (Recalibration(1.0, -0.5).apply(before).new_probs[1:] < before.new_probs[1:]).all()
-    # At temperature 10^9 all candidates and NEW are equally likely.
-    np.testing.assert_allclose(Recalibration(1e9).apply(before).probs, [1 / 2, 1 / 3, 1 / 3], atol=1e-8)
-
-
 def test_no_recalibration_changes_no_bit() -> None:
     before = AntecedentDistribution.from_lists([[], [0]], [[], [0.1 + 0.2]])
     assert Recalibration().apply(before).scores[0] == 0.1 + 0.2
@@ -474,14 +466,6 @@ def test_the_error_of_the_change_is_that_of_a_mean_if_documents_have_equal_size(
     assert fit.score_change_se == pytest.approx(change.std(ddof=1) / 2)
 
 
-def test_a_cross_fit_has_a_table_with_a_row_a_document(held_out: CrossFit) -> None:
-    table = held_out.to_frame()
-    assert list(table) == ["doc_id", "fold", "temperature", "new_bias", "n_terms", "loss_before", "loss_after"]
-    assert len(table) == 20
-    one = table.iloc[7]
-    assert one["temperature"] == held_out.recalibrations[one["fold"]].temperature
-
-
 # --- bootstrap ----------------------------------------------------------------------------------------------
 
 
@@ -627,12 +611,6 @@ def test_shrinkage_does_not_depend_on_units() -> None:
 def test_draws_without_a_covariance_raise(draws: RecalibrationDraws, fault: str) -> None:
     with pytest.raises(ParameterError, match=fault):
         draws.shrunk(Recalibration(temperature=2.0))
-
-
-def test_results_are_described_in_one_line(held_out: CrossFit) -> None:
-    assert re.fullmatch(r"CrossFit\(likelihood: [\d.]+ to [\d.]+ held out, 6 folds of 20 documents\)", repr(held_out))
-    assert repr(CROSS) == "RecalibrationDraws(4 draws, temperature 1.12 (sd 0.54), new_bias 0 (sd 0.98))"
-    assert repr(Recalibration(2.0, 0.5)) == "Recalibration(temperature=2.0, new_bias=0.5)"
 
 
 # --- searches that could oscillate ---------------------------------------------------------------------------

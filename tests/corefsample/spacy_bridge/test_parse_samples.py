@@ -42,31 +42,13 @@ def nlp(request: pytest.FixtureRequest) -> Language:
 def small() -> Language:
     """A pipeline with a parser of three labels whose weights are random, and no other component."""
     nlp = spacy.blank("en")
-    model = {
-        "@architectures": "spacy.TransitionBasedParser.v2",
-        "state_type": "parser",
-        "extra_state_tokens": False,
-        "hidden_width": 8,
-        "maxout_pieces": 2,
-        "use_upper": True,
-        "tok2vec": {
-            "@architectures": "spacy.HashEmbedCNN.v2",
-            "pretrained_vectors": None,
-            "width": 8,
-            "depth": 1,
-            "embed_size": 50,
-            "window_size": 1,
-            "maxout_pieces": 2,
-            "subword_features": False,
-        },
-    }
-    parser: Any = nlp.add_pipe("parser", config={"model": model})
+    parser: Any = nlp.add_pipe("parser")
     for label in ("nsubj", "obj"):
         parser.add_label(label)
     nlp.initialize()
     generator = np.random.default_rng(0)
     upper = parser.model.get_ref("upper")
-    upper.set_param("W", generator.normal(size=upper.get_param("W").shape).astype("f"))
+    upper.set_param("W", generator.normal(0.0, 0.3, upper.get_param("W").shape).astype("f"))
     return nlp
 
 
@@ -129,12 +111,6 @@ def test_a_low_temperature_gives_the_usual_parse(nlp: Language, temperature: flo
     doc = nlp(TEXT)
     for sample in parse_samples(nlp, doc, 3, temperature=temperature, sentences="sample"):
         assert annotations(sample) == annotations(doc)
-
-
-def test_a_high_temperature_varies_more(nlp: Language) -> None:
-    doc = nlp(TEXT)
-    distinct = [len(set(map(arcs, parse_samples(nlp, doc, 30, temperature=t)))) for t in (0.3, 1.5)]
-    assert distinct[0] < distinct[1]
 
 
 # --- what a sample depends on ------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
 from references import coreference as references
 from references import mention_ranking as ranking_references
+from references.events import entities
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from strategies import documents as strategies
@@ -352,26 +353,15 @@ def test_the_table_has_one_row_per_mention() -> None:
     assert frame["map_entity"].tolist() == [0, 0, 2]
 
 
-def test_a_posterior_introduces_itself_in_one_line_and_in_a_short_table() -> None:
-    posterior = stored(strategies.Lists([[]] * 12, [[]] * 12))._.coref
-    assert repr(posterior) == "DocPosterior(doc_id='a', n_mentions=12, n_samples=200, seed=0)"
-    html = posterior._repr_html_()
-    assert html.startswith("<p>DocPosterior(doc_id=&#x27;a&#x27;")
-    assert html.count("<tr") == 11
-    assert html.endswith("<p>2 more mentions</p>")
-    assert "more mentions" not in stored(strategies.Lists([[]], [[]]))._.coref._repr_html_()
-
-
 # --- the probability that a span joins a cluster -----------------------------------------------------------
 
 
 def joins(clustering: tuple[int, ...], mention: int, cluster: list[int], members: str) -> bool | None:
     """Whether the mention joins in one clustering, computed with sets; None if the given cluster is not one entity."""
-    entities = [{i for i, label in enumerate(clustering) if label == first} for first in set(clustering)]
-    (home,) = [entity for entity in entities if mention in entity]
+    (home,) = [entity for entity in entities(clustering) if mention in entity]
     if members == "any":
         return bool(home & set(cluster))
-    if members == "together" and not any(set(cluster) <= entity for entity in entities):
+    if members == "together" and not any(set(cluster) <= entity for entity in entities(clustering)):
         return None
     return set(cluster) <= home
 
@@ -487,13 +477,6 @@ def named_by_hand(map_sets: list[set[int]], sets: list[set[int]]) -> dict[frozen
     return names | {entity: f"M{min(entity)}" for entity in its}
 
 
-def as_sets(labels: Any) -> list[set[int]]:
-    entities: dict[int, set[int]] = {}
-    for i, label in enumerate(labels):
-        entities.setdefault(int(label), set()).add(i)
-    return list(entities.values())
-
-
 @given(lists=strategies.antecedent_lists(scores=strategies.mild_scores), data=st.data())
 @settings(max_examples=60)
 def test_an_entity_has_the_name_of_the_entity_of_map_that_it_shares_most_with(
@@ -501,10 +484,10 @@ def test_an_entity_has_the_name_of_the_entity_of_map_that_it_shares_most_with(
 ) -> None:
     posterior = stored(lists, n_samples=3)._.coref
     n = posterior.n_mentions
-    mine = as_sets(posterior.labels("map"))
+    mine = entities(posterior.labels("map").tolist())
     clusterings = ["map", 0, 1, 2, data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))]
     for clustering in clusterings:
-        names, its = posterior.entity_names(clustering), as_sets(posterior.labels(clustering))
+        names, its = posterior.entity_names(clustering), entities(posterior.labels(clustering).tolist())
         expected = named_by_hand(mine, its)
         assert names == tuple(expected[frozenset(entity)] for i in range(n) for entity in its if i in entity)
         assert len(set(names)) == len(its)  # a name is of one entity
@@ -633,17 +616,6 @@ def test_scoring_again_replaces_the_posterior(pipeline: Callable[..., Any]) -> N
     assert same_distribution(after, second(parsed(second))._.coref)
 
 
-def test_computed_results_are_cached_as_long_as_the_doc_exists() -> None:
-    doc = stored(FOUR)
-    assert doc._.coref.link_marginals is doc._.coref.link_marginals
-    assert doc._.coref.samples is doc._.coref.samples
-    assert not doc._.coref.link_marginals.flags.writeable
-    assert not doc._.coref.labels("map").flags.writeable
-    n_known = len(state._CACHE)
-    del doc
-    assert len(state._CACHE) == n_known - 1
-
-
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -677,14 +649,6 @@ def test_streams_and_single_docs_give_the_same_result(pipeline: Callable[..., An
     for one, doc in zip(alone, streamed, strict=True):
         assert same_distribution(one, doc._.coref)
         assert np.array_equal(one.samples.labels, doc._.coref.samples.labels)
-
-
-def test_a_component_can_be_pickled(pipeline: Callable[..., Any]) -> None:
-    nlp = pipeline(seed=5)
-    component = nlp.get_pipe("corefsample")
-    again = pickle.loads(pickle.dumps(component))
-    assert (again.name, again.settings) == ("corefsample", component.settings)
-    assert same_distribution(again(parsed(nlp))._.coref, nlp(parsed(nlp))._.coref)
 
 
 @pytest.fixture(params=["disk", "bytes"])
@@ -846,13 +810,6 @@ def test_a_setting_outside_its_range_is_rejected_when_the_component_is_added(
 ) -> None:
     with error(ParameterError, name):
         pipeline(**{name: value})
-
-
-def test_the_rules_of_names_say_what_was_found(pipeline: Callable[..., Any]) -> None:
-    with pytest.raises(ParameterError, match="spans_key must be a string that is not empty, got ''"):
-        pipeline(spans_key="")
-    with pytest.raises(ParameterError, match="mentions must not be a group that the component writes, got 'coref_map'"):
-        pipeline(mentions="coref_map")
 
 
 # --- no parser ---------------------------------------------------------------------------------------------

@@ -79,12 +79,6 @@ def test_the_table_has_the_entity_of_each_mention() -> None:
     assert len(table) == 10
 
 
-def test_arrays_are_read_only() -> None:
-    links, posterior = document_links(scored(EXAMPLE)), entity_count_posterior(scored(EXAMPLE))
-    for array in (links.mentions, links.entities, links.marginals, posterior.pmf):
-        assert not array.flags.writeable
-
-
 @pytest.mark.parametrize(
     ("parameter", "call"),
     [
@@ -123,12 +117,3 @@ def test_entities_of_single_clusterings_are_counted() -> None:
     assert entity_count_posterior(scored(EXAMPLE, GOLD)).gold_count is None  # the entity of 2 is unknown
     assert entity_count_posterior(scored(EXAMPLE, GOLD), unannotated="single").gold_count == 3
     assert entity_count_posterior(scored(EXAMPLE, [7, 8, 7, 8, 7])).gold_count == 2
-
-
-def test_results_are_described_in_one_line() -> None:
-    links = "DocumentLinks(doc_id='doc', source='map', n_mentions=5, n_entities=3)"
-    assert repr(document_links(scored(EXAMPLE))) == links
-    posterior = repr(entity_count_posterior(scored(EXAMPLE)))
-    assert posterior == (
-        "EntityCountPosterior(doc_id='doc', mean=2.8, sd=0.6, map_count=3, gold_count=None, n_mentions=5)"
-    )

@@ -201,11 +201,6 @@ def test_events_must_be_known(events: list[str]) -> None:
         event_pairs(posteriors(), MODEL.tags, events)
 
 
-def test_an_error_shows_the_tags_that_are_known() -> None:
-    with pytest.raises(ParameterError, match=r"events must be tags or pairs of tags of 'A, B, C', got \('A', 'X'\)"):
-        event_pairs(posteriors(), MODEL.tags, [("A", "X")])
-
-
 @pytest.mark.parametrize("summed", [event_pairs, event_table])
 def test_sentences_of_one_word_have_no_pairs_of_tags(summed: Any) -> None:
     one_word = labelled_posteriors(MODEL, [TaggedSentence(["ant"], ["A"])])

@@ -12,7 +12,6 @@ from references.chains import enumeration
 
 from corefsample import ParameterError
 from corefsample.tagging import LinearChain, tag_marginals, tag_pair_marginals
-from corefsample.tagging import _passes as module
 
 Array = npt.NDArray[np.float64]
 INF = float("inf")
@@ -54,9 +53,8 @@ def test_groups_of_any_lengths_give_what_single_chains_give(lengths: list[int], 
     require_single(*sentences(lengths, n_tags))
 
 
-def test_batches_join_in_the_order_of_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_BATCH_TOKENS", 12)
-    require_single(*sentences([5, 30, 2, 4, 13, 1, 1, 9, 3], 4))
+def test_batches_join_in_the_order_of_sentences_and_marginals_stay_when_their_arrays_are_used_again() -> None:
+    require_single(*sentences([500, 800, 2, 400, 130, 1, 1, 900, 770, 3], 4))  # a batch ends with 768 tokens
 
 
 def test_sentences_of_scores_far_apart_are_computed_with_logarithms() -> None:
@@ -89,11 +87,6 @@ def test_pair_marginals_are_overwritten_by_the_next_sentence_and_marginals_are_n
     assert np.shares_memory(pairs, others)
     np.testing.assert_allclose(first, LinearChain.from_scores(unaries[0], pairwise).marginals(), atol=1e-12)
     np.testing.assert_allclose(second, LinearChain.from_scores(unaries[1], pairwise).marginals(), atol=1e-12)
-
-
-def test_marginals_stay_when_the_arrays_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_BATCH_TOKENS", 1)  # every sentence in the same arrays
-    require_single(*sentences([3, 4, 3], 3))
 
 
 def test_results_cannot_be_changed() -> None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 from expected_errors import error
 from references.chains import enumeration
+from references.coreference import mention_words
 from strategies.tagged import drawn_scores
 from tolerance import plausible_counts
 
@@ -73,28 +74,18 @@ def test_seed_and_document_change_samples() -> None:
     assert first.shape == (50, 30)
 
 
-MASK = 2**64 - 1
-
-
-def mixed(z: int) -> int:
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return z ^ (z >> 31)
-
-
 def test_samples_are_those_of_a_plain_loop_over_the_published_words() -> None:
     """Backward sampling by inversion, with forward weights by a plain loop, word by word."""
     unary, pairwise = drawn_scores(6, 5, 2.0)
     weights = [np.exp(unary[0])]
     for row in unary[1:]:
         weights.append(np.exp(row) * (weights[-1] @ np.exp(pairwise)))
-    gamma, key = 0x9E3779B97F4A7C15, document_key(4, "d")
+    words = mention_words(document_key(4, "d"), 6, 40)  # of each token and sample
     expected = np.empty((40, 6), int)
     for s in range(40):
         for i in range(5, -1, -1):
             cell = weights[i] * (1.0 if i == 5 else np.exp(pairwise[:, expected[s, i + 1]]))
-            seed = mixed((key + (i + 1) * gamma) & MASK)
-            uniform = (mixed((seed + (s + 1) * gamma) & MASK) >> 11) / 2**53
+            uniform = (words[i][s] >> 11) / 2**53
             expected[s, i] = np.searchsorted(np.cumsum(cell), uniform * cell.sum(), side="right")
     found = LinearChain.from_scores(unary, pairwise).sample(40, seed=4, doc_id="d")
     np.testing.assert_array_equal(found, expected)

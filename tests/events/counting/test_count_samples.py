@@ -108,12 +108,6 @@ def test_no_document_gives_empty_samples() -> None:
     assert len(empty.to_frame()) == 0
 
 
-def test_arrays_are_read_only(counts: EventCounts, samples: CountSamples) -> None:
-    arrays = samples.counts, samples.period_starts, samples.n_docs, samples.one_best
-    assert not any(array.flags.writeable for array in arrays)
-    assert not count_posterior(counts, samples.actors[0], samples.periods[0]).pmf.flags.writeable
-
-
 # --- ArviZ -------------------------------------------------------------------------------------------------
 
 

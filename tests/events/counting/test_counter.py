@@ -12,7 +12,6 @@ import pytest
 from expected_errors import error
 from references import events as er
 
-import events
 from corefsample import InputError, ParameterError
 from corefsample.formats import DocumentStream
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
@@ -25,14 +24,6 @@ def counted(**options: Any) -> EventCounter:
     counter = EventCounter(**{"n_samples": 100, **options})
     counter.update(DOCUMENTS)
     return counter
-
-
-def test_the_package_names_what_it_offers() -> None:
-    for name in ("EventCounter", "load_rules", "load_lexicon"):
-        assert name in dir(events)
-        assert getattr(events, name)
-    with pytest.raises(AttributeError, match="No events attribute EventCount"):
-        events.EventCount  # noqa: B018
 
 
 def test_adding_a_document_returns_its_events() -> None:

@@ -131,32 +131,10 @@ def test_the_one_best_is_the_definition_on_the_likeliest_antecedents(case: Case)
 def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, data: st.DataObject) -> None:
     n = len(case.described)
     rows = data.draw(st.lists(st.sampled_from(references.all_clusterings(n)), min_size=1, max_size=4))
-    matches = case.matches
-    n_events = len(matches.actors) ** matches.instances.shape[1]
-    hits = np.zeros((n_events, len(rows)), np.uint8)
-    _kernels.evaluate(
-        np.ascontiguousarray(np.array(rows, np.int32).T),
-        matches.described_mentions,
-        matches.described_actors[None],
-        np.zeros(len(matches.described_mentions), np.bool_),
-        matches.instances,
-        _kernels.Rules(
-            np.array([0, len(matches.instances)], np.int32),
-            np.array([0, n_events], np.int32),
-            np.array([matches.instances.shape[1]], np.int32),
-            np.zeros((1, matches.instances.shape[1]), np.int32),
-            np.full((1, matches.instances.shape[1]), len(matches.actors), np.int32),
-            np.full((1, matches.instances.shape[1]), -1, np.int32),
-        ),
-        _kernels.Scratch.of(1, n, len(rows)),
-        hits,
-        np.zeros((len(matches.instances), n_events), np.int64),
-        np.zeros((1, len(matches.described_mentions)), np.int64),
-    )
-    events = case.evaluated(n_samples=1)
-    assert [{names(events)[e] for e in np.flatnonzero(hits[:, s])} for s in range(len(rows))] == by_definition(
-        case, [list(row) for row in rows]
-    )
+    ((hits, *_),) = KernelInputs([case.matches]).evaluated(np.ascontiguousarray(np.array(rows, np.int32).T))
+    keys = names(case.evaluated(n_samples=1))
+    found = [{keys[e] for e in np.flatnonzero(hits[:, s])} for s in range(len(rows))]
+    assert found == by_definition(case, [list(row) for row in rows])
 
 
 @pytest.mark.kernels

@@ -17,54 +17,25 @@ from corefsample import InputError, ScoredDocument
 from corefsample.documents._batch_of_documents import from_documents
 from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
-from events.matching._matching import MentionMatches, match_rules
+from events.matching._matching import MentionMatches
 from events.matching._screening import Screen
 from events.rules._rules import load_rules
 
 DAY = datetime.date(1999, 6, 1)
-WORDS = [
-    "Iraq/PROPN",
-    "Iraqi/ADJ",
-    "United/PROPN",
-    "States/PROPN",
-    "New/PROPN",
-    "Mexico/PROPN",
-    "forces=force/NOUN",
-    "they/PRON",
-    "by/ADP",
-    "that/PRON",
-    "attacked=attack/VERB",
-    "Attacks=Attack/VERB",
-    "attack/NOUN",
-    "hit/VERB",
-    "of/ADP",
-    "turkey/NOUN",
-    "Korean/ADJ",
-]
-LABELS = [
-    "nsubj",
-    "amod",
-    "nmod",
-    "compound",
-    "case",
-    "conj",
-    "obj",
-    "dobj",
-    "obl",
-    "pobj",
-    "prep",
-    "nsubj:pass",
-    "nmod:poss",
-    "root",
-    "SBJ",
-]
+WORDS = """
+    Iraq/PROPN Iraqi/ADJ United/PROPN States/PROPN New/PROPN Mexico/PROPN forces=force/NOUN they/PRON by/ADP
+    that/PRON attacked=attack/VERB Attacks=Attack/VERB attack/NOUN hit/VERB of/ADP turkey/NOUN Korean/ADJ
+"""
+LABELS = """
+    nsubj amod nmod compound case conj obj dobj obl pobj prep nsubj:pass nmod:poss root SBJ
+"""
 
 
 @st.composite
 def sentences(draw: Any) -> str:
     """Any words under any labels, as a tree whose root is the first token."""
-    words = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=7))
-    labels = LABELS[: draw(st.integers(6, len(LABELS)))]
+    words = draw(st.lists(st.sampled_from(WORDS.split()), min_size=1, max_size=7))
+    labels = LABELS.split()[: draw(st.integers(6, 15))]
     tokens = [f"{words[0]}>0:root"]
     for t, word in enumerate(words[1:], start=1):
         tokens.append(f"{word}>{draw(st.integers(1, t))}:{draw(st.sampled_from(labels))}")
@@ -134,25 +105,6 @@ def test_a_screen_serves_batch_after_batch() -> None:
 )
 def test_a_document_without_one_of_the_parts_is_passed_over(text: str) -> None:
     assert possible(Screen(load_rules(), load_lexicon()), documents([text])) == set()
-
-
-def test_only_documents_with_a_trigger_and_a_countrys_word_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [
-        "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root",
-        "rebels/NOUN>2:nsubj attacked=attack/VERB>0:root",
-        "Iraq/PROPN>2:nsubj left=leave/VERB>0:root",
-        "rebels/NOUN>2:nsubj left=leave/VERB>0:root",
-        "Iraq/PROPN>2:nsubj attack/NOUN>0:root",
-    ]
-    calls: list[Any] = []
-
-    def spy(tokens: Any, *args: Any) -> tuple[MentionMatches, ...]:
-        calls.append(list(tokens.text))
-        return match_rules(tokens, *args)
-
-    monkeypatch.setattr("events.matching._screening.match_rules", spy)
-    Screen(load_rules(), load_lexicon()).match(from_documents(documents(texts)))
-    assert calls == [["Iraq", "attacked"]]
 
 
 def test_an_empty_batch_has_no_matches() -> None:

@@ -10,7 +10,7 @@ import pytest
 from references import events as er
 
 from corefsample.errors import InputError
-from events.counting import _rule_examples as rule_examples
+from events.counting import _definitions as rule_examples
 from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
 from events.matching._tracing import DocumentTrace, trace_document

@@ -93,10 +93,6 @@ def test_documents_survive_writing_and_reading(few: list[SimulatedDocument], tmp
         assert back.metadata == {"simulated": True}
 
 
-def test_a_simulated_document_has_a_short_repr(few: list[SimulatedDocument]) -> None:
-    assert repr(few[0]) == f"SimulatedDocument({few[0].document!r})"
-
-
 # --- numbers -----------------------------------------------------------------------------------------------
 
 
@@ -195,12 +191,6 @@ def test_a_true_antecedent_is_a_candidate(simulated: list[SimulatedDocument]) ->
             assert antecedent == -1 or antecedent in each.document.antecedents.row(mention)[0]
 
 
-def test_true_antecedents_are_read_only(few: list[SimulatedDocument]) -> None:
-    assert few[0].true_antecedents.dtype == np.int32
-    with pytest.raises(ValueError, match="read-only"):
-        few[0].true_antecedents[0] = 0
-
-
 def test_gold_is_the_connected_components_of_the_true_links(few: list[SimulatedDocument]) -> None:
     for each in few:
         vector = [i if k == -1 else k for i, k in enumerate(each.true_antecedents.tolist())]
@@ -226,12 +216,6 @@ def test_truth_follows_the_stated_probabilities(simulated: list[SimulatedDocumen
     observed, expected = np.bincount(bins, true), np.bincount(bins, stated)
     assert plausible_means(observed, expected, np.sqrt(np.bincount(bins, stated * (1 - stated)))).all()
     assert (np.bincount(bins) > 1000).all()
-
-
-def test_new_entities_are_as_frequent_as_stated(simulated: list[SimulatedDocument]) -> None:
-    stated = np.concatenate([each.document.antecedents.new_probs for each in simulated])
-    n_new = sum(int((each.true_antecedents == -1).sum()) for each in simulated)
-    assert plausible_means(n_new, stated.sum(), np.sqrt((stated * (1 - stated)).sum())).all()
 
 
 def confidence_error(temperature: float) -> float:
