@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import called, refused
+from command_line import called
 
 from corefsample import AntecedentDistribution, ScoredDocument, write_documents
 from corefsample.links import compare_links, scorer_links
@@ -51,17 +51,3 @@ def test_table_json_and_folder_have_the_values_of_the_comparison(
     assert status == 0
     row = next(line for line in out.splitlines() if line.startswith("log score"))
     assert float(row.split()[4]) == pytest.approx(expected["difference"][1], abs=1e-5)
-
-
-def test_files_that_cannot_be_compared_are_one_line(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: tuple[Path, Path]
-) -> None:
-    status, line = refused(capsys, "calibrate", files[0], "--paired")
-    assert (status, line) == (2, "corefsample: INPUTS must be two files for a paired comparison, got 1")
-    write_documents(documents(1.0, 9), tmp_path / "c.jsonl")
-    status, line = refused(capsys, "calibrate", files[0], tmp_path / "c.jsonl", "--paired", "--out", tmp_path / "out")
-    assert status == 3
-    assert line.endswith(
-        "c.jsonl: documents with gold must be the same for both scorers, got doc_id 'd9' only for the first"
-    )
-    assert not (tmp_path / "out").exists()

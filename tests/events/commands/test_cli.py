@@ -44,10 +44,6 @@ def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str
 # --- help --------------------------------------------------------------------------------------------------
 
 
-def test_help_has_a_short_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert called(capsys, "demo", "-h") == called(capsys, "demo", "--help")
-
-
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert called(capsys, "--version") == (0, f"corefsample, version {__version__}\n", "")
 
@@ -95,15 +91,6 @@ def test_a_run_is_summarised_in_words(capsys: pytest.CaptureFixture[str], corpus
     assert means == sorted(means, reverse=True)
     assert min(means) > 0.0
     assert str(tmp_path / "run" / "bands.png") in out
-
-
-def test_a_run_is_summarised_in_json(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
-    status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run", "--samples", 50, "--json")
-    summary = json.loads(out)
-    assert (status, err) == (0, "")
-    assert (summary["n_documents"], summary["n_sampled"], summary["n_quarantined"]) == (10, 6, 0)
-    assert summary["actors"] == ["IRQ", "KWT", "USA"]
-    assert summary["out"] == str(tmp_path / "run")
 
 
 def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
@@ -227,16 +214,6 @@ def test_standard_output_gets_all_documents_or_none(
     found, out, err = called(capsys, "convert", mixed, "-", *options)
     assert (found, out, err.count("\n")) == (status, "", 1)
     assert message in err
-
-
-def test_bad_documents_are_set_aside_beside_the_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus()])
-    out = tmp_path / "good.jsonl"
-    status, _, err = called(capsys, "convert", mixed, out, "--on-error", "quarantine")
-    assert status == 0
-    assert err == f"1 bad document set aside in {out}.quarantine.jsonl\n"
-    assert len(list(read_documents(out))) == 10
-    assert len(Path(f"{out}.quarantine.jsonl").read_text().splitlines()) == 1
 
 
 def test_doctor_describes_a_file(capsys: pytest.CaptureFixture[str], corpus: Path) -> None:
@@ -378,17 +355,6 @@ def test_bad_usage_has_status_2(capsys: pytest.CaptureFixture[str], arguments: t
         assert err.startswith("Usage: corefsample ")
 
 
-def test_an_interrupt_has_status_130(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, corpus: Path, tmp_path: Path
-) -> None:
-    def interrupted(*args: Any, **keywords: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(events.counting._counter, "evaluate_document", interrupted)
-    assert called(capsys, "events", corpus, "--out", tmp_path / "run")[0] == 130
-    assert os.listdir(tmp_path) == ["corpus.jsonl"]
-
-
 @pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
 def test_a_run_that_is_interrupted_leaves_nothing(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     tmp_path = tmp_path_factory.mktemp("interrupted")
@@ -433,17 +399,3 @@ def test_any_other_failure_has_status_1_and_one_line(
     monkeypatch.setenv("COREFSAMPLE_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         called(capsys, "events", corpus, "--out", tmp_path / "run")
-
-
-def test_a_closed_pipe_is_not_reported(corpus: Path) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    command = [sys.executable, "-m", "events.commands", "doctor", str(corpus)]
-    try:
-        done = subprocess.run(
-            command, cwd=PROJECT, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, check=False
-        )
-    finally:
-        os.close(writing)
-    assert done.stderr == ""
-    assert done.returncode in (1, 141)

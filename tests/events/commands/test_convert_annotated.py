@@ -272,54 +272,6 @@ def test_mentions_that_brackets_cannot_represent_are_rejected_or_left_out(
 # --- errors ---------------------------------------------------------------------------------------
 
 
-def test_annotated_documents_have_no_scores_to_write(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
-    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
-    for name in ("b.parquet", "b.jsonl", "b.jsonl.gz"):
-        status, line = refused(capsys, "convert", corpus, tmp_path / name)
-        assert status == 2
-        assert line == (
-            f"corefsample: {corpus}: annotated documents have no scores to write to {tmp_path / name} "
-            "(`corefsample score` adds scores)"
-        )
-
-
-def test_a_clustering_is_of_scores_and_for_annotated_formats(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument], scored: list[ScoredDocument]
-) -> None:
-    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
-    for clustering in ("map", "sample"):
-        status, line = refused(capsys, "convert", corpus, tmp_path / "b.conllu", "--clustering", clustering)
-        assert status == 2
-        assert line.startswith("corefsample: --clustering must be gold for annotated documents, which have no scores")
-    assert called(capsys, "convert", corpus, tmp_path / "b.conllu", "--clustering", "gold")[0] == 0
-    write_documents(scored, tmp_path / "s.jsonl")
-    status, line = refused(capsys, "convert", tmp_path / "s.jsonl", tmp_path / "t.jsonl", "--clustering", "map")
-    assert status == 2
-    assert line.startswith("corefsample: --clustering must be left out where scores are written")
-    status, _, err = called(capsys, "convert", tmp_path / "s.jsonl", tmp_path / "t.conll", "--clustering", "best")
-    assert (status, "'--clustering': 'best' is not one of 'gold', 'map', 'sample', " in err) == (2, True)
-
-
-def test_text_has_a_hint_at_the_command_for_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "news.csv").write_text("doc_id,date,text\na,2001-01-01,Hello.\n")
-    status, line = refused(capsys, "convert", tmp_path / "news.csv", tmp_path / "b.conllu")
-    assert (status, "(`corefsample score` does both)" in line) == (3, True)
-
-
-def test_an_existing_output_is_rejected(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
-    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
-    out = tmp_path / "b.conllu"
-    out.write_text("mine")
-    status, line = refused(capsys, "convert", corpus, out)
-    assert (status, line) == (2, f"corefsample: {out}: output must not exist, got a file (--overwrite replaces it)")
-    assert out.read_text() == "mine"
-    assert called(capsys, "convert", corpus, out, "--overwrite")[0] == 0
-
-
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

@@ -28,7 +28,6 @@ import events.runs.counting._tables
 from corefsample import InputError, OutputError, ParameterError, read_documents
 from corefsample._processors import processors
 from events import EventCounter
-from events.counting._evaluation import evaluate_document
 from events.counting._tables import COUNT_COLUMNS
 from events.runs.counting._job import CountOptions, EventsResult, count_events
 
@@ -143,14 +142,6 @@ def test_evidence_quotes_the_text(corpus: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_near_half_has_the_same_rows_nearest_first(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run")
-    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv")
-    near = pd.read_csv(tmp_path / "run" / "near_half.csv")
-    order = (evidence["probability"] - 0.5).abs().sort_values(kind="stable").index
-    pd.testing.assert_frame_equal(near, evidence.loc[order].reset_index(drop=True))
-
-
 def test_the_documents_of_a_run_are_those_with_evidence_as_they_came(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     kept = {document.doc_id: document for document in read_documents(tmp_path / "run" / "documents.parquet")}
@@ -187,27 +178,6 @@ def test_probabilities_are_those_of_the_documents_by_themselves(corpus: Path, tm
 # --- the same results however they are come by --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [1, 3, 7])
-@pytest.mark.parametrize("threads", [1, 3])
-def test_batches_and_threads_do_not_matter(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, threads: int
-) -> None:
-    run(corpus, tmp_path / "reference")
-    monkeypatch.setattr(events.runs.counting._run, "_BATCH", size)
-    run(corpus, tmp_path / "run", threads=threads)
-    assert tables(tmp_path / "run") == tables(tmp_path / "reference")
-
-
-@pytest.mark.parametrize("interval", ["quantile", "hdi", "normal"])
-def test_the_order_of_documents_does_not_change_the_counts(corpus: Path, tmp_path: Path, interval: str) -> None:
-    run(corpus, tmp_path / "reference", interval=interval)
-    shuffled = er.corpus()
-    np.random.default_rng(3).shuffle(shuffled)
-    run(er.write_lines(tmp_path / "shuffled.jsonl", shuffled), tmp_path / "run", interval=interval)
-    counts = {name: pd.read_csv(tmp_path / name / "counts.csv") for name in ("run", "reference")}
-    pd.testing.assert_frame_equal(counts["run"], counts["reference"], rtol=0, atol=1e-12)
-
-
 def test_another_seed_draws_other_samples(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     run(corpus, tmp_path / "again")
@@ -230,20 +200,6 @@ def test_the_python_way_in_counts_the_same(corpus: Path, tmp_path: Path, interva
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "run" / "comparisons.csv"), compared, check_dtype=False)
 
 
-def test_documents_that_cannot_contain_an_event_are_never_sampled(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sampled: list[str] = []
-
-    def spy(posterior: Any, *args: Any, **keywords: Any) -> Any:
-        sampled.append(posterior.doc_id)
-        return evaluate_document(posterior, *args, **keywords)
-
-    monkeypatch.setattr(events.counting._counter, "evaluate_document", spy)
-    run(corpus, tmp_path / "run")
-    assert sorted(sampled) == ["doc 1", "doc 2", "doc 3", "doc 5", "doc 7", "doc 9"]
-
-
 # --- rules, lexicons, schemes, periods -----------------------------------------------------------------------
 
 
@@ -255,11 +211,6 @@ def test_options_reach_the_parts_they_are_for(corpus: Path, tmp_path: Path) -> N
     assert pairs == {("IRQ", "IRN"), ("IRQ", "IRQ"), ("USA", "KWT")}
     assert table["period"].unique().tolist() == [1999, 2000]
     assert set(table["level"]) == {0.5}
-
-
-def test_a_rule_for_pairs_compares_no_countries(corpus: Path, tmp_path: Path) -> None:
-    with error(ParameterError, "compare"):
-        run(corpus, tmp_path / "run", rule="attack_target", compare=("USA", "IRQ"))
 
 
 def test_a_users_lexicon_and_rule_are_used(corpus: Path, tmp_path: Path) -> None:
@@ -334,12 +285,6 @@ def test_a_bad_document_does_not_take_the_doc_id_of_a_good_one(
     summary = run(er.write_lines(tmp_path / "mixed.jsonl", lines), tmp_path / "run", on_error="quarantine")
     assert summary.n_quarantined == 3
     assert tables(tmp_path / "run") == tables(tmp_path / "reference")
-
-
-def test_a_good_corpus_has_no_quarantine(corpus: Path, tmp_path: Path) -> None:
-    summary = run(corpus, tmp_path / "run", on_error="quarantine")
-    assert summary.n_quarantined == 0
-    assert not (tmp_path / "run" / "quarantine.jsonl").exists()
 
 
 def test_a_corpus_of_only_bad_documents_is_rejected_with_the_first_reason(tmp_path: Path) -> None:
@@ -444,26 +389,6 @@ def test_a_full_disk_is_reported_and_leaves_complete_partitions_alone(
     assert {*os.listdir(tmp_path)} == {"corpus.jsonl", "run", "reference"}
 
 
-def test_a_failure_while_sampling_is_raised_and_leaves_nothing(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*args: Any, **keywords: Any) -> None:
-        raise ZeroDivisionError("broken")
-
-    monkeypatch.setattr(events.counting._counter, "evaluate_document", fail)
-    with pytest.raises(ZeroDivisionError, match="broken"):
-        run(corpus, tmp_path / "run")
-    assert os.listdir(tmp_path) == ["corpus.jsonl"]
-
-
-def test_progress_ends_with_all_documents(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.runs.counting._run, "_BATCH", 4)
-    seen: list[tuple[int, int, int]] = []
-    count_events(corpus, tmp_path / "run", OPTIONS, on_progress=lambda *numbers: seen.append(numbers))
-    assert [done for _, _, done in seen] == [4, 8, 10]
-    assert all(read <= total == corpus.stat().st_size for read, total, _ in seen)
-
-
 def test_arrow_leaves_a_processor_while_documents_are_counted(corpus: Path, tmp_path: Path) -> None:
     before, seen = pa.cpu_count(), list[int]()
     try:
@@ -476,41 +401,3 @@ def test_arrow_leaves_a_processor_while_documents_are_counted(corpus: Path, tmp_
 
 
 # --- options -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"n_samples": 0},
-        {"level": 1.0},
-        {"level": 0.0},
-        {"interval": "hpd"},
-        {"on_error": "ignore"},
-        {"seed": -1},
-        {"seed": 2**64},
-        {"threads": 0},
-        {"scheme": "ud3"},
-    ],
-)
-def test_options_that_break_their_rules_are_rejected(options: dict[str, Any]) -> None:
-    with error(ParameterError, next(iter(options))):
-        CountOptions(**options)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"rule": "war"},
-        {"preset": "strict"},
-        {"period": "fortnight"},
-        {"compare": ("USA", "XYZ")},
-        {"compare": ("USA", "USA")},
-    ],
-)
-def test_options_that_name_nothing_are_rejected_before_a_document_is_read(
-    tmp_path: Path, options: dict[str, Any]
-) -> None:
-    path = er.write_lines(tmp_path / "bad.jsonl", ["no document at all"])
-    with error(ParameterError, next(iter(options))):
-        run(path, tmp_path / "run", **options)
-    assert os.listdir(tmp_path) == ["bad.jsonl"]

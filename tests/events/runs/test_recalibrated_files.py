@@ -91,48 +91,6 @@ def test_a_fit_to_recalibrated_scores_is_for_such_scores(folder: Path, tmp_path:
         run_recalibrate(tmp_path / "gold.jsonl", source, options(out=tmp_path / "other.jsonl"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (("events", "gold.jsonl", "--recalibration", "none", "--uncertainty", "fit"), 2, "--uncertainty needs a recal"),
-        (("events", "gold.jsonl", "--recalibration", "bare.json", "--uncertainty", "fit"), 2, "needs refits to resamp"),
-        (
-            ("events", "gold.jsonl", "--recalibration", "no.json"),
-            3,
-            "no.json: file must be readable, got: No such file",
-        ),
-        (
-            ("calibrate-queries", "gold.jsonl", "--recalibration", "bare.json", "--uncertainty", "fit"),
-            2,
-            "needs refits",
-        ),
-        (
-            ("calibrate-queries", "gold.jsonl", "--recalibration", "none", "--uncertainty", "fit"),
-            2,
-            "needs a recalibrat",
-        ),
-        (
-            ("calibrate-queries", "gold.jsonl", "--recalibration", "bare.json", "--group-by", "author"),
-            3,
-            "documents with gold must have the field author (group_by), got none in 16",
-        ),
-    ],
-)
-def test_what_cannot_be_recalibrated_is_one_line(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-    status: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(folder)
-    found, line = refused(capsys, *arguments, "--out", tmp_path / "out")
-    assert found == status
-    assert message in line
-
-
 def test_recalibration_none_counts_the_scores_as_they_are(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

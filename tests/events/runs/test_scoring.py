@@ -7,8 +7,7 @@ import datetime
 import gzip
 import io
 import json
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,6 @@ from corefsample import InputError, ParameterError, Recalibration, read_corefud,
 from corefsample.coreference._exact import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.errors import CorefsampleError
 from corefsample.formats.annotated._conll2012 import read_conll2012
 from corefsample.mention_ranking import AntecedentModel, load_model
 from corefsample.recalibration import read_recalibration
@@ -33,7 +31,7 @@ from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._roles import is_unparsed
 from events.news._fields import Article
-from events.runs._document_inputs import DocumentInputs, named_kind
+from events.runs._document_inputs import named_kind
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._parsing import article_metadata, load_pipeline, paragraphs_of, parsed_words
 from events.runs.scoring._run import score_corpus
@@ -125,29 +123,6 @@ def test_mentions_of_a_parse_take_the_gold_of_their_spans(tmp_path: Path, corpus
     assert run.tally.n_without_gold == n_without_gold > 0
 
 
-def test_scored_mentions_are_scored_again(
-    tmp_path: Path, documents: list[AnnotatedDocument], model: AntecedentModel, model_path: Path
-) -> None:
-    from corefsample import AntecedentDistribution
-
-    nothing = [[] for _ in documents[0].entities]  # type: ignore[var-annotated]
-    bare = documents[0].scored(AntecedentDistribution.from_lists(nothing, nothing))
-    write_documents([bare], tmp_path / "bare.jsonl")
-    score_corpus(tmp_path / "bare.jsonl", tmp_path / "s.jsonl", ScoringOptions(model=str(model_path)))
-    (found,) = read_documents(tmp_path / "s.jsonl")
-    assert sr.same_documents(found, model.score_document(bare))
-    assert found.antecedents.n_candidates > 0
-
-
-def test_files_of_several_formats_make_one_corpus(
-    tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
-) -> None:
-    first = sr.corpus_file(tmp_path / "a.conllu", documents[:2])
-    second = sr.corpus_file(tmp_path / "b.conllu.gz", documents[2:4])
-    score_corpus([first, second], tmp_path / "s.jsonl", ScoringOptions(model=str(model_path)))
-    assert [d.doc_id for d in read_documents(tmp_path / "s.jsonl")] == [d.doc_id for d in documents[:4]]
-
-
 def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: AntecedentModel, model_path: Path) -> None:
     record = tmp_path / "r.json"
     record.write_text(json.dumps({"corefsample": "x", "recalibration": {"temperature": 2.0, "new_bias": 0.5}}))
@@ -171,13 +146,6 @@ def test_clusters_are_written_beside_the_scores(tmp_path: Path, corpus: Path, mo
         assert written.mentions[:, :2].tolist() == scored.mentions[:, :2].tolist()
         codes = np.unique(np.array(written.entities, str), return_inverse=True)[1]
         assert canonical_labels(codes).tolist() == wanted.tolist()
-
-
-def test_clusters_are_refused_before_scoring(tmp_path: Path, corpus: Path, model_path: Path) -> None:
-    (tmp_path / "s.vi.conllu").write_text("mine")
-    with pytest.raises(CorefsampleError, match="must not exist"):
-        score_corpus(corpus, tmp_path / "s.jsonl", ScoringOptions(model=str(model_path), clusters="vi"))
-    assert not (tmp_path / "s.jsonl").exists()
 
 
 def test_a_document_whose_scores_overflow_is_quarantined_and_not_counted(
@@ -478,66 +446,6 @@ def test_a_pipeline_without_a_parser_raises_before_the_first_document(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "news.jsonl"]
 
 
-def test_a_pipeline_is_required_for_text_and_only_for_text(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, tiny: str
-) -> None:
-    news = news_file(tmp_path / "news.jsonl", NEWS)
-    status, line = refused(capsys, "score", news, "--out", tmp_path / "s.jsonl")
-    assert (status, line) == (2, f"corefsample: --pipeline must be given to parse text, got none for {news}")
-    status, line = refused(capsys, "score", corpus, "--pipeline", tiny, "--out", tmp_path / "s.jsonl")
-    assert status == 2
-    assert line.startswith("corefsample: --pipeline must be left out for documents with a parse")
-    arguments = ("--pipeline", tiny, "--mentions", "annotated", "--out", tmp_path / "s.jsonl")
-    assert refused(capsys, "score", news, *arguments)[1].startswith(
-        f"corefsample: --mentions must be 'parse' for text ({news}), got 'annotated'"
-    )
-
-
-def changed_header(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    """A copy of a model file with another header."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(content, "w") as copy:
-        for name in archive.namelist():
-            data = archive.read(name)
-            if name == "header.json":
-                header = json.loads(data)
-                change(header)
-                data = json.dumps(header).encode()
-            copy.writestr(name, data)
-    changed = path.with_name("changed.npz")
-    changed.write_bytes(content.getvalue())
-    return changed
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda header: header.update(version=9), "version must be 1, got 9"),
-        (lambda header: header.update(features=1), "features must be those of this version of corefsample"),
-        (lambda header: header["templates"].update(new=["i.nothing"]), "must be of known atoms, got 'i.nothing'"),
-        (lambda header: header["templates"].update(other=[]), "templates"),
-        (lambda header: header.update(format="x"), "got another format"),
-    ],
-)
-def test_a_model_of_another_version_or_other_features_raises_in_one_line(
-    capsys: pytest.CaptureFixture[str], corpus: Path, model_path: Path, change: Callable[[Any], None], message: str
-) -> None:
-    other = changed_header(model_path, change)
-    status, line = refused(capsys, "score", corpus, "--model", other, "--out", corpus.with_name("s.jsonl"))
-    assert status == 3
-    assert line.startswith(f"corefsample: {other}: ")
-    assert message in line
-    assert [path.name for path in corpus.parent.iterdir()] == ["corpus.conllu"]
-
-
-def test_an_error_names_a_missing_model(capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path) -> None:
-    status, line = refused(capsys, "score", corpus, "--model", tmp_path / "no.npz", "--out", tmp_path / "s.jsonl")
-    assert (status, line) == (
-        3,
-        f"corefsample: {tmp_path / 'no.npz'}: model file must be readable, got: No such file or directory",
-    )
-
-
 def test_the_default_model_is_the_english_one(tmp_path: Path, corpus: Path) -> None:
     if not resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").is_file():
         pytest.skip("the package has no English model yet")
@@ -569,11 +477,6 @@ def test_scoring_recalibrated_scores_again_forgets_their_recalibration(tmp_path:
     assert Path(again.out).read_bytes() == Path(first.out).read_bytes()
     plain = score_corpus(first.out, tmp_path / "plain.jsonl", ScoringOptions(recalibration="none"))
     assert all("recalibration" not in document.metadata for document in read_documents(plain.out))
-
-
-def test_a_model_of_ones_own_has_no_recalibration(tmp_path: Path, corpus: Path, model_path: Path) -> None:
-    run = score_corpus(corpus, tmp_path / "s.jsonl", ScoringOptions(model=str(model_path)))
-    assert run.recalibration is None
 
 
 def test_the_screen_says_that_scores_were_recalibrated(
@@ -703,46 +606,6 @@ def test_the_kind_of_a_parquet_file_follows_from_its_columns(
     for prefer_news in (True, False):
         assert named_kind(str(tmp_path / "scored.parquet"), prefer_news=prefer_news) == "scored"
         assert named_kind(str(tmp_path / "news.parquet"), prefer_news=prefer_news) == "news"
-
-
-def test_an_error_names_an_input_that_cannot_be_read(tmp_path: Path, corpus: Path) -> None:
-    (tmp_path / "x.docx").touch()
-    for name, message in (
-        ("nowhere.conllu", "file must exist, got none"),
-        ("*.conll", "glob must match a file, got none"),
-        ("x.docx", "file name must end in one of"),
-    ):
-        with pytest.raises(InputError, match=message):
-            DocumentInputs([tmp_path / name])
-    with pytest.raises(InputError, match="must be named once, got it again"):
-        DocumentInputs([corpus, corpus])
-    with pytest.raises(InputError, match="inputs must name at least one file"):
-        DocumentInputs([])
-
-
-@pytest.mark.parametrize("name", ["s.jsonl", "s.jsonl.scoring.json", "s.jsonl.quarantine.jsonl"])
-def test_an_existing_output_raises(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, model_path: Path, name: str
-) -> None:
-    (tmp_path / name).write_text("mine")
-    status, line = refused(capsys, "score", corpus, "--model", model_path, "--out", tmp_path / "s.jsonl")
-    assert status == 2
-    assert line == f"corefsample: {tmp_path / name}: output must not exist, got a file (--overwrite replaces it)"
-    assert (tmp_path / name).read_text() == "mine"
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"min_prob": 1.0}, {"mentions": "gold"}, {"paragraphs": "page"}, {"scheme": "ud3"}, {"clusters": "rand"}],
-)
-def test_an_option_outside_its_range_raises(options: dict[str, Any]) -> None:
-    with error(ParameterError, next(iter(options))):
-        ScoringOptions(**options)
-
-
-def test_an_output_with_another_ending_raises(tmp_path: Path, corpus: Path) -> None:
-    with pytest.raises(ParameterError, match=r"s\.txt: file name must end in one of \.jsonl, "):
-        score_corpus(corpus, tmp_path / "s.txt")
 
 
 def test_standard_input_is_read(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import called, refused
+from command_line import called
 from expected_errors import error
 from references import scoring as sr
 from run_cases import stop_after
@@ -100,10 +100,3 @@ def test_a_long_run_warns_after_its_first_part_and_a_resumed_one_counts_all_text
     status, _, err = called(capsys, *arguments)
     rule = "of the first texts have no upper-case letter; taggers and parsers of English need upper case"
     assert (status, err) == (0, f"corefsample: 12 of 16 {rule}\n")
-
-
-def test_texts_are_repaired_only_where_they_are_parsed(
-    capsys: pytest.CaptureFixture[str], news: Path, model_path: Path
-) -> None:
-    status, line = refused(capsys, "score", news, "--fix-text", "--out", news.with_name("s.jsonl"))
-    assert (status, line) == (2, "corefsample: --fix-text is for text that a pipeline parses, got no pipeline")
