@@ -79,7 +79,7 @@ def tables(out: Path, names: Sequence[str] = TABLES) -> dict[str, bytes]:
 
 @pytest.mark.usefixtures("pictures")
 def test_a_run_leaves_the_files_of_the_design(corpus: Path, tmp_path: Path) -> None:
-    summary = run(corpus, tmp_path / "run", compare=None)
+    summary = run(corpus, tmp_path / "run", compare=None, on_error="quarantine")
     assert {path.name for path in (tmp_path / "run").iterdir()} == FILES
     assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "run"}
     assert (tmp_path / "run" / "bands.png").read_bytes().startswith(b"\x89PNG")
@@ -289,8 +289,9 @@ def test_a_bad_document_does_not_take_the_doc_id_of_a_good_one(
 
 def test_a_corpus_of_only_bad_documents_is_rejected_with_the_first_reason(tmp_path: Path) -> None:
     path = er.write_lines(tmp_path / "bad.jsonl", ["[]", "{"])
-    with pytest.raises(InputError, match=r"at least one document, got none, 2 set aside, first: .*bad.jsonl: line 1"):
+    with error(InputError) as caught:
         run(path, tmp_path / "run", on_error="quarantine")
+    assert f"{path}: line 1" in str(caught.value)
     assert os.listdir(tmp_path) == ["bad.jsonl"]
 
 
@@ -300,11 +301,7 @@ def dated(*dates: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("on_error", ["stop", "quarantine"])
-@pytest.mark.parametrize("batch", [1, 256])
-def test_an_outlying_date_stops_a_daily_run_early(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_error: str, batch: int
-) -> None:
-    monkeypatch.setattr(events.runs.counting._run, "_BATCH", batch)
+def test_an_outlying_date_stops_a_daily_run_early(tmp_path: Path, on_error: str) -> None:
     path = er.write_lines(tmp_path / "corpus.jsonl", dated("1999-01-05", "1999-02-06", "0999-02-06", "1999-02-07"))
     with pytest.raises(InputError) as caught:
         run(path, tmp_path / "run", period="day", on_error=on_error)
@@ -325,22 +322,17 @@ def test_overwrite_replaces_an_earlier_run_and_all_its_files(corpus: Path, tmp_p
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_foreign_folder_or_file_is_never_replaced(corpus: Path, tmp_path: Path, overwrite: bool) -> None:
+@pytest.mark.parametrize("record", [None, '{"runner": "another program"}'])
+def test_a_foreign_folder_or_file_is_never_replaced(
+    corpus: Path, tmp_path: Path, overwrite: bool, record: str | None
+) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("mine")
-    with pytest.raises(ParameterError, match="out must be a new or empty folder or an earlier run's"):
-        count_events(corpus, tmp_path / "mine", OPTIONS, overwrite=overwrite)
-    with pytest.raises(ParameterError, match="out must be a folder, got the file"):
-        count_events(corpus, tmp_path / "mine" / "thesis.txt", OPTIONS, overwrite=overwrite)
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "mine"
-
-
-def test_a_folder_with_a_run_record_of_something_else_is_never_replaced(corpus: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "run.json").write_text('{"runner": "another program"}')
-    (tmp_path / "mine" / "thesis.txt").write_text("mine")
-    with error(ParameterError, "out"):
-        count_events(corpus, tmp_path / "mine", OPTIONS, overwrite=True)
+    if record is not None:
+        (tmp_path / "mine" / "run.json").write_text(record)
+    for out in (tmp_path / "mine", tmp_path / "mine" / "thesis.txt"):
+        with error(ParameterError, "out"):
+            count_events(corpus, out, OPTIONS, overwrite=overwrite)
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "mine"
 
 
