@@ -123,9 +123,8 @@ def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], 
 
 def test_a_run_without_events_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     quiet = er.write_lines(tmp_path / "quiet.jsonl", er.corpus()[5:6])
-    status, out, err = called(capsys, "events", quiet, "--out", tmp_path / "run")
+    status, out, _ = called(capsys, "events", quiet, "--out", tmp_path / "run")
     assert status == 0
-    assert err.startswith("corefsample: no actor of the lexicon countries fills a role of attack in any document")
     assert "No document contains an event: the tables have headers and no rows." in out
 
 
@@ -231,17 +230,6 @@ def test_doctor_describes_a_file(capsys: pytest.CaptureFixture[str], corpus: Pat
     assert 0.0 < report["new_mass"] < 1.0
 
 
-def test_doctor_checks_rules_and_lexicons(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    shipped = PROJECT / "events" / "data" / "rules" / "attack.yaml"
-    lexicon = tmp_path / "own.yaml"
-    lexicon.write_text("version: 1\nentries:\n  - {code: THEM, name: They, aliases: [they]}\n")
-    status, out, err = called(capsys, "doctor", shipped, lexicon)
-    assert (status, err) == (0, "")
-    assert "attack" in out
-    assert "examples hold (19: ud2 15, ud1 2, clearnlp 2); serves ud2, ud1, clearnlp" in " ".join(out.split())
-    assert "1 codes: 1 country" in out
-
-
 def test_doctor_describes_a_lexicon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     lexicon = tmp_path / "own.yaml"
     lexicon.write_text(
@@ -265,10 +253,12 @@ def test_doctor_describes_a_lexicon(capsys: pytest.CaptureFixture[str], tmp_path
     assert "dated       2 codes: AAA (1990-01-01 to ), BBB ( to 1999-12-31)" in out
 
 
+SHIPPED = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
+
+
 def test_doctor_names_the_preset_that_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rule = tmp_path / "rule.yaml"
-    shipped = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
-    rule.write_text(shipped.replace("expect: {paper: [], extended: [USA],", "expect: {paper: [], extended: [GBR],"))
+    rule.write_text(SHIPPED.replace("expect: {paper: [], extended: [USA],", "expect: {paper: [], extended: [GBR],"))
     status, out, err = called(capsys, "doctor", rule)
     assert status == 3
     assert err == f"corefsample: {rule}: examples[5]: preset extended must find GBR, got USA\n"
@@ -278,8 +268,7 @@ def test_doctor_names_the_preset_that_fails(capsys: pytest.CaptureFixture[str], 
 
 def test_doctor_reports_an_unreadable_example_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rule = tmp_path / "rule.yaml"
-    shipped = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
-    rule.write_text(shipped.replace("1 American American ADJ 2 amod", "1 American American ADJ", 1))
+    rule.write_text(SHIPPED.replace("1 American American ADJ 2 amod", "1 American American ADJ", 1))
     status, out, err = called(capsys, "doctor", rule)
     assert status == 3
     assert len(err.splitlines()) == 1
@@ -287,25 +276,18 @@ def test_doctor_reports_an_unreadable_example_once(capsys: pytest.CaptureFixture
     assert out.count("an example fails") == 3
 
 
-def test_doctor_reports_each_problem_and_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus(), "{"])
-    status, out, err = called(capsys, "doctor", mixed)
-    assert status == 3
-    assert "10 valid, 2 bad" in out
-    assert [line.split(": ")[2] for line in err.splitlines()] == ["line 1", "line 12"]
-    status, out, _ = called(capsys, "doctor", mixed, "--json")
-    assert status == 3
-    assert json.loads(out)[0]["n_problems"] == 2
-
-
 def test_doctor_reports_twenty_problems_and_the_number_of_the_others(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]"] * 25)
-    status, _, err = called(capsys, "doctor", mixed)
+    mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus(), *["{"] * 24])
+    status, out, err = called(capsys, "doctor", mixed)
     assert status == 3
-    assert len(err.splitlines()) == 21
-    assert err.splitlines()[-1] == "corefsample: and 5 more"
+    assert "10 valid, 25 bad" in out
+    *lines, last = err.splitlines()
+    assert [line.split(": ")[2] for line in lines] == ["line 1", *(f"line {n}" for n in range(12, 31))]
+    assert last == "corefsample: and 5 more"
+    status, out, _ = called(capsys, "doctor", mixed, "--json")
+    assert (status, json.loads(out)[0]["n_problems"]) == (3, 25)
 
 
 # --- demo --------------------------------------------------------------------------------------------------

@@ -234,7 +234,12 @@ def test_a_damaged_table_of_a_run_is_one_line(
         table = pq.read_table(path)
         place, values = table.schema.names.index(column), change(table.column(column).to_pylist())
         others = table.remove_column(place)
-        pq.write_table(others if values is None else others.add_column(place, column, pa.array(values)), path)
+        if values is not None:
+            try:
+                others = others.add_column(place, column, pa.array(values, table.schema.field(column).type))
+            except (TypeError, ValueError):  # of the texts
+                others = others.add_column(place, column, pa.array(values))
+        pq.write_table(others, path)
     else:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     cell = pd.read_parquet(run / "count_samples.parquet").iloc[0]

@@ -143,7 +143,7 @@ def test_documents_parquet_has_the_first_parse_of_each(corpus: Path, reference: 
 
 
 def test_commands_for_one_parse_say_so(corpus: Path) -> None:
-    with error(InputError, "parses", "line 1: doc_id"):
+    with error(InputError, place="line 1: doc_id"):
         run_calibrate(corpus)
 
 
@@ -151,5 +151,5 @@ def test_a_parse_with_labels_of_no_scheme_is_named(tmp_path: Path) -> None:
     document = pr.with_other_parses(er.corpus()[0], (1, 1))
     tokens = document["parses"][1]["tokens"]
     tokens["dep"] = ["strange"] * len(tokens["dep"])
-    with error(InputError, "tokens.dep", "parses[1]"):
+    with pytest.raises(InputError, match=r"parses\[1\]: "):
         run(er.write_lines(tmp_path / "bad.jsonl", [document]), tmp_path / "run")
