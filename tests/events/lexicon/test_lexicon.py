@@ -401,7 +401,3 @@ def test_a_lexicon_can_be_sent_to_another_process(lexicon):
     copy = pickle.loads(pickle.dumps(lexicon))
     assert found(copy, "South Korean troops") == {"South Korean": "KOR"}
     assert copy.codes == lexicon.codes
-
-
-def test_the_shipped_lexicon_says_where_it_is_from(lexicon):
-    assert lexicon.source == "countries"

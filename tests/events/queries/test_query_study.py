@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from expected_errors import error
 from references import events as er
 from references import recalibration as rr
 
@@ -207,20 +207,15 @@ def test_held_out_intervals_by_kind_have_the_domain_effect() -> None:
         np.testing.assert_array_equal(found.draws[draw], expected)
 
 
-@pytest.mark.parametrize(
-    ("given", "options", "message"),
-    [
-        ([], {}, "documents must have gold for queries, got none in 0 documents"),
-        (documents()[:3], {"objectives": ("guess",)}, "objective must be one of joint, likelihood, links"),
-        (documents()[:3], {"n_folds": 4, "objectives": ("likelihood",)}, "n_folds must be at most the number of"),
-        (documents()[:3], {"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
-    ],
-)
-def test_studies_that_cannot_be_are_rejected(
-    given: list[ScoredDocument], options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
-        study_queries(given, **{"n_resamples": 0, **options})
+def test_studies_that_cannot_be_are_rejected() -> None:
+    for given, parameter, options in (
+        ([], "documents", {}),
+        (documents()[:3], "objective", {"objectives": ("guess",)}),
+        (documents()[:3], "n_folds", {"n_folds": 4, "objectives": ("likelihood",)}),
+        (documents()[:3], "n_samples", {"n_samples": 1}),
+    ):
+        with error(ParameterError, parameter):
+            study_queries(given, **{"n_resamples": 0, **options})  # type: ignore[arg-type]
 
 
 # --- the report ---------------------------------------------------------------------------------------------
@@ -258,8 +253,7 @@ def test_a_bad_document_stops_a_report_or_is_set_aside(tmp_path: Path) -> None:
     bad = lines()[0] | {"doc_id": "bad", "tokens": None}
     bare = {name: value for name, value in lines()[1].items() if name != "gold"} | {"doc_id": "bare", "tokens": None}
     source = er.write_lines(tmp_path / "stories.jsonl", [*lines(), bad, bare])
-    message = f"{source}: line 25: doc_id 'bad': tokens are required for queries"
-    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+    with error(InputError, place=f"{source}: line 25: doc_id 'bad'"):
         run_calibrate_queries(source, dataclasses.replace(QUICK, out=tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     report = run_calibrate_queries(
