@@ -29,12 +29,6 @@ def corpus(tmp_path: Path) -> Path:
     return er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
 
 
-@pytest.fixture(autouse=True)
-def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.runs.counting._tables, "event_bands", lambda *args, **keywords: None)
-    monkeypatch.setattr(events.runs._pictures, "save_figure", lambda figure, path: Path(path).touch())
-
-
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:
     """The same in a process of its own."""
     command = [sys.executable, "-m", "events.commands", *map(str, arguments)]
@@ -98,7 +92,7 @@ def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], 
         "--rule conflict --preset extended --period month --samples 40 --level 0.9 --seed 7 --interval hdi "
         "--scheme ud2 --threads 2 --on-error quarantine --compare USA IRQ"
     )
-    status, _, err = called(capsys, "events", corpus, *words.split(), "--out", tmp_path / "run")
+    status, _, err = called(capsys, "events", corpus, *words.split(), "--no-pictures", "--out", tmp_path / "run")
     assert (status, err) == (0, "")
     arguments = json.loads((tmp_path / "run" / "run.json").read_text())["arguments"]
     assert arguments == {
@@ -123,14 +117,14 @@ def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], 
 
 def test_a_run_without_events_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     quiet = er.write_lines(tmp_path / "quiet.jsonl", er.corpus()[5:6])
-    status, out, _ = called(capsys, "events", quiet, "--out", tmp_path / "run")
+    status, out, _ = called(capsys, "events", quiet, "--no-pictures", "--out", tmp_path / "run")
     assert status == 0
     assert "No document contains an event: the tables have headers and no rows." in out
 
 
 def test_what_was_set_aside_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus()])
-    arguments = ("events", mixed, "--samples", 20, "--on-error", "quarantine", "--out")
+    arguments = ("events", mixed, "--samples", 20, "--no-pictures", "--on-error", "quarantine", "--out")
     status, out, _ = called(capsys, *arguments, tmp_path / "run")
     assert status == 0
     assert f"1 bad document set aside in {tmp_path / 'run' / 'quarantine.jsonl'}" in out
@@ -139,7 +133,7 @@ def test_what_was_set_aside_is_counted(capsys: pytest.CaptureFixture[str], tmp_p
 
 
 def test_overwriting_needs_an_option(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
-    arguments = ("events", corpus, "--samples", 20, "--out", tmp_path / "run")
+    arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
     assert called(capsys, *arguments)[0] == 0
     status, out, err = called(capsys, *arguments, "--seed", 1)
     assert (status, out) == (2, "")
@@ -151,7 +145,7 @@ def test_overwriting_needs_an_option(capsys: pytest.CaptureFixture[str], corpus:
 def test_the_same_command_again_computes_nothing(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:
-    arguments = ("events", corpus, "--samples", 20, "--out", tmp_path / "run")
+    arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
     _, first, _ = called(capsys, *arguments)
     status, again, err = called(capsys, *arguments)
     assert (status, err) == (0, "")
@@ -161,7 +155,7 @@ def test_the_same_command_again_computes_nothing(
 def test_standard_input_is_read_and_no_progress_is_shown_where_nobody_watches(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:
-    arguments = ("--samples", 50, "--out")
+    arguments = ("--samples", 50, "--no-pictures", "--out")
     with corpus.open() as stream:
         done = program("events", "-", *arguments, tmp_path / "piped", stdin=stream)
     assert (done.returncode, done.stderr) == (0, "")

@@ -82,15 +82,6 @@ def test_json_that_is_not_json_lines_has_a_hint(tmp_path: Path, text: str) -> No
     assert hint_of_reading(path) == "one object per line, no list around them"
 
 
-def test_dates_of_nitf_have_no_format_to_choose(tmp_path: Path) -> None:
-    path = tmp_path / "news.xml"
-    path.write_text(
-        '<nitf><head><docdata><doc-id id-string="1"/></docdata><pubdata date.publication="5/1/1999"/></head>'
-        "<body><body.content/></body></nitf>"
-    )
-    assert hint_of_reading(path) is None
-
-
 @pytest.mark.parametrize(
     ("name", "step"),
     [
@@ -150,16 +141,6 @@ def test_doctor_prints_a_next_step_once(capsys: pytest.CaptureFixture[str], tmp_
 
 
 # --- runs and outputs ---------------------------------------------------------------------------------------
-
-
-def test_a_run_without_its_counts_is_not_finished(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
-    run = scored.with_name("run")
-    assert called(capsys, "events", scored, "--samples", 20, "--no-pictures", "--out", run)[0] == 0
-    (run / "counts.parquet").unlink()
-    status, _, err = called(capsys, "report", run)
-    assert status == 3
-    assert ", got no counts.parquet (" in err
-    assert len(err.splitlines()) == 1
 
 
 def test_a_closed_folder_is_rejected_before_the_work(

@@ -14,12 +14,10 @@ from references import scoring as sr
 
 from corefsample import (
     AntecedentDistribution,
-    ParameterError,
     ScoredDocument,
     map_clustering,
     read_conll2012,
     read_corefud,
-    read_documents,
     sample_clusterings,
     write_corefud,
     write_documents,
@@ -127,14 +125,7 @@ def test_broken_brackets_name_file_line_and_sentence(capsys: pytest.CaptureFixtu
     assert status == 3
     place = f"{path}: line 7: doc_id 'a': sentence 2"
     assert line == f"corefsample: {place}: Entity: a closing bracket must close an open one, got 'e9)'"
-    path = tmp_path / "a_gold_conll"
-    path.write_text("#begin document (a);\na 0 0 One NN (1\na 0 1 two NN (2)\n\n#end document\n")
-    status, line = refused(capsys, "convert", path, tmp_path / "b.conllu")
-    assert status == 3
-    assert line.startswith(
-        f"corefsample: {path}: line 2: doc_id 'a': sentence 1: coreference: an opening bracket must be"
-    )
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.conllu", "a_gold_conll"]
+    assert [each.name for each in tmp_path.iterdir()] == ["a.conllu"]
 
 
 def test_a_broken_document_may_be_set_aside(
@@ -285,22 +276,6 @@ def test_mentions_that_brackets_cannot_represent_are_rejected_or_left_out(
 )
 def test_the_name_of_the_output_determines_its_format(name: str, kind: str) -> None:
     assert output_kind(name) == kind
-
-
-@pytest.mark.parametrize("name", ["", "x", "x.csv", "x.gz", "conll", "x.conllu.zip"])
-def test_an_output_with_an_unknown_ending_is_rejected(name: str) -> None:
-    with pytest.raises(ParameterError, match=r"file name must end in one of \.jsonl, \.jsonl\.gz, \.parquet"):
-        output_kind(name)
-
-
-def test_scored_documents_keep_everything_on_the_way_to_scored_ones(
-    tmp_path: Path, scored: list[ScoredDocument]
-) -> None:
-    write_documents(scored, tmp_path / "s.jsonl")
-    run = run_convert(tmp_path / "s.jsonl", tmp_path / "t.parquet")
-    assert run.to_json() == {"out": str(tmp_path / "t.parquet"), "n_documents": 4, "n_quarantined": 0}
-    found = list(read_documents(tmp_path / "t.parquet"))
-    assert all(sr.same_documents(a, b) for a, b in zip(found, scored, strict=True))
 
 
 def test_an_entity_that_two_documents_name_alike_stays_apart(

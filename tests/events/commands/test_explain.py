@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import called, refused
+from command_line import called
 from references import events as er
 
 from events.commands import DoctorOptions, run_doctor
@@ -288,15 +288,6 @@ def test_the_likeliest_reading_is_the_outcome_and_any_reading_has_the_lemma(tmp_
     run = run_explain(path, ExplainOptions(trigger="attack"))
     assert (run.n_triggers, run.outcomes) == (1, {"no path": 1})
     assert [each.trace.outcome for each in run.shown[0].alternatives] == ["counted"]
-
-
-def test_a_parse_of_unknown_labels_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path, mixture: Path) -> None:
-    line = json.loads(mixture.read_text().splitlines()[0])
-    line["parses"][2]["tokens"]["dep"] = ["foo", "bar", "baz"]
-    path = er.write_lines(tmp_path / "bad.jsonl", [line])
-    status, line = refused(capsys, "explain", path)
-    assert status == 3
-    assert "doc_id 'several': parses[2]: " in line
 
 
 def test_doctor_says_how_many_documents_have_several_parses_and_how_many(

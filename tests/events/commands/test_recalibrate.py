@@ -152,11 +152,6 @@ def test_a_fit_is_shrunk_on_request(run: Run, gold: Path, target: Path, tmp_path
         np.testing.assert_array_equal(mine.antecedents.scores, theirs.antecedents.scores)
 
 
-def test_the_same_files_can_be_fitted_on_and_recalibrated(run: Run, gold: Path) -> None:
-    done = run(target=gold)
-    assert done.n_documents == done.n_also_fitted == 20
-
-
 def test_a_file_can_be_recalibrated_in_place(run: Run, target: Path) -> None:
     before = [document.antecedents.scores for document in read_documents(target)]
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
@@ -240,13 +235,6 @@ def test_an_earlier_run_stays_complete_if_a_later_one_fails(run: Run, target: Pa
     with pytest.raises(InputError):
         run(overwrite=True)
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.name.startswith("out")} == before
-
-
-def test_another_run_replaces_both_files(run: Run, tmp_path: Path) -> None:
-    run(seed=1)
-    run(seed=2, overwrite=True)
-    record = json.loads((tmp_path / f"out.jsonl{RECORD_SUFFIX}").read_text())
-    assert record["arguments"]["seed"] == 2
 
 
 def test_a_record_that_cannot_be_written_leaves_no_part_of_it_and_none_of_an_earlier_run(

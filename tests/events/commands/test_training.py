@@ -168,15 +168,6 @@ def test_a_refit_trains_on_all_documents_with_the_chosen_penalty_and_passes(tmp_
     assert run.model.provenance["chosen_on"]["loss"] == plain.chosen.held_out.loss  # type: ignore[union-attr]
 
 
-def test_holding_out_the_only_document_raises(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
-    corpus = sr.corpus_file(tmp_path / "one.conllu", documents[:1])
-    status, line = refused(capsys, "train", corpus, "--out", tmp_path / "m.npz")
-    assert status == 2
-    assert line.startswith("corefsample: --held-out-share must leave a document to train on")
-
-
 # --- provenance --------------------------------------------------------------------------------
 
 

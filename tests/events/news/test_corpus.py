@@ -275,12 +275,6 @@ def test_an_error_names_the_field_that_breaks_its_rule(tmp_path: Path, fields: d
     assert error_text(path).startswith(f"{path}: line 1: {reason}")
 
 
-def test_an_empty_text_is_an_article_in_every_format(tmp_path: Path) -> None:
-    for name, write in WRITERS.items():
-        write(tmp_path / name, [Article("a", datetime.date(1999, 1, 2), "")])
-        assert [article.text for article in ArticleStream(tmp_path / name)] == [""]
-
-
 def test_ids_may_be_numbers_and_names_of_columns_are_options(tmp_path: Path) -> None:
     path = one_json(
         tmp_path, doc_id=..., date=..., text=..., n=7, day="2001-09-11", body="B.", headline="H", x=[1, None]

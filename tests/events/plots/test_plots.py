@@ -110,15 +110,6 @@ def test_points_stand_at_the_start_of_their_period() -> None:
     assert set(labels) <= {str(year) for year in range(1998, 2011)}
 
 
-def test_a_table_read_from_csv_draws_the_same(tmp_path: Path) -> None:
-    table = counts("AAA", "BBB")
-    table.to_csv(tmp_path / "counts.csv", index=False)
-    read = pd.read_csv(tmp_path / "counts.csv")
-    for one, two in zip(event_bands(table).axes, event_bands(read).axes, strict=True):
-        for a, b in zip(one.lines, two.lines, strict=True):
-            np.testing.assert_array_equal(a.get_xydata(), b.get_xydata())
-
-
 def test_a_country_without_a_row_says_so() -> None:
     ax = event_band(Figure().subplots(), counts())
     assert [text.get_text() for text in ax.texts] == ["No document contains an event."]
@@ -135,22 +126,11 @@ def test_pages_show_all_countries_once() -> None:
         event_bands(table, most=5, page=4)
 
 
-@pytest.mark.parametrize("option", ["most", "page", "columns"])
-def test_numbers_below_one_are_rejected(option: str) -> None:
-    wrong: dict[str, Any] = {option: 0}
-    with pytest.raises(ParameterError, match=f"{option} must be a whole number of at least 1, got 0"):
-        event_bands(counts("AAA"), **wrong)
-
-
 def test_panels_can_share_one_scale() -> None:
     table = counts("AAA", "BBB").assign(upper=[3.0] * 4 + [90.0] * 4)
     own, shared = event_bands(table), event_bands(table, share_y=True)
     assert len({ax.get_ylim() for ax in own.axes}) == 2
     assert {ax.get_ylim() for ax in shared.axes} == {(0.0, 1.05 * 90.0)}
-
-
-def test_panels_share_their_dates() -> None:
-    assert len({ax.get_xlim() for ax in event_bands(counts("AAA", "BBB", "CCC")).axes}) == 1
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 4])

@@ -131,9 +131,7 @@ def test_another_role_can_be_the_event(tmp_path: Path) -> None:
 CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "no name": ({"name": None}, "name"),
     "a name with blanks": ({"name": "a b"}, "name: must be a name (letters, digits, _ and -, beginning with a letter"),
-    "no trigger": ({"trigger": None}, "trigger"),
     "no lemma": ({"trigger": {"lemma": []}}, "trigger must have a lemma, a phrase or a span, got none"),
-    "an empty lemma": ({"trigger": {"lemma": [""]}}, "trigger.lemma"),
     "a lemma that is no list": ({"trigger": {"lemma": "strike"}}, "trigger.lemma: must be a list, got 'strike'"),
     "an unknown field": ({"tigger": 1}, "file: fields must be among name, presets, trigger, frames, "),
     "an unknown field of the trigger": (
@@ -161,10 +159,6 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
         {"presets": {"paper": {"described": ["head"]}}},
         "presets.paper: roles must include the role of the event, 'agent', got []",
     ),
-    "a preset whose name has blanks": (
-        {"presets": {"my own": {"described": ["head"], "roles": {"agent": ["subject"]}}}},
-        "presets: keys must be a name (letters, digits, _ and -, beginning with a letter), got 'my own'",
-    ),
     "an expectation that is a date": (
         {"examples": [{"parse": PARSE, "expect": {"paper": [datetime.date(2000, 1, 2)]}}]},
         "examples[0].expect.paper[0]: must be text, got 2000-01-02",
@@ -172,19 +166,10 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "no presets": ({"presets": {}}, "presets: must be a mapping with at least one key, got {}"),
     "another version": ({"version": 2}, "version must be 1, got 2"),
     "three roles in an event": ({"event": ["agent", "target", "third"]}, "event must name at most 2 roles, got 3"),
-    "a role named twice": ({"event": ["agent", "agent"]}, "event must name each role once, got 'agent' twice"),
     "an event of no role": ({"event": ["target"]}, r"must include the role of the event, 'target', got ['agent']"),
     "an unknown path": (
         {"presets": {"paper": {"described": ["tail"], "roles": {"agent": ["subject"]}}}},
         "presets.paper: path must be one of adjectival_modifier, ",
-    ),
-    "an unknown path of a role": (
-        {"presets": {"paper": {"described": ["head"], "roles": {"agent": ["doer"]}}}},
-        "got 'doer'",
-    ),
-    "a path of an unknown scheme": (
-        {"paths": {"near": {"ud3": [">obl"]}}},
-        "paths.near: scheme must be one of ud2, ud1, clearnlp, got 'ud3'",
     ),
     "a path out of the notation": (
         {"paths": {"near": {"ud2": ["obl"]}}},

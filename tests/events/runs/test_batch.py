@@ -49,25 +49,13 @@ TABLES = ("counts.csv", "comparisons.csv", "evidence.csv", "near_half.csv")
 
 
 @pytest.fixture
-def pictures() -> None:
-    """Ask for pictures that are really drawn."""
-
-
-@pytest.fixture(autouse=True)
-def _without_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave drawing, most of a small run's time, to the tests that ask for it."""
-    if "pictures" not in request.fixturenames:
-        monkeypatch.setattr(events.runs.counting._tables, "event_bands", lambda *args, **keywords: None)
-        monkeypatch.setattr(events.runs._pictures, "save_figure", lambda figure, path: Path(path).touch())
-
-
-@pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     return er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
 
 
-def run(inputs: Any, out: Path, **options: Any) -> EventsResult:
-    return count_events(inputs, out, dataclasses.replace(OPTIONS, **options))
+def run(inputs: Any, out: Path, *, pictures: bool = False, **options: Any) -> EventsResult:
+    """A run without pictures, whose drawing takes most of a small run's time."""
+    return count_events(inputs, out, dataclasses.replace(OPTIONS, **options), pictures=pictures)
 
 
 def tables(out: Path, names: Sequence[str] = TABLES) -> dict[str, bytes]:
@@ -77,9 +65,8 @@ def tables(out: Path, names: Sequence[str] = TABLES) -> dict[str, bytes]:
 # --- what a run leaves -------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("pictures")
 def test_a_run_leaves_the_files_of_the_design(corpus: Path, tmp_path: Path) -> None:
-    summary = run(corpus, tmp_path / "run", compare=None, on_error="quarantine")
+    summary = run(corpus, tmp_path / "run", pictures=True, compare=None, on_error="quarantine")
     assert {path.name for path in (tmp_path / "run").iterdir()} == FILES
     assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "run"}
     assert (tmp_path / "run" / "bands.png").read_bytes().startswith(b"\x89PNG")
@@ -91,7 +78,7 @@ def test_a_run_leaves_the_files_of_the_design(corpus: Path, tmp_path: Path) -> N
 
 
 def test_a_comparison_has_its_own_file(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run")
+    run(corpus, tmp_path / "run", pictures=True)
     drawn = {"comparisons.csv", "comparison.png", "comparison.svg"}
     assert {path.name for path in (tmp_path / "run").iterdir()} == FILES | drawn
     table = pd.read_csv(tmp_path / "run" / "comparisons.csv")
@@ -316,8 +303,9 @@ def test_an_outlying_date_stops_a_daily_run_early(tmp_path: Path, on_error: str)
 
 def test_overwrite_replaces_an_earlier_run_and_all_its_files(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
-    count_events(corpus, tmp_path / "run", CountOptions(n_samples=10), overwrite=True)
-    assert {path.name for path in (tmp_path / "run").iterdir()} == FILES  # comparisons.csv is gone
+    count_events(corpus, tmp_path / "run", CountOptions(n_samples=10), overwrite=True, pictures=False)
+    files = {path.name for path in (tmp_path / "run").iterdir()}
+    assert files == FILES - {"bands.png", "bands.svg"}  # comparisons.csv is gone
     assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "run"}
 
 
@@ -371,9 +359,8 @@ def test_a_full_disk_is_reported_and_leaves_complete_partitions_alone(
     path = er.write_lines(tmp_path / "corpus.jsonl", ["[]", *er.corpus()])
     with monkeypatch.context() as patch:
         patch.setattr(writer, _full)
-        with pytest.raises(OutputError) as caught:
-            run(path, tmp_path / "run", on_error="quarantine")
-    assert str(caught.value) == f"{tmp_path / 'run'}: output must be writable, got: No space left on device"
+        with error(OutputError, place=str(tmp_path / "run")):
+            run(path, tmp_path / "run", pictures=True, on_error="quarantine")
     assert {*os.listdir(tmp_path)} <= {"corpus.jsonl", "run.partial"}
     run(path, tmp_path / "run", on_error="quarantine")
     run(path, tmp_path / "reference", on_error="quarantine")

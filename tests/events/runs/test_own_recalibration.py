@@ -140,27 +140,19 @@ def test_the_uncertainty_can_be_turned_off(folder: Path, run: Path, tmp_path: Pa
     assert shared["mean"].tolist() != tables["recalibration"]["mean"].tolist()
 
 
-@pytest.mark.parametrize("options", [{"threads": 1}, {"partition_size": 5}, {"partition_size": 5, "workers": 2}])
+@pytest.mark.parametrize(("workers", "options"), [(1, {}), (1, {"threads": 1}), (2, {})])
 def test_partitions_threads_and_processes_give_the_same_bytes(
-    folder: Path, run: Path, tmp_path: Path, options: dict[str, Any]
+    run: Path, tmp_path: Path, workers: int, options: dict[str, Any]
 ) -> None:
-    workers = options.pop("workers", None)
-    if workers:
-        pytest.importorskip("distributed")
-    from corefsample.formats import DocumentStream
-    from corefsample.formats.scored._parquet_writer import ParquetWriter
-
-    writer = ParquetWriter(str(tmp_path / "own.parquet"))
-    for batch in DocumentStream(str(folder / "own.jsonl"), batch_size=5):
-        writer.write(batch)
-        writer.end_group()
-    writer.close()
+    given = recalibrated()
+    inputs = [tmp_path / f"{n}.jsonl" for n in range(5)]  # each of them a partition
+    for n, path in enumerate(inputs):
+        write_documents(given[5 * n : 5 * n + 5], path)
     chosen = CountOptions(n_samples=N_SAMPLES, period="year", compare=("USA", "RUS"), **options)
-    summary = count_events(tmp_path / "own.parquet", tmp_path / "run", chosen, pictures=False, workers=workers)
-    assert summary.n_partitions == (5 if "partition_size" in options else 1)
-    assert summary.uncertainty == "domain"
+    summary = count_events(inputs, tmp_path / "run", chosen, pictures=False, workers=workers)
+    assert (summary.n_partitions, summary.uncertainty) == (5, "domain")
     assert contents(tmp_path / "run") == contents(run)
-    again = count_events(tmp_path / "own.parquet", tmp_path / "run", chosen, pictures=False)
+    again = count_events(inputs, tmp_path / "run", chosen, pictures=False)
     assert (again.n_computed, again.uncertainty) == (0, "domain")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import called, refused
+from command_line import refused
 
 from corefsample import Recalibration, read_documents, write_documents
 from corefsample.recalibration import RecalibrationDraws, english_recalibration, score_english
@@ -89,15 +89,6 @@ def test_a_fit_to_recalibrated_scores_is_for_such_scores(folder: Path, tmp_path:
     assert marks == {f"{change.fingerprint()} {run.applied.fingerprint()}"}
     with pytest.raises(ValueError, match="scores must be like those to which the recalibration was fitted"):
         run_recalibrate(tmp_path / "gold.jsonl", source, options(out=tmp_path / "other.jsonl"))
-
-
-def test_recalibration_none_counts_the_scores_as_they_are(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = ("--samples", 50, "--no-pictures")
-    called(capsys, "events", folder / "gold.jsonl", "--recalibration", "none", *options, "--out", tmp_path / "none")
-    called(capsys, "events", folder / "gold.jsonl", *options, "--out", tmp_path / "plain")
-    assert (tmp_path / "none" / "counts.csv").read_bytes() == (tmp_path / "plain" / "counts.csv").read_bytes()
 
 
 def test_the_english_model_scores_as_the_command_does() -> None:

@@ -31,42 +31,6 @@ def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"corefsample": "0", "run": 1}
 
 
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    def fail() -> None:
-        with RunFolder(tmp_path / "run") as folder:
-            folder.file("counts.csv").touch()
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail()
-    assert os.listdir(tmp_path) == []
-
-
-def test_an_earlier_run_is_kept_until_the_new_one_is_complete(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run") as folder:
-        finished(folder)
-    with pytest.raises(ZeroDivisionError), RunFolder(tmp_path / "run", overwrite=True):
-        raise ZeroDivisionError
-    assert (tmp_path / "run" / "run.json").exists()
-    with RunFolder(tmp_path / "run", overwrite=True) as folder:
-        finished(folder)
-        folder.finish_record({"corefsample": "0", "run": 2})
-    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"corefsample": "0", "run": 2}
-    assert os.listdir(tmp_path) == ["run"]
-
-
-def test_folders_in_use_are_rejected(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run") as folder:
-        finished(folder)
-    with pytest.raises(ParameterError, match=r"\(overwrite replaces it\)"):
-        RunFolder(tmp_path / "run")
-    (tmp_path / "file").touch()
-    with pytest.raises(ParameterError, match="got the file"):
-        RunFolder(tmp_path / "file", overwrite=True)
-    with pytest.raises(ParameterError, match="with other files"):
-        RunFolder(tmp_path, overwrite=True)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="umasks are of POSIX")
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
 def test_the_rights_of_a_folder_and_its_files_follow_the_umask(tmp_path: Path, mask: int) -> None:

@@ -16,8 +16,6 @@ from references import parses as pr
 from run_cases import TABLES
 
 from corefsample import InputError, read_documents, write_documents
-from corefsample.documents._batch_of_documents import from_documents
-from corefsample.formats.scored._parquet_writer import ParquetWriter
 from corefsample.recalibration import read_recalibration
 from events import EventCounter
 from events.commands import run_calibrate
@@ -63,11 +61,9 @@ def test_partitions_of_parquet_give_the_bytes_of_one_run(
     corpus: Path, reference: Path, tmp_path: Path, workers: int
 ) -> None:
     given = list(read_documents(corpus))
-    with ParquetWriter(str(tmp_path / "news.parquet")) as writer:
-        for start in range(0, len(given), 3):
-            writer.write(from_documents(given[start : start + 3]))
-            writer.end_group()
-    assert run(tmp_path / "news.parquet", tmp_path / "run", workers=workers).n_partitions > 3
+    for start in range(0, len(given), 7):
+        write_documents(given[start : start + 7], tmp_path / f"{start}.parquet")
+    assert run(f"{tmp_path}/*.parquet", tmp_path / "run", workers=workers).n_partitions == 5
     assert tables(tmp_path / "run") == tables(reference)
 
 
