@@ -63,6 +63,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "good": [*er.corpus(), RICH],
         "gold": stories,
         "less": stories[:19],
+        "mixed": [*er.corpus(), "[]"],
         "few": with_gold(lambda n: n % 2),
         "unknown": with_gold(lambda n: None),
         "single": with_gold(lambda n: n),

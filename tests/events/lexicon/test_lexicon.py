@@ -216,11 +216,6 @@ def test_every_code_matches_an_adjective_or_demonym_where_it_has_one(lexicon):
         assert found(lexicon, text, "2024-01-01") == {text: code}
 
 
-def test_name_and_require_know_the_codes(lexicon):
-    assert lexicon.name("USA") == "United States"
-    assert lexicon.require("X-NATO") == "X-NATO"
-
-
 @pytest.mark.parametrize(
     ("code", "hint"),
     [
@@ -313,20 +308,6 @@ def spelled_by(alias: str, tokens: list[str]) -> bool:
         if text != token:
             return False
     return not pieces and bool(tokens)
-
-
-def test_every_name_that_is_no_country_matches_nothing(lexicon):
-    names = [
-        "New Mexico",
-        "South America",
-        "Vietnam War",
-        "African-American",
-        "Bosnian Serb",
-        "Port of Spain",
-    ]
-    for name in names:
-        tokens = re.findall(r"\w+|[^\w\s]", name)
-        assert lexicon.match(tokens, [-1] * len(tokens), None) == LexiconMatches({}, {}, 0)
 
 
 def test_a_lexicon_can_be_sent_to_another_process(lexicon):

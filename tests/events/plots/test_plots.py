@@ -110,11 +110,6 @@ def test_points_stand_at_the_start_of_their_period() -> None:
     assert set(labels) <= {str(year) for year in range(1998, 2011)}
 
 
-def test_a_country_without_a_row_says_so() -> None:
-    ax = event_band(Figure().subplots(), counts())
-    assert [text.get_text() for text in ax.texts] == ["No document contains an event."]
-
-
 def test_pages_show_all_countries_once() -> None:
     table = counts(*(f"C{n:02}" for n in range(12)))
     pages = [event_bands(table, most=5, page=page) for page in (1, 2, 3)]
