@@ -40,6 +40,12 @@ def scored(documents: list[AnnotatedDocument]) -> list[ScoredDocument]:
     return [model.score_document(document) for document in documents]
 
 
+@pytest.fixture
+def scored_file(tmp_path: Path, scored: list[ScoredDocument]) -> Path:
+    write_documents(scored, tmp_path / "s.jsonl")
+    return tmp_path / "s.jsonl"
+
+
 def partition(document: AnnotatedDocument) -> list[int]:
     return document.labels.tolist()
 
@@ -164,29 +170,30 @@ def test_scored_documents_are_written_with_their_gold_entities(
 
 
 def test_scored_documents_are_written_with_the_clusters_of_likeliest_antecedents(
-    tmp_path: Path, scored: list[ScoredDocument]
+    tmp_path: Path, scored_file: Path, scored: list[ScoredDocument]
 ) -> None:
-    write_documents(scored, tmp_path / "s.jsonl")
-    run_convert(tmp_path / "s.jsonl", tmp_path / "map.conllu", ConvertOptions(clustering="map"))
+    run_convert(scored_file, tmp_path / "map.conllu", ConvertOptions(clustering="map"))
     for found, document in zip(read_corefud(tmp_path / "map.conllu"), scored, strict=True):
         assert partition(found) == first_of_label(map_clustering(document.antecedents))
 
 
 @pytest.mark.parametrize("loss", ["binder", "vi"])
-def test_a_point_estimate_can_be_written(tmp_path: Path, scored: list[ScoredDocument], loss: Any) -> None:
-    write_documents(scored, tmp_path / "s.jsonl")
-    run_convert(tmp_path / "s.jsonl", tmp_path / "best.conllu", ConvertOptions(clustering=loss))
+def test_a_point_estimate_can_be_written(
+    tmp_path: Path, scored_file: Path, scored: list[ScoredDocument], loss: Any
+) -> None:
+    run_convert(scored_file, tmp_path / "best.conllu", ConvertOptions(clustering=loss))
     for found, document in zip(read_corefud(tmp_path / "best.conllu"), scored, strict=True):
         best = point_estimate(document.antecedents, loss=loss, doc_id=document.doc_id)
         assert partition(found) == first_of_label(best.labels)
 
 
-def test_a_sampled_clustering_is_that_of_its_seed(tmp_path: Path, scored: list[ScoredDocument]) -> None:
-    write_documents(scored, tmp_path / "s.jsonl")
+def test_a_sampled_clustering_is_that_of_its_seed(
+    tmp_path: Path, scored_file: Path, scored: list[ScoredDocument]
+) -> None:
     partitions = []
     for seed in (0, 1):
         out = tmp_path / f"{seed}_conll"
-        run_convert(tmp_path / "s.jsonl", out, ConvertOptions(clustering="sample", seed=seed))
+        run_convert(scored_file, out, ConvertOptions(clustering="sample", seed=seed))
         partitions.append([partition(found) for found in read_conll2012(out)])
         for found, document in zip(partitions[-1], scored, strict=True):
             samples = sample_clusterings(document.antecedents, n_samples=3, seed=seed, doc_id=document.doc_id)
