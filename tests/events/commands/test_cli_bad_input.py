@@ -6,7 +6,9 @@ import gzip
 import json
 import re
 import shlex
+import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +91,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(files: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(files: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder, which is the current one."""
     monkeypatch.chdir(files)
-    return files
+    yield files
+    for left in files.glob("*.partial"):
+        shutil.rmtree(left)
 
 
 def written(folder: Path) -> dict[Path, int]:
