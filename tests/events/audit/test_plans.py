@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from events_audit_made import actor_frame, frame
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tolerance import plausible_counts
@@ -129,40 +130,33 @@ def test_an_allocation_adds_up_within_its_bounds(strata: list[tuple[int, float]]
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"n_labels": 0}, "n_labels must be a whole number of at least 1, got 0"),
-        ({"n_labels": 7}, "n_labels must be at least 10, for a floor of 5 in each of 2 strata, got 7"),
-        ({"n_labels": 301}, "n_labels must be at most the number of documents, 300, got 301"),
-        ({"cuts": [0.5, 0.2]}, "cuts must rise, got 0.5, 0.2"),
-        ({"cuts": [0.0]}, "cuts must lie in (0, 1], got 0.0"),
-        ({"floor": 0}, "floor must be a whole number of at least 1, got 0"),
-        ({"groups": ["a"]}, "groups must have one value for each of 300 documents, got 1"),
-        ({"by": "decade"}, "period must be one of"),
+        *({"n_labels": 0}, {"n_labels": 7}, {"n_labels": 301}, {"cuts": [0.5, 0.2]}, {"cuts": [0.0]}, {"floor": 0}),
+        {"groups": ["a"]},
     ],
 )
-def test_bad_options_are_named(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ParameterError) as caught:
+def test_bad_options_are_named(options: dict[str, object]) -> None:
+    with error(ParameterError, *options):
         plan_audit(frame(), **{"n_labels": 60, **options})  # type: ignore[arg-type]
-    assert str(caught.value).startswith(message)
 
 
 def test_a_round_of_more_documents_than_are_left_is_refused() -> None:
-    with pytest.raises(ParameterError, match="n_more must be at most the number of documents left, 240, got 241"):
+    with error(ParameterError, "n_more"):
         extend_plan(plan_audit(frame(), 60), 241)
 
 
 @pytest.mark.parametrize(
-    ("arrays", "message"),
+    ("parameter", "arrays"),
     [
-        ((["a", "a"], ["2000-01-01"] * 2, [0.1, 0.2]), "doc_ids must be distinct, got one again"),
-        ((["a"], ["2000-01-01"], [1.2]), r"probabilities must lie in \[0, 1\], got 1.2"),
-        ((["a"], ["2000-01-01"], [float("nan")]), r"probabilities must lie in \[0, 1\], got nan"),
-        ((["a"], ["NaT"], [0.2]), "dates must be dates, got none for a document"),
-        (([], [], []), "doc_ids must hold at least one document, got none"),
-        ((["a"], ["2000-01-01"], [0.1, 0.2]), "probabilities must have one value for each of 1 documents, got 2"),
+        ("doc_ids", (["a", "a"], ["2000-01-01"] * 2, [0.1, 0.2])),
+        ("doc_ids", ([], [], [])),
+        ("dates", (["a"], ["NaT"], [0.2])),
+        ("probabilities", (["a"], ["2000-01-01"], [1.2])),
+        ("probabilities", (["a"], ["2000-01-01"], [float("nan")])),
+        ("probabilities", (["a"], ["2000-01-01"], [0.1, 0.2])),
     ],
 )
-def test_bad_frames_are_named(arrays: tuple[list[object], ...], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+def test_bad_frames_are_named(parameter: str, arrays: tuple[list[object], ...]) -> None:
+    with error(ParameterError, parameter):
         AuditFrame.from_arrays(*arrays)  # type: ignore[arg-type]

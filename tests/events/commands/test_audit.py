@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from command_line import called, refused
 from events_audit_made import edit
+from expected_errors import error
 from references import events as er
 
 from corefsample import InputError, ParameterError
@@ -20,19 +22,20 @@ from events.audit._frame_files import read_scores
 from events.audit._totals import METHODS
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.commands._audit_files import read_plan
-from events.commands._program import cli
 from events.pages._report_content import read_report
 from events.runs.counting._job import CountOptions, count_events
 
 
+def counted(folder: Path, **options: Any) -> Path:
+    rounds = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(3) for each in er.corpus()]
+    corpus = er.write_lines(folder / "corpus.jsonl", rounds)
+    count_events(corpus, folder / "run", CountOptions(**options), pictures=False)
+    return folder / "run"
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("audit")
-    rounds = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(3) for each in er.corpus()]
-    count_events(
-        er.write_lines(folder / "corpus.jsonl", rounds), folder / "run", CountOptions(n_samples=100), pictures=False
-    )
-    return folder / "run"
+    return counted(tmp_path_factory.mktemp("audit"), n_samples=100)
 
 
 @pytest.fixture
@@ -69,7 +72,7 @@ def test_a_run_gives_the_event_of_any_actor_or_its_actors(run: Path) -> None:
     assert (some.targets, actors.targets) == (("attack",), ("IRQ", "KWT", "USA"))
     highest, total = actors.highest(), sum(actors.probability(t) for t in range(3))
     assert ((highest <= some.probability(0) + 1e-12) & (some.probability(0) <= total + 1e-12)).all()
-    with pytest.raises(ParameterError, match="actors must be actors with P > 0 in some document of the run, got 'FRA'"):
+    with error(ParameterError, "actors"):
         read_run_documents(run, ["FRA"])
 
 
@@ -100,11 +103,7 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two rules."""
-    folder = tmp_path_factory.mktemp("several")
-    rounds = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(3) for each in er.corpus()]
-    options = CountOptions(n_samples=50, rule=("attack", "conflict"))
-    count_events(er.write_lines(folder / "corpus.jsonl", rounds), folder / "run", options, pictures=False)
-    return folder / "run"
+    return counted(tmp_path_factory.mktemp("several"), n_samples=50, rule=("attack", "conflict"))
 
 
 def test_several_rules_are_audited_from_plan_to_report(several: Path, tmp_path: Path) -> None:
@@ -174,31 +173,31 @@ def test_a_table_of_actors_has_a_row_for_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "message"),
+    ("row", "field"),
     [
-        ("a,2000-01-01,0.5", "row 3: doc_id must be unique, got 'a' again"),
-        (",2000-01-01,0.5", "row 3: doc_id is required"),
-        ("b,2000-13-01,0.5", "row 3: date must be an ISO date, got '2000-13-01'"),
-        ("b,2000-01-01,1.5", r"row 3: probability must be a number in \[0, 1\], got '1.5'"),
-        ("b,2000-01-01,", r"row 3: probability must be a number in \[0, 1\], got ''"),
-        ("b,2000-01-01,nan", r"row 3: probability must be a number in \[0, 1\], got 'nan'"),
+        ("a,2000-01-01,0.5", "doc_id"),
+        (",2000-01-01,0.5", "doc_id"),
+        ("b,2000-13-01,0.5", "date"),
+        ("b,2000-01-01,1.5", "probability"),
+        ("b,2000-01-01,", "probability"),
+        ("b,2000-01-01,nan", "probability"),
     ],
 )
-def test_bad_scores_are_named(tmp_path: Path, row: str, message: str) -> None:
+def test_bad_scores_are_named(tmp_path: Path, row: str, field: str) -> None:
     path = tmp_path / "scores.csv"
     path.write_text(f"doc_id,date,probability\na,2000-01-01,0.5\n{row}\n")
-    with pytest.raises(InputError, match=message):
+    with error(InputError, place="row 3") as caught:
         read_scores(path)
+    assert caught.value.message.startswith(field)
 
 
 def test_a_plan_of_other_documents_is_refused(scores: Path, run: Path, tmp_path: Path) -> None:
     plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
     sheet = fill(Path(plan.sheet))
-    with pytest.raises(InputError, match="plan must be of these documents"):
-        run_audit_estimate(run, [sheet])
     scores.write_text(scores.read_text().replace("some text", "other text"))
-    with pytest.raises(InputError, match="plan must be of these documents"):
-        run_audit_estimate(scores, [sheet])
+    for other in (run, scores):
+        with pytest.raises(InputError, match="plan must be of these documents"):
+            run_audit_estimate(other, [sheet])
     assert not (tmp_path / "audit" / "audited.csv").exists()
 
 
@@ -215,46 +214,38 @@ def test_edited_plans_are_refused(scores: Path, tmp_path: Path) -> None:
 
 
 def test_an_earlier_plan_is_replaced_only_if_asked(scores: Path, tmp_path: Path) -> None:
-    run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
-    with pytest.raises(ParameterError, match="out must be a new or empty folder"):
-        run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
-    run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", overwrite=True, n_labels=50))
-    with pytest.raises(ParameterError, match="or an earlier plan's"):
-        run_audit_plan(scores, AuditPlanOptions(out=tmp_path, overwrite=True, n_labels=40))
+    options = partial(AuditPlanOptions, n_labels=40)
+    run_audit_plan(scores, options(out=tmp_path / "audit"))
+    with error(ParameterError, "out", hint="overwrite"):
+        run_audit_plan(scores, options(out=tmp_path / "audit"))
+    run_audit_plan(scores, options(out=tmp_path / "audit", overwrite=True))
+    with error(ParameterError, "out"):
+        run_audit_plan(scores, options(out=tmp_path, overwrite=True))
 
 
 def test_a_run_without_the_table_of_documents_is_refused(run: Path, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text((run / "run.json").read_text())
     with pytest.raises(InputError, match=r"run must have all_documents.parquet, got none"):
         run_audit_plan(tmp_path, AuditPlanOptions(out=tmp_path / "audit"))
-    with pytest.raises(InputError, match="input must be the folder of a finished events run, or a CSV file"):
-        run_audit_plan(tmp_path / "none", AuditPlanOptions(out=tmp_path / "audit"))
 
 
 # --- the command line --------------------------------------------------------------------------------------
 
 
-def test_the_commands_print_what_was_found(scores: Path, tmp_path: Path) -> None:
+def test_the_commands_print_what_was_found(capsys: pytest.CaptureFixture[str], scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
-    planned = CliRunner().invoke(cli, ["audit", "plan", str(scores), "--labels", "50", "--out", str(folder)])
-    assert planned.exit_code == 0, planned.output
-    assert "50 documents to label; 50 of 200 in the sample" in planned.output
-    sheet = fill(folder / "sheet.csv")
-    edit(sheet, 0, label="unsure")
-    done = CliRunner().invoke(cli, ["audit", "estimate", str(scores), str(sheet), "--no-pictures"])
-    assert done.exit_code == 0, done.output
-    assert "50 labels of 200 documents, method mid-p." in done.output
-    assert "1 unsure and 0 missing are counted both ways" in " ".join(done.output.split())
-    as_json = CliRunner().invoke(cli, ["audit", "estimate", str(scores), str(sheet), "--no-pictures", "--json"])
-    assert json.loads(as_json.output)["n_unsure"] == 1
-
-
-def test_bad_sheets_and_options_are_one_line(scores: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "audit"
-    CliRunner().invoke(cli, ["audit", "plan", str(scores), "--labels", "50", "--out", str(folder)])
-    sheet = edit(fill(folder / "sheet.csv"), 0, label="perhaps")
-    done = CliRunner().invoke(cli, ["audit", "estimate", str(scores), str(sheet)])
-    assert done.output.strip().endswith("sheet.csv: row 2: label must be yes, no or unsure, got 'perhaps'")
-    assert done.output.count("\n") == 1
-    few = CliRunner().invoke(cli, ["audit", "plan", str(scores), "--labels", "5", "--out", str(tmp_path / "b")])
-    assert "--labels must be at least 10, for a floor of 5 in each of 2 strata, got 5" in few.output
+    status, out, err = called(capsys, "audit", "plan", scores, "--labels", 50, "--out", folder)
+    assert (status, err) == (0, "")
+    assert "50 documents to label; 50 of 200 in the sample" in out
+    sheet = edit(fill(folder / "sheet.csv"), 0, label="unsure")
+    estimate = ("audit", "estimate", scores, sheet, "--no-pictures")
+    status, out, err = called(capsys, *estimate)
+    assert (status, err) == (0, "")
+    assert "50 labels of 200 documents, method mid-p." in out
+    assert "1 unsure and 0 missing are counted both ways" in " ".join(out.split())
+    assert json.loads(called(capsys, *estimate, "--json")[1])["n_unsure"] == 1
+    edit(sheet, 0, label="perhaps")
+    status, line = refused(capsys, *estimate)
+    assert (status, "sheet.csv: row 2: label must be yes, no or unsure, got 'perhaps'" in line) == (3, True)
+    status, line = refused(capsys, "audit", "plan", scores, "--labels", 5, "--out", tmp_path / "b")
+    assert (status, line.startswith("corefsample: --labels must be at least 10")) == (2, True)

@@ -10,24 +10,26 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import called
 from places import GUM_SCORED
 
 from corefsample import AntecedentDistribution, InputError, ScoredDocument, write_documents
-from corefsample.links import calibrate_links
+from corefsample.links import calibrate_links, compare_links, scorer_links
 from corefsample.links._pairs import link_tables
 from events.commands import CalibrateOptions, run_calibrate
-from events.commands._program import _status
 from events.commands._results import CalibrationFolder
 
 OPTIONS = CalibrateOptions(bin_size=50, n_resamples=100)
 
 
-def documents(*, gold: bool = True) -> Iterator[ScoredDocument]:
+def documents(*, gold: bool = True, scale: float = 1.0) -> Iterator[ScoredDocument]:
     rng = np.random.default_rng(2)
     mentions = np.array([[i, i + 1, i] for i in range(8)])
     rows = [list(range(i)) for i in range(8)]
     for d in range(12):
-        distribution = AntecedentDistribution.from_lists(rows, [rng.normal(0, 1, i).tolist() for i in range(8)])
+        distribution = AntecedentDistribution.from_lists(
+            rows, [(scale * rng.normal(0, 1, i)).tolist() for i in range(8)]
+        )
         entities = rng.integers(0, 3, 8).tolist()
         yield ScoredDocument(f"d{d}", mentions, distribution, gold=entities if gold else None)
 
@@ -90,15 +92,32 @@ def test_documents_without_gold_are_counted_and_none_with_it_is_bad_input(scored
 
 def test_the_command_prints_the_table(scored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    assert _status(["calibrate", str(scored), "--bin-size", "50", "--resamples", "100", "--out", str(out)]) == 0
-    printed = capsys.readouterr().out
+    status, printed, _ = called(capsys, "calibrate", scored, "--bin-size", 50, "--resamples", 100, "--out", out)
+    assert status == 0
     assert "12 documents with gold, 336 pairs of mentions" in printed
     assert all(len(line) <= 80 for line in printed.splitlines() if str(tmp_path) not in line)
     assert f"Picture  {out / 'reliability.png'}" in printed
-    assert _status(["calibrate", str(scored), "--resamples", "1"]) == 2
-    assert "Invalid value for '--resamples': 1 is not in the range x>=2." in capsys.readouterr().err
-    assert _status(["calibrate", str(scored), "--resamples", "100", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["groups"][0]["n_pairs"] == 336
+    status, printed, _ = called(capsys, "calibrate", scored, "--resamples", 100, "--json")
+    assert (status, json.loads(printed)["groups"][0]["n_pairs"]) == (0, 336)
+
+
+def test_a_paired_comparison_has_the_values_of_the_library_in_all_outputs(
+    capsys: pytest.CaptureFixture[str], scored: Path, tmp_path: Path
+) -> None:
+    write_documents(documents(scale=4.0), tmp_path / "sharp.jsonl")
+    scorers = (scorer_links(documents(scale=scale)) for scale in (1.0, 4.0))
+    expected = compare_links(*scorers, n_resamples=100).to_frame()
+    arguments = ("calibrate", scored, tmp_path / "sharp.jsonl", "--paired", "--resamples", 100)
+    status, out, _ = called(capsys, *arguments, "--json", "--out", tmp_path / "out")
+    summary = json.loads(out)
+    assert (status, summary["n_documents"]) == (0, 12)
+    assert pd.DataFrame(summary["differences"])["lower"].tolist() == pytest.approx(expected["lower"].tolist())
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "out" / "paired.csv"), expected)
+    record = json.loads((tmp_path / "out" / "calibration.json").read_text(encoding="utf-8"))
+    assert [Path(each["path"]).name for each in record["inputs"]] == ["scored.jsonl", "sharp.jsonl"]
+    status, out, _ = called(capsys, *arguments)
+    row = next(line for line in out.splitlines() if line.startswith("log score"))
+    assert (status, float(row.split()[4])) == (0, pytest.approx(expected["difference"][1], abs=1e-5))
 
 
 @pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM file is not there")

@@ -25,7 +25,6 @@ from events.commands._program import _status, cli
 from events.counting._counts import INTERVALS
 from events.queries._queries import ROLES
 from events.queries._score import OBJECTIVES
-from events.rules import shipped_rules
 
 COMMANDS = tuple(LEAVES)
 EXAMPLE = re.compile(r"^ {4}(corefsample .*)$", flags=re.M)
@@ -58,10 +57,6 @@ def test_no_line_about_a_command_is_cut(capsys: pytest.CaptureFixture[str]) -> N
     lines = helped(capsys).split("Commands:\n")[1].splitlines()
     assert [line.split()[0] for line in lines] == list(cli.lines)
     assert all(line.endswith(".") and not line.endswith("..") for line in lines)
-
-
-def test_the_commands_stand_in_the_order_of_their_use() -> None:
-    assert COMMANDS[:4] == ("demo", "score", "events", "report")
 
 
 @pytest.mark.parametrize("words", [(), *((command,) for command in COMMANDS)], ids=lambda words: " ".join(words))
@@ -122,12 +117,6 @@ def test_an_option_of_several_commands_is_written_alike_in_all() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_page_of_commands_shows_no_default_where_there_is_none(command: str) -> None:
-    for option in options(command).values():
-        assert not option.show_default or "UNSET" not in str(option.default), option.opts
-
-
-@pytest.mark.parametrize("command", COMMANDS)
 def test_every_default_is_shown(capsys: pytest.CaptureFixture[str], command: str) -> None:
     text = " ".join(helped(capsys, command).split())
     for option in options(command).values():
@@ -181,8 +170,3 @@ def test_the_size_of_a_model_has_the_limit_of_the_library() -> None:
     assert isinstance(bits, click.IntRange)
     assert bits.max is not None
     assert 2**bits.max == LARGEST_TABLE
-
-
-def test_the_help_of_events_names_every_shipped_rule(capsys: pytest.CaptureFixture[str]) -> None:
-    text = helped(capsys, "events")
-    assert all(rule in text for rule in shipped_rules())

@@ -14,12 +14,10 @@ from references import scoring as sr
 
 from corefsample import (
     AntecedentDistribution,
-    ParameterError,
     ScoredDocument,
     map_clustering,
     read_conll2012,
     read_corefud,
-    read_documents,
     sample_clusterings,
     write_corefud,
     write_documents,
@@ -40,6 +38,12 @@ def documents() -> list[AnnotatedDocument]:
 def scored(documents: list[AnnotatedDocument]) -> list[ScoredDocument]:
     model = train(documents, epochs=1, bits=8, min_count=2)
     return [model.score_document(document) for document in documents]
+
+
+@pytest.fixture
+def scored_file(tmp_path: Path, scored: list[ScoredDocument]) -> Path:
+    write_documents(scored, tmp_path / "s.jsonl")
+    return tmp_path / "s.jsonl"
 
 
 def partition(document: AnnotatedDocument) -> list[int]:
@@ -127,14 +131,7 @@ def test_broken_brackets_name_file_line_and_sentence(capsys: pytest.CaptureFixtu
     assert status == 3
     place = f"{path}: line 7: doc_id 'a': sentence 2"
     assert line == f"corefsample: {place}: Entity: a closing bracket must close an open one, got 'e9)'"
-    path = tmp_path / "a_gold_conll"
-    path.write_text("#begin document (a);\na 0 0 One NN (1\na 0 1 two NN (2)\n\n#end document\n")
-    status, line = refused(capsys, "convert", path, tmp_path / "b.conllu")
-    assert status == 3
-    assert line.startswith(
-        f"corefsample: {path}: line 2: doc_id 'a': sentence 1: coreference: an opening bracket must be"
-    )
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.conllu", "a_gold_conll"]
+    assert [each.name for each in tmp_path.iterdir()] == ["a.conllu"]
 
 
 def test_a_broken_document_may_be_set_aside(
@@ -173,29 +170,30 @@ def test_scored_documents_are_written_with_their_gold_entities(
 
 
 def test_scored_documents_are_written_with_the_clusters_of_likeliest_antecedents(
-    tmp_path: Path, scored: list[ScoredDocument]
+    tmp_path: Path, scored_file: Path, scored: list[ScoredDocument]
 ) -> None:
-    write_documents(scored, tmp_path / "s.jsonl")
-    run_convert(tmp_path / "s.jsonl", tmp_path / "map.conllu", ConvertOptions(clustering="map"))
+    run_convert(scored_file, tmp_path / "map.conllu", ConvertOptions(clustering="map"))
     for found, document in zip(read_corefud(tmp_path / "map.conllu"), scored, strict=True):
         assert partition(found) == first_of_label(map_clustering(document.antecedents))
 
 
 @pytest.mark.parametrize("loss", ["binder", "vi"])
-def test_a_point_estimate_can_be_written(tmp_path: Path, scored: list[ScoredDocument], loss: Any) -> None:
-    write_documents(scored, tmp_path / "s.jsonl")
-    run_convert(tmp_path / "s.jsonl", tmp_path / "best.conllu", ConvertOptions(clustering=loss))
+def test_a_point_estimate_can_be_written(
+    tmp_path: Path, scored_file: Path, scored: list[ScoredDocument], loss: Any
+) -> None:
+    run_convert(scored_file, tmp_path / "best.conllu", ConvertOptions(clustering=loss))
     for found, document in zip(read_corefud(tmp_path / "best.conllu"), scored, strict=True):
         best = point_estimate(document.antecedents, loss=loss, doc_id=document.doc_id)
         assert partition(found) == first_of_label(best.labels)
 
 
-def test_a_sampled_clustering_is_that_of_its_seed(tmp_path: Path, scored: list[ScoredDocument]) -> None:
-    write_documents(scored, tmp_path / "s.jsonl")
+def test_a_sampled_clustering_is_that_of_its_seed(
+    tmp_path: Path, scored_file: Path, scored: list[ScoredDocument]
+) -> None:
     partitions = []
     for seed in (0, 1):
         out = tmp_path / f"{seed}_conll"
-        run_convert(tmp_path / "s.jsonl", out, ConvertOptions(clustering="sample", seed=seed))
+        run_convert(scored_file, out, ConvertOptions(clustering="sample", seed=seed))
         partitions.append([partition(found) for found in read_conll2012(out)])
         for found, document in zip(partitions[-1], scored, strict=True):
             samples = sample_clusterings(document.antecedents, n_samples=3, seed=seed, doc_id=document.doc_id)
@@ -272,54 +270,6 @@ def test_mentions_that_brackets_cannot_represent_are_rejected_or_left_out(
 # --- errors ---------------------------------------------------------------------------------------
 
 
-def test_annotated_documents_have_no_scores_to_write(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
-    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
-    for name in ("b.parquet", "b.jsonl", "b.jsonl.gz"):
-        status, line = refused(capsys, "convert", corpus, tmp_path / name)
-        assert status == 2
-        assert line == (
-            f"corefsample: {corpus}: annotated documents have no scores to write to {tmp_path / name} "
-            "(`corefsample score` adds scores)"
-        )
-
-
-def test_a_clustering_is_of_scores_and_for_annotated_formats(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument], scored: list[ScoredDocument]
-) -> None:
-    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
-    for clustering in ("map", "sample"):
-        status, line = refused(capsys, "convert", corpus, tmp_path / "b.conllu", "--clustering", clustering)
-        assert status == 2
-        assert line.startswith("corefsample: --clustering must be gold for annotated documents, which have no scores")
-    assert called(capsys, "convert", corpus, tmp_path / "b.conllu", "--clustering", "gold")[0] == 0
-    write_documents(scored, tmp_path / "s.jsonl")
-    status, line = refused(capsys, "convert", tmp_path / "s.jsonl", tmp_path / "t.jsonl", "--clustering", "map")
-    assert status == 2
-    assert line.startswith("corefsample: --clustering must be left out where scores are written")
-    status, _, err = called(capsys, "convert", tmp_path / "s.jsonl", tmp_path / "t.conll", "--clustering", "best")
-    assert (status, "'--clustering': 'best' is not one of 'gold', 'map', 'sample', " in err) == (2, True)
-
-
-def test_text_has_a_hint_at_the_command_for_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "news.csv").write_text("doc_id,date,text\na,2001-01-01,Hello.\n")
-    status, line = refused(capsys, "convert", tmp_path / "news.csv", tmp_path / "b.conllu")
-    assert (status, "(`corefsample score` does both)" in line) == (3, True)
-
-
-def test_an_existing_output_is_rejected(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
-    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
-    out = tmp_path / "b.conllu"
-    out.write_text("mine")
-    status, line = refused(capsys, "convert", corpus, out)
-    assert (status, line) == (2, f"corefsample: {out}: output must not exist, got a file (--overwrite replaces it)")
-    assert out.read_text() == "mine"
-    assert called(capsys, "convert", corpus, out, "--overwrite")[0] == 0
-
-
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -333,22 +283,6 @@ def test_an_existing_output_is_rejected(
 )
 def test_the_name_of_the_output_determines_its_format(name: str, kind: str) -> None:
     assert output_kind(name) == kind
-
-
-@pytest.mark.parametrize("name", ["", "x", "x.csv", "x.gz", "conll", "x.conllu.zip"])
-def test_an_output_with_an_unknown_ending_is_rejected(name: str) -> None:
-    with pytest.raises(ParameterError, match=r"file name must end in one of \.jsonl, \.jsonl\.gz, \.parquet"):
-        output_kind(name)
-
-
-def test_scored_documents_keep_everything_on_the_way_to_scored_ones(
-    tmp_path: Path, scored: list[ScoredDocument]
-) -> None:
-    write_documents(scored, tmp_path / "s.jsonl")
-    run = run_convert(tmp_path / "s.jsonl", tmp_path / "t.parquet")
-    assert run.to_json() == {"out": str(tmp_path / "t.parquet"), "n_documents": 4, "n_quarantined": 0}
-    found = list(read_documents(tmp_path / "t.parquet"))
-    assert all(sr.same_documents(a, b) for a, b in zip(found, scored, strict=True))
 
 
 def test_an_entity_that_two_documents_name_alike_stays_apart(

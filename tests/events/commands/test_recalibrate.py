@@ -18,8 +18,7 @@ import pytest
 from references import events as er
 from references import recalibration as rr
 
-import events.commands.recalibrate
-from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents
+from corefsample import InputError, OutputError, ScoredDocument, read_documents
 from corefsample.recalibration import LinkScore, RecalibrationFitter
 from corefsample.recalibration._fitter import fit_recalibration
 from corefsample.recalibration._model import Recalibration
@@ -153,11 +152,6 @@ def test_a_fit_is_shrunk_on_request(run: Run, gold: Path, target: Path, tmp_path
         np.testing.assert_array_equal(mine.antecedents.scores, theirs.antecedents.scores)
 
 
-def test_the_same_files_can_be_fitted_on_and_recalibrated(run: Run, gold: Path) -> None:
-    done = run(target=gold)
-    assert done.n_documents == done.n_also_fitted == 20
-
-
 def test_a_file_can_be_recalibrated_in_place(run: Run, target: Path) -> None:
     before = [document.antecedents.scores for document in read_documents(target)]
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
@@ -230,65 +224,6 @@ def test_the_error_of_an_overflowing_score_names_its_document(run: Run, target: 
 # --- errors -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_folds": 21}, "n_folds must be at most the number of documents with gold (20), got 21"),
-        ({"gold": "-", "target": ["-"]}, "apply must not be standard input where gold is, got - twice"),
-    ],
-)
-def test_options_out_of_range_are_rejected(run: Run, tmp_path: Path, options: dict[str, Any], message: str) -> None:
-    before = sorted(tmp_path.iterdir())
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
-        run(**options)
-    assert sorted(tmp_path.iterdir()) == before
-
-
-def test_empty_gold_is_rejected(run: Run, target: Path, tmp_path: Path) -> None:
-    lines = [line | {"gold": [None] * 12} for line in LINES[:3]]
-    unknown = er.write_lines(tmp_path / "unknown.jsonl", lines)
-    message = f"{unknown}: gold must annotate a mention of some document, got none in 3 documents"
-    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        run(gold=unknown)
-    bare = er.write_lines(tmp_path / "bare.jsonl", [{**line, "gold": None} for line in lines])
-    with pytest.raises(InputError, match=f"^{re.escape(str(bare))}: gold is required for the fit, got none in 3 doc"):
-        run(gold=bare)
-
-
-def test_gold_that_does_not_determine_the_fit_is_rejected(run: Run, tmp_path: Path) -> None:
-    new = er.write_lines(tmp_path / "new.jsonl", [line | {"gold": list(range(12))} for line in LINES[:3]])
-    with pytest.raises(InputError, match="gold must determine a temperature and a bias, got documents where the obj"):
-        run(gold=new)
-
-
-def test_missing_files_are_reported_before_the_fit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.commands.recalibrate, "_fitted", lambda *args, **options: pytest.fail("fitted"))
-    with pytest.raises(InputError, match=r"nowhere.jsonl: file must exist, got none"):
-        run(target="nowhere.jsonl")
-
-
-def test_an_input_without_documents_is_rejected(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "none.jsonl").write_text("\n")
-    with pytest.raises(InputError, match="a corpus must have at least one document, got none"):
-        run(target=tmp_path / "none.jsonl")
-    assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_outputs_in_use_are_rejected_before_the_fit(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run()
-    monkeypatch.setattr(events.commands.recalibrate, "_fitted", lambda *args, **options: pytest.fail("fitted"))
-    with pytest.raises(ParameterError, match=r"out.jsonl: output must not exist, got a file \(overwrite replaces it\)"):
-        run()
-    (tmp_path / "out.jsonl").unlink()
-    with pytest.raises(ParameterError, match=r"recalibration.json: output must not exist, got a file \(overwrite"):
-        run()
-    with pytest.raises(ParameterError, match="file name must end in one of"):
-        run(out=tmp_path / "out.csv")
-    (tmp_path / "folder.jsonl").mkdir()
-    with pytest.raises(ParameterError, match=r"folder.jsonl: output must be a file, got a folder"):
-        run(out=tmp_path / "folder.jsonl")
-
-
 # --- failures -----------------------------------------------------------------------------------------------
 
 
@@ -300,13 +235,6 @@ def test_an_earlier_run_stays_complete_if_a_later_one_fails(run: Run, target: Pa
     with pytest.raises(InputError):
         run(overwrite=True)
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.name.startswith("out")} == before
-
-
-def test_another_run_replaces_both_files(run: Run, tmp_path: Path) -> None:
-    run(seed=1)
-    run(seed=2, overwrite=True)
-    record = json.loads((tmp_path / f"out.jsonl{RECORD_SUFFIX}").read_text())
-    assert record["arguments"]["seed"] == 2
 
 
 def test_a_record_that_cannot_be_written_leaves_no_part_of_it_and_none_of_an_earlier_run(

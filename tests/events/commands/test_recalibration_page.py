@@ -1,4 +1,4 @@
-"""The code of docs/recalibration.md runs, and its commands and links exist."""
+"""The code of docs/recalibration.md runs, and its groups are those of the code."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import itertools
 import re
 from typing import Any
 
-import click
 import pytest
 from places import PROJECT
 
-from events.commands._program import cli
 from events.queries._counts import SIZES
 
 PAGE = PROJECT / "docs" / "recalibration.md"
@@ -39,19 +37,6 @@ def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == "True\n"
     scores = [names[name][0].antecedents.scores.tolist() for name in ("recalibrated", "again", "plain")]
     assert scores[0] == scores[1] != scores[2]
-
-
-def test_commands_and_options_of_the_page_exist() -> None:
-    for command in [line for block in blocks("sh") for line in block.splitlines()]:
-        _, name, *words = command.split()
-        assert isinstance(cli, click.Group)
-        options = {option for parameter in cli.commands[name].params for option in parameter.opts}
-        assert {word for word in words if word.startswith("--")} <= options
-    text = PAGE.read_text(encoding="utf-8")
-    commands = ("calibrate-queries", "recalibrate", "events")
-    parameters = [p for name in commands for p in cli.commands[name].params]
-    known = {option for parameter in parameters for option in parameter.opts}
-    assert set(re.findall(r"`(--[a-z-]+)", text)) <= known | {"--only", "--save"}
 
 
 def test_groups_of_the_page_are_those_of_the_code() -> None:

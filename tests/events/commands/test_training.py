@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import called, refused
-from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
 from references import scoring as sr
@@ -119,19 +118,6 @@ def test_a_malformed_condition_raises(condition: str) -> None:
         Selection([condition])
 
 
-def test_conditions_that_select_no_document_raise(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
-) -> None:
-    out = tmp_path / "m.npz"
-    status, line = refused(capsys, "train", corpus, "--out", out, "--where", "gnre=news")
-    assert status == 2
-    assert line == "corefsample: --where must name metadata of the documents (dateCreated, doc_id, genre), got 'gnre'"
-    status, line = refused(capsys, "train", corpus, "--out", out, "--where", "genre=letter")
-    assert status == 3
-    assert line.endswith("corpus.conllu: --where must leave documents to train on (genre=letter), got none of 12")
-    assert not out.exists()
-
-
 # --- held out ----------------------------------------------------------------------------------------------
 
 
@@ -180,25 +166,6 @@ def test_a_refit_trains_on_all_documents_with_the_chosen_penalty_and_passes(tmp_
     assert (run.l2, run.epoch) == (plain.l2, plain.epoch)
     assert run.chosen.held_out == plain.chosen.held_out
     assert run.model.provenance["chosen_on"]["loss"] == plain.chosen.held_out.loss  # type: ignore[union-attr]
-
-
-def test_a_document_in_both_corpora_raises(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]
-) -> None:
-    dev = sr.corpus_file(tmp_path / "dev.conllu", [sr.renamed(documents[0], "new"), documents[3]])
-    status, line = refused(capsys, "train", corpus, "--held-out", dev, "--out", tmp_path / "m.npz")
-    assert status == 3
-    name = documents[3].doc_id
-    assert line.endswith(f"dev.conllu: doc_id {name!r}: a document must be trained on or held out, got it in both")
-
-
-def test_holding_out_the_only_document_raises(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
-    corpus = sr.corpus_file(tmp_path / "one.conllu", documents[:1])
-    status, line = refused(capsys, "train", corpus, "--out", tmp_path / "m.npz")
-    assert status == 2
-    assert line.startswith("corefsample: --held-out-share must leave a document to train on")
 
 
 # --- provenance --------------------------------------------------------------------------------
@@ -280,13 +247,6 @@ def test_an_error_names_a_corpus_without_gold(
     assert run_train(mixed, TrainOptions(out=tmp_path / "m.npz", **QUICK)).n_without_gold == 2
 
 
-def test_training_on_text_raises(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    news = tmp_path / "news.csv"
-    news.write_text("doc_id,date,text\na,2001-02-03,Hello.\n")
-    status, line = refused(capsys, "train", news, "--out", tmp_path / "m.npz")
-    assert (status, line.startswith(f"corefsample: {news}: a corpus must be annotated to train on")) == (3, True)
-
-
 def test_a_document_of_no_scheme_raises_or_is_quarantined(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
 ) -> None:
@@ -301,31 +261,6 @@ def test_a_document_of_no_scheme_raises_or_is_quarantined(
     status, text, err = called(capsys, "train", corpus, "--out", out, *arguments)
     assert (status, err, "1 bad document set aside." in text) == (0, "", True)
     assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "odd"
-
-
-def test_the_fields_of_entities_must_be_distinct(tmp_path: Path, corpus: Path) -> None:
-    with error(ParameterError, "entity_fields"):
-        run_train(corpus, TrainOptions(out=tmp_path / "m.npz", entity_fields="etype", **QUICK))
-
-
-def test_several_penalties_need_held_out_documents(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
-) -> None:
-    arguments = ("--held-out-share", 0, "--l2", 0.1, "--l2", 0.2)
-    status, line = refused(capsys, "train", corpus, "--out", tmp_path / "m.npz", *arguments)
-    assert status == 2
-    assert "--held-out is required to choose among penalties" in line
-
-
-@pytest.mark.parametrize("name", ["m.npz", "m.npz.training.json", "m.npz.quarantine.jsonl"])
-def test_an_existing_output_raises_before_anything_is_read(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
-) -> None:
-    (tmp_path / name).write_text("mine")
-    status, line = refused(capsys, "train", tmp_path / "nowhere.conllu", "--out", tmp_path / "m.npz")
-    assert status == 2
-    assert line == f"corefsample: {tmp_path / name}: output must not exist, got a file (--overwrite replaces it)"
-    assert (tmp_path / name).read_text() == "mine"
 
 
 # --- on the screen -----------------------------------------------------------------------------------------

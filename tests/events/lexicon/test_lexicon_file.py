@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from places import TEST_DATA
 
 import events
 from corefsample.errors import InputError, ParameterError
@@ -133,90 +134,23 @@ def test_the_plain_parser_reads_what_the_fast_one_reads(tmp_path, monkeypatch):
         loaded(tmp_path, ONE.replace("aliases", "name"))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", ": file: must be a mapping of fields, got nothing"),
-        ("- 1", r": file: must be a mapping of fields, got \[1\]"),
-        ("version: 1\nentries: [", ": line [23]: must be YAML, got: .*"),
-        ("version: 1\nentries: [{code: A\tB: c}]", ": line 2: must be YAML, got: .*"),
-        (b"version: 1\nname: \xff\xfe", ": must be YAML in UTF-8, got: .*"),
-        (ONE.replace("name", "code"), ": line 3: must be YAML, got: key 'code' appears twice"),
-        (ONE + "version: 1", ": line 4: must be YAML, got: key 'version' appears twice"),
-        (ONE.replace("version: 1", "name: x"), r": file: field 'version' is required, got name, entries"),
-        (ONE.replace("1", "2"), ": version must be 1, got 2"),
-        (ONE.replace("1", "'1'"), ": version: must be a whole number, got '1'"),
-        (ONE.replace("1", "true"), r": version: must be a whole number, got True \(YAML reads NO, OFF, YE.*"),
-        (ONE + "country: x", ": file: fields must be among version, .*, got 'country'"),
-        (ONE + "name: 7", ": name: must be text that .*, got 7"),
-        ("version: 1", r": entries must have an entry unless the file extends another, got \[\]"),
-        ("version: 1\nentries: {}", r": entries: must be a list, got \{\}"),
-        ("version: 1\nentries: [USA]", r": entries\[0\]: must be a mapping of fields, got 'USA'"),
-        (ONE.replace("code: AAA, ", ""), r": entries\[0\]: field 'code' is required, got name, aliases"),
-        (ONE.replace("AAA", "NO"), r": entries\[0\]\.code: must be a code .*, got False \(YAML reads.*"),
-        (ONE.replace("AAA", "A B"), r": entries\[0\]\.code: must be a code .*, got '.*"),
-        (ONE.replace("AAA", "'-'"), r": entries\[0\]\.code: must be a code .*, got '.*"),
-        (ONE.replace("AAA", "'A,B'"), r": entries\[0\]\.code: must be a code .*, got '.*"),
-        (TWO.replace("BBB", "AAA"), r": entries\[1\] \(AAA\): code must not be in another entry or.*"),
-        (ONE.replace("name: Aland, ", ""), r": entries\[0\] \(AAA\): name is required unless .*, got nothing"),
-        (ONE.replace("name: Aland", "name: []"), r": entries\[0\]\.name: must be text .*, got \[\]"),
-        (ONE.replace("[Aland]", "[]"), r": entries\[0\] \(AAA\): aliases or cased must have an alias, got \[\]"),
-        (ONE.replace("[Aland]", "Aland"), r": entries\[0\]\.aliases: must be a list, got 'Aland'"),
-        (ONE.replace("[Aland]", "[A, '']"), r": entries\[0\]\.aliases\[1\]: must be text that is not empty, .*"),
-        (ONE.replace("[Aland]", "[Norway, NO]"), r": entries\[0\]\.aliases\[1\]: must be text .*, got False .*"),
-        (ONE.replace("[Aland]", "['...']"),
-         r": entries\[0\] \(AAA\): alias must contain a letter or a dig.*"),
-        (ONE.replace("aliases", "cased").replace("[Aland]", "[2]"),
-         r": entries\[0\]\.cased\[0\]: must be text that is .*, got 2"),
-        (ONE.replace("name", "kind: a b, name"), r": entries\[0\]\.kind: must be a word .*, got 'a b'"),
-        (ONE.replace("name", "adjective: x, name"), r": entries\[0\]: fields must be among code, .*, got 'adjective'"),
-        (ONE.replace("name", "from: 1991-12, name"),
-         r": entries\[0\]\.from: must be a date such as 1999-12-31, got '1991-12'"),
-        (ONE.replace("name", "to: '1999-02-30', name"),
-         r": entries\[0\]\.to: must be a date such as 1999-12-31, got '1999-02-30'"),
-        (ONE.replace("name", "to: 1999-02-30, name"), ": must be YAML in UTF-8, got: day .* range .*"),
-        (ONE.replace("name", "to: 1999-02-03 04:05:06, name"),
-         r": entries\[0\]\.to: must be a date such as 1999-12-31, got 1999-02-03 04:05:06"),
-        (ONE.replace("name", "from: 2001-01-02, to: 2001-01-01, name"),
-         r": entries\[0\] \(AAA\): from must not be after to \(2001-01-01\), got '2001-01-02'"),
-        (TWO, ": alias 'Aland': must belong to one code on any day or be declared under ambiguous, got AAA and BBB"),
-        (TWO.replace("[Beland, Aland]", "[b], cased: [ALAND]"), ": alias 'ALAND': must belong to one code .*"),
-        (TWO + "ambiguous: [{alias: Aland, codes: [AAA]}]",
-         r": ambiguous\[0\] \(Aland\): codes must be at least two different codes, got \['AAA'\]"),
-        (TWO + "ambiguous: [{alias: Aland, codes: [AAA, AAA]}]", ".*: codes must be at least two different codes, .*"),
-        (TWO + "ambiguous: [{alias: Aland, codes: [AAA, CCC]}]",
-         r": ambiguous\[0\] \(Aland\): codes\[1\] must be the code of an entry, got 'CCC'"),
-        (TWO + "ambiguous: [{alias: Aland}]", r": ambiguous\[0\]: field 'codes' is required, got alias"),
-        (TWO + "ambiguous: [{alias: '', codes: [AAA, BBB]}]",
-         r": ambiguous\[0\]\.alias: must be text that is not empty, .*"),
-        (TWO + "ambiguous: [Aland]", r": ambiguous\[0\]: must be a mapping of fields, got 'Aland'"),
-        (TWO + "ambiguous: [{alias: Aland, codes: [AAA, BBB]}, {alias: ALAND, codes: [AAA, BBB]}]",
-         r": ambiguous\[1\] \(ALAND\): alias must be declared once, got 'ALAND'"),
-        (TWO + "  - {code: CCC, name: C, aliases: [Aland]}\nambiguous: [{alias: Aland, codes: [AAA, BBB]}]",
-         ": ambiguous 'Aland': codes must list every code that has the alias, got AAA, BBB without CCC"),
-        (ONE + "not_countries: [ALAND]", ": not_countries 'ALAND': must not be an alias of a code as well, got AAA"),
-        (TWO + "ambiguous: [{alias: Aland, codes: [AAA, BBB]}]\nnot_countries: [Aland]",
-         ": not_countries 'Aland': must not be an alias of a code as well, got AAA, BBB"),
-        (ONE + "not_countries: A", ": not_countries: must be a list, got 'A'"),
-        (ONE + "remove: [AAA]", r": remove needs extends, got \['AAA'\]"),
-        (ONE + "extends: nations", ": extends must be 'countries' or 'police', a shipped lexicon, got 'nations'"),
-        (MORE + "remove: [XYZ]", r": remove\[0\] must be a code of the shipped lexicon, got 'XYZ'"),
-        (MORE + "remove: [[]]", r": remove\[0\]: must be text, got \[\]"),
-        (MORE + "remove: [USA]\nentries: [{code: USA, name: U, aliases: [U]}]",
-         r": entries\[0\] \(USA\): code must not be in another entry or.*"),
-        (MORE + "remove: [GEO]\nambiguous: [{alias: Georgia, codes: [GEO, USA]}]",
-         r": ambiguous\[0\] \(Georgia\): codes\[0\] must be the code of an entry, got 'GEO'"),
-        (MORE + "entries: [{code: SUN, to: 1999-01-01}]",
-         ": alias 'Russia': must belong to one code .*, got RUS and SUN"),
-        (MORE + "entries: [{code: SUN, from: 1999-01-01}]", ".*: from must not be after to .*, got '1999-01-01'"),
-        (ONE.replace("[Aland]", str(["x" * 99, 0])), r": entries\[0\]\.aliases\[1\]: must be text that is .*, got 0"),
-        (ONE.replace("AAA", f"{{{'x' * 99}: 1}}"), r": entries\[0\]\.code: must be a code .*, got \{'xxxx.*"),
-    ],
-)  # fmt: skip
+CASES = (TEST_DATA / "refused_lexicons.txt").read_text(encoding="utf-8")
+REFUSED: list[tuple[Any, str]] = re.findall(r"^===\n(.*?)\n-> ([^\n]*)$", CASES, flags=re.M | re.S)
+REFUSED += [("", "file: must be a mapping of fields"), (b"version: 1\nname: \xff\xfe", "must be YAML in UTF-8, got: ")]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED, ids=[message for _, message in REFUSED])
 def test_a_file_that_breaks_the_format_is_rejected_with_one_line(tmp_path, text, message):
     with pytest.raises(InputError) as failure:
         loaded(tmp_path, text)
-    assert re.fullmatch(re.escape(str(tmp_path / "own.yaml")) + message, str(failure.value))
+    found = str(failure.value)
+    assert found.startswith(f"{tmp_path / 'own.yaml'}: ")
+    assert message in found
+    assert "\n" not in found
+
+
+def test_every_case_is_read() -> None:
+    assert len(REFUSED) - 2 == CASES.count("\n===\n") > 40
 
 
 def test_the_file_in_the_documentation_of_load_lexicon_loads_and_works_as_described(tmp_path):

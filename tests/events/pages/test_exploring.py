@@ -118,19 +118,6 @@ def test_another_actor_closes_the_document_of_the_former(browser: WebDriver, run
     assert all_of(browser, "#list [aria-current]") == []
 
 
-@pytest.mark.parametrize(
-    ("order", "heading"),
-    [
-        ("half", "The most uncertain documents"),
-        ("high", "The likeliest documents"),
-        ("date", "Documents by date"),
-    ],
-)
-def test_the_heading_follows_the_order(browser: WebDriver, order: str, heading: str) -> None:
-    choose(browser, "#order", order)
-    assert text(browser, "#documents-heading") == heading
-
-
 # --- search -------------------------------------------------------------------------------------------------
 
 

@@ -238,11 +238,6 @@ def test_progress_is_kept_until_the_page_is_opened_again(labeller: Labeller) -> 
     assert labeller.text("#count") == "2 of 20 labelled"
     assert labeller.heading() == 3
     assert labeller.browser.find_element("id", "note").get_attribute("value") == "why"
-
-
-def test_progress_of_another_plan_is_not_mixed_in(labeller: Labeller) -> None:
-    labeller.open(write_page(labeller.folder))
-    labeller.press("y", "n")
     labeller.open(write_page(labeller.folder, plan_audit(frame(), 20, seed=1)))
     assert labeller.text("#count") == "0 of 20 labelled"
 
@@ -388,11 +383,6 @@ def test_letters_in_fields_are_no_labels_and_keys_can_be_switched_off(labeller: 
     assert labeller.text("#count") == "0 of 20 labelled"
     labeller.browser.find_element("css selector", "[data-label=yes]").click()
     until(labeller.browser, "document.getElementById('count').textContent === '1 of 20 labelled'")
-
-
-def test_the_heading_has_the_focus_after_each_label(labeller: Labeller) -> None:
-    labeller.open(write_page(labeller.folder))
-    labeller.browser.find_element("css selector", "[data-label=no]").click()
     until(labeller.browser, "document.activeElement.id === 'heading'")
 
 

@@ -6,7 +6,7 @@ import base64
 import json
 import shutil
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME, changed_table
 from references import events as er
 
-from corefsample import AntecedentDistribution, InputError, ParameterError, map_clustering, read_documents
+from corefsample import AntecedentDistribution, InputError, map_clustering, read_documents
 from corefsample.coreference._exact import canonical_labels
 from corefsample.documents._tokens import Tokens
 from corefsample.summaries import point_estimate
@@ -32,7 +32,6 @@ from events.pages._document_texts import checked_places
 from events.pages._marked import spaced
 from events.pages._rendering import packed
 from events.pages._report_content import read_report
-from events.pages._run_files import read_run
 from events.rules._rules import load_rules
 
 
@@ -271,73 +270,53 @@ def test_places_outside_a_document_are_rejected(places: str) -> None:
 # --- invalid folders ---------------------------------------------------------------------------------------
 
 
-def test_a_folder_without_a_run_is_rejected(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError,
-        match=r"nowhere: input must be the folder of a finished events run, got none \(`corefsample events`",
-    ):
-        read_run(tmp_path / "nowhere")
-    with pytest.raises(
-        InputError,
-        match=r"a finished events run must have run\.json, .*, got no run\.json \(`corefsample events` makes one\)$",
-    ):
-        read_run(tmp_path)
-    with pytest.raises(ParameterError, match="n_documents must be a whole number of at least 0, got -1"):
-        read_report(run, n_documents=-1)
-
-
 @pytest.mark.parametrize("name", ["run.json", "counts.parquet", "evidence.parquet", "documents.parquet"])
-def test_a_folder_that_lacks_a_file_is_rejected(run: Path, tmp_path: Path, name: str) -> None:
-    folder = copied(run, tmp_path)
-    (folder / name).unlink()
-    with pytest.raises(InputError, match=f"got no {name} "):
-        read_report(folder)
-
-
-@pytest.mark.parametrize("name", ["run.json", "counts.parquet", "evidence.parquet", "documents.parquet"])
-def test_a_damaged_file_is_named_in_one_line(run: Path, tmp_path: Path, name: str) -> None:
+def test_a_missing_or_damaged_file_is_named_in_one_line(run: Path, tmp_path: Path, name: str) -> None:
     folder = copied(run, tmp_path)
     (folder / name).write_bytes(b"no\nsuch\nthing")
     with pytest.raises(InputError, match=f"{name}: (record|file) must be") as caught:
         read_report(folder)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("record", [[], {}, {"corefsample": "0.1.0"}, {"arguments": {"period": "quarter"}}])
-def test_another_kind_of_record_is_rejected(run: Path, tmp_path: Path, record: Any) -> None:
-    folder = copied(run, tmp_path)
-    (folder / "run.json").write_text(json.dumps(record))
-    with pytest.raises(InputError, match=r"run\.json: record must be that of this version's events runs"):
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=f"got no {name} "):
         read_report(folder)
 
 
-def test_a_run_of_an_older_version_is_rejected(run: Path, tmp_path: Path) -> None:
-    folder = copied(run, tmp_path)
+def without_a_document(folder: Path) -> None:
+    table = pq.read_table(folder / "documents.parquet")
+    pq.write_table(pa.concat_tables([table.slice(0, 1), table.slice(2)]), folder / "documents.parquet")
+
+
+def evidence_with(**columns: str) -> Callable[[Path], None]:
+    return lambda folder: changed_table(folder / "evidence.parquet", lambda table: table.assign(**columns))
+
+
+def without_places(folder: Path) -> None:
     table = pq.read_table(folder / "evidence.parquet")
     pq.write_table(table.drop_columns(["places"]), folder / "evidence.parquet")
-    with pytest.raises(InputError, match="column places is missing \\(repeat the run with this version\\)"):
-        read_report(folder)
 
 
-def test_evidence_without_its_document_is_rejected(run: Path, tmp_path: Path) -> None:
+def record(content: Any) -> Callable[[Path], object]:
+    return lambda folder: (folder / "run.json").write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (record([]), r"run\.json: record must be that of this version's events runs"),
+        (record({"corefsample": "0.1.0"}), r"run\.json: record must be that of this version's events runs"),
+        (record({"arguments": {"period": "quarter"}}), r"run\.json: record must be that of this version's"),
+        (without_places, r"column places is missing \(repeat the run with this version\)"),
+        (without_a_document, "doc_id '.*' of the evidence is missing"),
+        (lambda folder: (folder / "run.json").write_text("[" * 100_000), "record must be readable JSON"),
+        (evidence_with(places='{"instances": [[10000, [0], 1.0]], "descriptions": []}'), r"documents\.parquet: doc_id"),
+        (evidence_with(actor="ZZZ"), "evidence must have only actors and periods of the counts, got ZZZ"),
+    ],
+)
+def test_a_run_whose_files_do_not_fit_together_is_rejected(
+    run: Path, tmp_path: Path, change: Callable[[Path], object], message: str
+) -> None:
     folder = copied(run, tmp_path)
-    table = pq.read_table(folder / "documents.parquet")
-    removed = table.column("doc_id")[1].as_py()
-    pq.write_table(pa.concat_tables([table.slice(0, 1), table.slice(2)]), folder / "documents.parquet")
-    with pytest.raises(InputError, match=f"doc_id '{removed}' of the evidence is missing"):
-        read_report(folder)
-
-
-def test_evidence_outside_its_document_is_rejected(run: Path, tmp_path: Path) -> None:
-    folder = copied(run, tmp_path)
-    outside = '{"instances": [[1000000, [0], 1.0]], "descriptions": []}'
-    changed_table(folder / "evidence.parquet", lambda table: table.assign(places=outside))
-    with pytest.raises(InputError, match=r"documents\.parquet: doc_id .*: evidence must lie within its document, got"):
-        read_report(folder)
-
-
-def test_evidence_of_unknown_countries_is_rejected(run: Path, tmp_path: Path) -> None:
-    folder = copied(run, tmp_path)
-    changed_table(folder / "evidence.parquet", lambda table: table.assign(actor="ZZZ"))
-    with pytest.raises(InputError, match="evidence must have only actors and periods of the counts, got ZZZ"):
+    change(folder)
+    with pytest.raises(InputError, match=message):
         read_report(folder)

@@ -60,44 +60,23 @@ def test_a_tampered_record(
     record[section][key] = value
     (copy / "run.json").write_text(json.dumps(record))
     status, line = refused(capsys, "report", copy)
-    assert status == 3
-    assert message in line
-
-
-def test_a_record_nested_too_deep_to_be_read(capsys: pytest.CaptureFixture[str], copy: Path) -> None:
-    (copy / "run.json").write_text("[" * 100_000)
-    status, line = refused(capsys, "report", copy)
-    assert (status, "record must be readable JSON" in line) == (3, True)
-
-
-def infinite(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.assign(mean=np.inf)
-
-
-def missing(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.assign(actor=pd.Series([None, *frame["actor"][1:]], frame.index, object))
-
-
-def text(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.assign(mean=frame["mean"].astype(str))
+    assert (status, message in line) == (3, True)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (infinite, "counts.parquet: column mean must be finite, got another number"),
-        (missing, "counts.parquet: column actor must have no missing value, got 1"),
-        (text, "counts.parquet: column mean must be double, got"),
+        (lambda frame: frame.assign(mean=np.inf), "column mean must be finite"),
+        (lambda frame: frame.assign(actor=[None, *frame["actor"][1:]]), "column actor must have no missing value"),
+        (lambda frame: frame.assign(mean=frame["mean"].astype(str)), "column mean must be double"),
     ],
 )
 def test_tampered_counts(
     capsys: pytest.CaptureFixture[str], copy: Path, change: Callable[[pd.DataFrame], pd.DataFrame], message: str
 ) -> None:
-    path = copy / "counts.parquet"
-    changed_table(path, change)
+    changed_table(copy / "counts.parquet", change)
     status, line = refused(capsys, "report", copy)
-    assert status == 3
-    assert message in line
+    assert (status, f"counts.parquet: {message}" in line) == (3, True)
 
 
 @pytest.mark.parametrize("about", [b"{", b'{"index_columns": 5}', b"\xff", b'{"index_columns": ["x"], "columns": []}'])

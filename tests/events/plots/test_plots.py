@@ -78,11 +78,6 @@ def test_countries_can_be_chosen_and_named() -> None:
     assert titles(figure) == ["Celand (CCC)", "AAA"]
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
-def test_every_country_has_a_panel(n: int) -> None:
-    assert len(titles(event_bands(counts(*(f"C{k}" for k in range(n)))))) == n
-
-
 def test_a_country_that_is_not_in_the_table_is_rejected() -> None:
     with pytest.raises(ParameterError, match="actors must be in the table, got YYY, ZZZ"):
         event_bands(counts("AAA"), ["ZZZ", "AAA", "YYY"])
@@ -115,24 +110,6 @@ def test_points_stand_at_the_start_of_their_period() -> None:
     assert set(labels) <= {str(year) for year in range(1998, 2011)}
 
 
-def test_few_periods_are_labelled_by_name() -> None:
-    assert tick_labels(event_band(Figure().subplots(), counts("AAA"))) == ["1999Q1", "1999Q2", "1999Q3", "1999Q4"]
-
-
-def test_a_table_read_from_csv_draws_the_same(tmp_path: Path) -> None:
-    table = counts("AAA", "BBB")
-    table.to_csv(tmp_path / "counts.csv", index=False)
-    read = pd.read_csv(tmp_path / "counts.csv")
-    for one, two in zip(event_bands(table).axes, event_bands(read).axes, strict=True):
-        for a, b in zip(one.lines, two.lines, strict=True):
-            np.testing.assert_array_equal(a.get_xydata(), b.get_xydata())
-
-
-def test_a_country_without_a_row_says_so() -> None:
-    ax = event_band(Figure().subplots(), counts())
-    assert [text.get_text() for text in ax.texts] == ["No document contains an event."]
-
-
 def test_pages_show_all_countries_once() -> None:
     table = counts(*(f"C{n:02}" for n in range(12)))
     pages = [event_bands(table, most=5, page=page) for page in (1, 2, 3)]
@@ -144,22 +121,11 @@ def test_pages_show_all_countries_once() -> None:
         event_bands(table, most=5, page=4)
 
 
-@pytest.mark.parametrize("option", ["most", "page", "columns"])
-def test_numbers_below_one_are_rejected(option: str) -> None:
-    wrong: dict[str, Any] = {option: 0}
-    with pytest.raises(ParameterError, match=f"{option} must be a whole number of at least 1, got 0"):
-        event_bands(counts("AAA"), **wrong)
-
-
 def test_panels_can_share_one_scale() -> None:
     table = counts("AAA", "BBB").assign(upper=[3.0] * 4 + [90.0] * 4)
     own, shared = event_bands(table), event_bands(table, share_y=True)
     assert len({ax.get_ylim() for ax in own.axes}) == 2
     assert {ax.get_ylim() for ax in shared.axes} == {(0.0, 1.05 * 90.0)}
-
-
-def test_panels_share_their_dates() -> None:
-    assert len({ax.get_xlim() for ax in event_bands(counts("AAA", "BBB", "CCC")).axes}) == 1
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 4])
@@ -210,13 +176,6 @@ def test_the_coverage_of_queries_is_drawn_by_variant_and_size() -> None:
     assert labels == ["as scored", "links, with its own uncertainty"]
     with pytest.raises(ParameterError, match=r"level and interval must be in the table, got 0\.8 and 'quantile'"):
         query_coverage(table, level=0.8)
-
-
-def test_the_coverage_of_queries_can_be_given_a_figure() -> None:
-    columns = ["variant", "recalibration", "documents", "interval", "level", "n_queries", "coverage"]
-    table = pd.DataFrame([("as scored", "given", "5-9", "quantile", 0.95, 10, 0.9)], columns=columns)
-    figure = Figure()
-    assert query_coverage(table, fig=figure) is figure
 
 
 # --- two countries -----------------------------------------------------------------------------------------
@@ -385,10 +344,3 @@ def test_an_svg_is_valid_and_keeps_its_text(name: str, tmp_path: Path) -> None:
     save_figure(figures[name](), tmp_path / "picture.svg")
     words = ["".join(each.itertext()) for each in ElementTree.parse(tmp_path / "picture.svg").iter()]
     assert any("<b>$x_{$" in word for word in words)
-
-
-def test_a_panel_of_events_without_an_actor_says_so() -> None:
-    from events.plots.bands import actor_title
-
-    assert actor_title("-", {"USA": "United States"}) == "no actor named"
-    assert actor_title("USA", {"USA": "United States"}) == "United States (USA)"

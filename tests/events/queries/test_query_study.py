@@ -5,25 +5,23 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from expected_errors import error
 from references import events as er
 from references import recalibration as rr
 
 from corefsample import InputError, ParameterError, ScoredDocument
-from corefsample.recalibration import LinkScore, RecalibrationDraws, RecalibrationFitter, english_recalibration
+from corefsample.recalibration import RecalibrationDraws, RecalibrationFitter, english_recalibration
 from corefsample.recalibration._model import NoMinimumError, Recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events.commands import CalibrateQueriesOptions, run_calibrate_queries
 from events.commands._results import QueriesFolder
-from events.queries import QueryScore
 from events.queries._queries import match_queries
-from events.queries._score import named_objective
 from events.queries._study import study_queries
 from events.queries._study_results import QueryStudy
 from events.queries._table import QueryTable
@@ -126,12 +124,6 @@ def test_without_draws_there_is_no_uncertain_distribution() -> None:
     assert bare.recalibrations()["temperature_sd"].isna().all()
 
 
-def test_without_objectives_the_scores_are_studied_as_they_are() -> None:
-    bare = study_queries(documents()[:9], objectives=(), n_samples=10, sizes=(2,))
-    assert [each.name for each in bare.variants] == ["as scored"]
-    assert bare.recalibrations().empty
-
-
 def test_an_objective_without_a_minimum_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_fit(self: Any, *args: Any, **options: Any) -> Any:
         if self._losses.name == "links":
@@ -215,41 +207,15 @@ def test_held_out_intervals_by_kind_have_the_domain_effect() -> None:
         np.testing.assert_array_equal(found.draws[draw], expected)
 
 
-def test_documents_without_gold_are_counted() -> None:
-    some = [dataclasses.replace(d, gold=None) if n % 2 else d for n, d in enumerate(documents()[:8])]
-    bare = study_queries(some, objectives=(), n_samples=10)
-    assert bare.n_without_gold == 4
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "title"),
-    [
-        ("links", str, "links"),
-        ("links-log", LinkScore, "links (log score)"),
-        ("queries", QueryScore, "queries"),
-        ("queries-log", QueryScore, "queries (log score)"),
-    ],
-)
-def test_objectives_are_made_by_name(name: str, kind: type, title: str) -> None:
-    objective = named_objective(name, {})
-    assert isinstance(objective, kind)
-    assert (objective if isinstance(objective, str) else getattr(objective, "name", None)) == title
-
-
-@pytest.mark.parametrize(
-    ("given", "options", "message"),
-    [
-        ([], {}, "documents must have gold for queries, got none in 0 documents"),
-        (documents()[:3], {"objectives": ("guess",)}, "objective must be one of joint, likelihood, links"),
-        (documents()[:3], {"n_folds": 4, "objectives": ("likelihood",)}, "n_folds must be at most the number of"),
-        (documents()[:3], {"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
-    ],
-)
-def test_studies_that_cannot_be_are_rejected(
-    given: list[ScoredDocument], options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
-        study_queries(given, **{"n_resamples": 0, **options})
+def test_studies_that_cannot_be_are_rejected() -> None:
+    for given, parameter, options in (
+        ([], "documents", {}),
+        (documents()[:3], "objective", {"objectives": ("guess",)}),
+        (documents()[:3], "n_folds", {"n_folds": 4, "objectives": ("likelihood",)}),
+        (documents()[:3], "n_samples", {"n_samples": 1}),
+    ):
+        with error(ParameterError, parameter):
+            study_queries(given, **{"n_resamples": 0, **options})  # type: ignore[arg-type]
 
 
 # --- the report ---------------------------------------------------------------------------------------------
@@ -283,19 +249,11 @@ def test_a_corpus_too_small_for_counts_has_probabilities_and_empty_tables(tmp_pa
     assert report.to_json()["coverage"] == []
 
 
-def test_a_report_is_available_without_a_folder(tmp_path: Path) -> None:
-    source = er.write_lines(tmp_path / "stories.jsonl", lines())
-    report = run_calibrate_queries(source, QUICK)
-    assert report.out is None
-    assert [path.name for path in tmp_path.iterdir()] == ["stories.jsonl"]
-
-
 def test_a_bad_document_stops_a_report_or_is_set_aside(tmp_path: Path) -> None:
     bad = lines()[0] | {"doc_id": "bad", "tokens": None}
     bare = {name: value for name, value in lines()[1].items() if name != "gold"} | {"doc_id": "bare", "tokens": None}
     source = er.write_lines(tmp_path / "stories.jsonl", [*lines(), bad, bare])
-    message = f"{source}: line 25: doc_id 'bad': tokens are required for queries"
-    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+    with error(InputError, place=f"{source}: line 25: doc_id 'bad'"):
         run_calibrate_queries(source, dataclasses.replace(QUICK, out=tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     report = run_calibrate_queries(
@@ -305,30 +263,3 @@ def test_a_bad_document_stops_a_report_or_is_set_aside(tmp_path: Path) -> None:
     assert (report.n_documents, report.n_without_gold, report.n_quarantined) == (24, 1, 1)
     aside = [json.loads(line) for line in (tmp_path / "out" / "quarantine.jsonl").read_text().splitlines()]
     assert [each["doc_id"] for each in aside] == ["bad"]
-
-
-def test_files_without_gold_are_rejected(tmp_path: Path) -> None:
-    bare = [{name: value for name, value in line.items() if name != "gold"} for line in lines()[:3]]
-    source = er.write_lines(tmp_path / "stories.jsonl", bare)
-    with pytest.raises(InputError, match="gold is required for queries, got none in 3 documents"):
-        run_calibrate_queries(source, dataclasses.replace(QUICK, out=tmp_path / "out"))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"objectives": ("guess",)}, "objectives must be one of"),
-        ({"n_folds": 1}, "n_folds must be a whole number of at least 2, got 1"),
-        ({"n_samples": 1}, "n_samples must be a whole number of at least 2, got 1"),
-        ({"n_resamples": -1}, "n_resamples must be a whole number of at least 0, got -1"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-        ({"role": "boss"}, "role must be one of"),
-        ({"scheme": "stanford"}, "scheme must be one of"),
-        ({"unannotated": "guess"}, "unannotated must be one of"),
-        ({"missing": "guess"}, "missing must be one of"),
-        ({"on_error": "ignore"}, "on_error must be one of"),
-    ],
-)
-def test_options_out_of_range_are_rejected(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
-        CalibrateQueriesOptions(**options)

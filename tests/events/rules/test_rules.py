@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from places import TEST_DATA
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from events.counting._definitions import check_examples
 from events.rules import shipped_rules
-from events.rules._rules import Rule, load_presets, load_rules
+from events.rules._rules import load_presets, load_rules
 
 PARSE = """
 1 Iraq Iraq PROPN 2 nsubj
@@ -75,10 +76,6 @@ def test_a_shipped_rule_has_paths_in_every_scheme(name: str) -> None:
         assert all(rule.serves(scheme) for scheme in SCHEMES)
 
 
-def test_conflict_has_the_verbs_of_the_issue() -> None:
-    assert load_rules("conflict").lemmas == {"attack", "fight", "hit", "kill", "destroy", "arrest"}
-
-
 def test_an_unknown_rule_or_preset_is_rejected() -> None:
     with pytest.raises(
         ParameterError, match=r"rule must be one of arrest, attack, attack_target, conflict, .*, or a path .*'war'"
@@ -132,88 +129,23 @@ def test_another_role_can_be_the_event(tmp_path: Path) -> None:
     assert check_examples(load_rules(written(tmp_path, content))) == 1
 
 
-CHANGES: dict[str, tuple[dict[str, Any], str]] = {
-    "no name": ({"name": None}, "name"),
-    "a name with blanks": ({"name": "a b"}, "name: must be a name (letters, digits, _ and -, beginning with a letter"),
-    "no trigger": ({"trigger": None}, "trigger"),
-    "no lemma": ({"trigger": {"lemma": []}}, "trigger must have a lemma, a phrase or a span, got none"),
-    "an empty lemma": ({"trigger": {"lemma": [""]}}, "trigger.lemma"),
-    "a lemma that is no list": ({"trigger": {"lemma": "strike"}}, "trigger.lemma: must be a list, got 'strike'"),
-    "an unknown field": ({"tigger": 1}, "file: fields must be among name, presets, trigger, frames, "),
-    "an unknown field of the trigger": (
-        {"trigger": {"lemma": ["x"], "pos": ["VERB"]}},
-        "trigger: fields must be among lemma, phrase, span, upos, got 'pos'",
-    ),
-    "a lemma that YAML reads as no word": (
-        {"trigger": {"lemma": [True]}},
-        "trigger.lemma[0]: must be text that is not empty, got True (YAML reads NO, OFF, YES and ON as booleans",
-    ),
-    "a path that is no text, deep down": (
-        {"paths": {"near": {"ud1": [">nmod"], "ud2": [">obl"]}, "far": {"ud1": [">nmod"], "ud2": [">obl", 7]}}},
-        "paths.far.ud2[1]: must be text that is not empty, got 7",
-    ),
-    "a role without paths": (
-        {
-            "presets": {
-                "extended": {"described": ["head"], "roles": {"agent": ["subject"]}},
-                "paper": {"described": ["head"], "roles": {"agent": ["subject"], "target": None}},
-            }
-        },
-        "presets.paper.roles.target: must be a list with at least one item, got nothing",
-    ),
-    "a preset without roles": (
-        {"presets": {"paper": {"described": ["head"]}}},
-        "presets.paper: roles must include the role of the event, 'agent', got []",
-    ),
-    "a preset whose name has blanks": (
-        {"presets": {"my own": {"described": ["head"], "roles": {"agent": ["subject"]}}}},
-        "presets: keys must be a name (letters, digits, _ and -, beginning with a letter), got 'my own'",
-    ),
-    "an expectation that is a date": (
-        {"examples": [{"parse": PARSE, "expect": {"paper": [datetime.date(2000, 1, 2)]}}]},
-        "examples[0].expect.paper[0]: must be text, got 2000-01-02",
-    ),
-    "no presets": ({"presets": {}}, "presets: must be a mapping with at least one key, got {}"),
-    "another version": ({"version": 2}, "version must be 1, got 2"),
-    "three roles in an event": ({"event": ["agent", "target", "third"]}, "event must name at most 2 roles, got 3"),
-    "a role named twice": ({"event": ["agent", "agent"]}, "event must name each role once, got 'agent' twice"),
-    "an event of no role": ({"event": ["target"]}, r"must include the role of the event, 'target', got ['agent']"),
-    "an unknown path": (
-        {"presets": {"paper": {"described": ["tail"], "roles": {"agent": ["subject"]}}}},
-        "presets.paper: path must be one of adjectival_modifier, ",
-    ),
-    "an unknown path of a role": (
-        {"presets": {"paper": {"described": ["head"], "roles": {"agent": ["doer"]}}}},
-        "got 'doer'",
-    ),
-    "a path of an unknown scheme": (
-        {"paths": {"near": {"ud3": [">obl"]}}},
-        "paths.near: scheme must be one of ud2, ud1, clearnlp, got 'ud3'",
-    ),
-    "a path out of the notation": (
-        {"paths": {"near": {"ud2": ["obl"]}}},
-        "paths.near.ud2: path must be steps like >nsubj or <conj[active]+, got 'obl'",
-    ),
-    "an example of an unknown scheme": (
-        {"examples": [{"parse": PARSE, "expect": {}, "scheme": "ud3"}]},
-        "examples[0]: scheme must be one of ud2, ud1, clearnlp, got 'ud3'",
-    ),
-    "an example of an unknown preset": (
-        {"examples": [{"parse": PARSE, "expect": {"paper": ["IRQ"]}}, {"parse": PARSE, "expect": {"strict": []}}]},
-        "examples[1]: expect must name presets (paper), got 'strict'",
-    ),
-}
+CASES = (TEST_DATA / "refused_rules.txt").read_text(encoding="utf-8")
+CHANGES = re.findall(r"^# (.*)\n(\{.*)\n-> (.*)$", CASES, flags=re.M)
 
 
-@pytest.mark.parametrize(("changes", "fragment"), CHANGES.values(), ids=CHANGES.keys())
-def test_a_file_that_breaks_the_format_is_rejected(tmp_path: Path, changes: dict[str, Any], fragment: str) -> None:
-    path = written(tmp_path, rule_file(**changes))
+@pytest.mark.parametrize(("changes", "fragment"), [case[1:] for case in CHANGES], ids=[name for name, *_ in CHANGES])
+def test_a_file_that_breaks_the_format_is_rejected(tmp_path: Path, changes: str, fragment: str) -> None:
+    path = written(tmp_path, rule_file(**yaml.safe_load(changes)))
     with pytest.raises(InputError) as error:
         load_rules(path)
     message = str(error.value)
     assert message.startswith(f"{path}: ")
     assert fragment in message
     assert "\n" not in message
+
+
+def test_every_case_is_read() -> None:
+    assert len(CHANGES) == CASES.count("\n-> ") > 15
 
 
 @pytest.mark.parametrize("text", ["", "[]", "attack", "name: [", "a: b: c", "\t- x", "name: \x00"])
@@ -338,12 +270,6 @@ def test_an_example_that_cannot_be_read_is_rejected(tmp_path: Path, parse: str, 
 @pytest.mark.parametrize("parse", ["", "\n\n"])
 def test_an_example_without_a_sentence_is_rejected(tmp_path: Path, parse: str) -> None:
     assert "examples[0]: parse" in failure(tmp_path, {"parse": parse, "expect": {"paper": []}})
-
-
-def test_a_rule_is_frozen() -> None:
-    rule: Rule = load_rules()
-    with pytest.raises(AttributeError):
-        rule.name = "other"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("source", [5, None, ["attack"]])

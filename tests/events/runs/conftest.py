@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from references import scoring as sr
 from run_cases import Case, events_case, score_case
 
 
@@ -17,6 +19,21 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Case:
 @pytest.fixture(scope="session")
 def scoring(tmp_path_factory: pytest.TempPathFactory) -> Case:
     return score_case(tmp_path_factory.mktemp("score"))
+
+
+@pytest.fixture(scope="session")
+def model_path(scoring: Case) -> Path:
+    """A small model."""
+    return Path(scoring.model)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A pipeline of a few rules, installed as a package, also for new processes."""
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield sr.tiny_pipeline(folder)
 
 
 @pytest.fixture(params=["events", "score"])

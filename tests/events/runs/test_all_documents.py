@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pandas as pd
@@ -69,14 +68,6 @@ def test_triggers_and_actors_are_found_word_by_word(run: Path) -> None:
         if found[each["doc_id"]]["sampled"]:
             assert found[each["doc_id"]]["actor"]
     assert not all(row["actor"] for row in found.values())
-
-
-def test_the_bytes_do_not_depend_on_the_order_of_the_documents(run: Path, tmp_path: Path) -> None:
-    lines = list(reversed(er.corpus()))
-    first, second = er.write_lines(tmp_path / "a.jsonl", lines[:3]), er.write_lines(tmp_path / "b.jsonl", lines[3:])
-    count_events([first, second], tmp_path / "run", dataclasses.replace(OPTIONS, threads=1), pictures=False)
-    names = ("run", "all_documents.parquet")
-    assert tmp_path.joinpath(*names).read_bytes() == run.joinpath(*names).read_bytes()
 
 
 @pytest.mark.parametrize("actors", [None, ("all",), ("USA",)])

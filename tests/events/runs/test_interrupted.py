@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import random
@@ -23,7 +22,7 @@ from places import PROJECT
 from run_cases import Case, complete, left, slowly, started, stop_after, wait_for
 from worker_processes import is_alive, workers_of
 
-from corefsample import OutputError, ParameterError
+from corefsample import ParameterError
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc").exists(), reason="processes are found in /proc"),
@@ -190,28 +189,6 @@ def test_a_full_disk_loses_nothing(case: Case, reference: dict[str, bytes], tmp_
     assert len(complete(out)) >= n_complete
     require_resumed(case, out, reference)
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != limit
-
-
-@pytest.mark.parametrize("failing", [1, 3])
-def test_a_part_that_cannot_be_kept_stops_the_run_and_loses_nothing(
-    case: Case, reference: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
-) -> None:
-    out, rename = case.out(tmp_path), os.rename
-
-    def full(source: Any, target: Any) -> None:
-        if f"part-0000{failing}" in str(target):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
-        rename(source, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.rename", full)
-        with error(OutputError, place=str(out)):
-            case.run(out)
-    assert len(complete(out)) == failing - 1
-    if failing == 1:
-        assert not list(tmp_path.iterdir())
-    else:
-        require_resumed(case, out, reference)
 
 
 # --- damage ------------------------------------------------------------------------------------------------

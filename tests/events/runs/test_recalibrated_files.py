@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import called, refused
+from command_line import refused
 
 from corefsample import Recalibration, read_documents, write_documents
 from corefsample.recalibration import RecalibrationDraws, english_recalibration, score_english
@@ -89,57 +89,6 @@ def test_a_fit_to_recalibrated_scores_is_for_such_scores(folder: Path, tmp_path:
     assert marks == {f"{change.fingerprint()} {run.applied.fingerprint()}"}
     with pytest.raises(ValueError, match="scores must be like those to which the recalibration was fitted"):
         run_recalibrate(tmp_path / "gold.jsonl", source, options(out=tmp_path / "other.jsonl"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (("events", "gold.jsonl", "--recalibration", "none", "--uncertainty", "fit"), 2, "--uncertainty needs a recal"),
-        (("events", "gold.jsonl", "--recalibration", "bare.json", "--uncertainty", "fit"), 2, "needs refits to resamp"),
-        (
-            ("events", "gold.jsonl", "--recalibration", "no.json"),
-            3,
-            "no.json: file must be readable, got: No such file",
-        ),
-        (
-            ("calibrate-queries", "gold.jsonl", "--recalibration", "bare.json", "--uncertainty", "fit"),
-            2,
-            "needs refits",
-        ),
-        (
-            ("calibrate-queries", "gold.jsonl", "--recalibration", "none", "--uncertainty", "fit"),
-            2,
-            "needs a recalibrat",
-        ),
-        (
-            ("calibrate-queries", "gold.jsonl", "--recalibration", "bare.json", "--group-by", "author"),
-            3,
-            "documents with gold must have the field author (group_by), got none in 16",
-        ),
-    ],
-)
-def test_what_cannot_be_recalibrated_is_one_line(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-    status: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(folder)
-    found, line = refused(capsys, *arguments, "--out", tmp_path / "out")
-    assert found == status
-    assert message in line
-
-
-def test_recalibration_none_counts_the_scores_as_they_are(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = ("--samples", 50, "--no-pictures")
-    called(capsys, "events", folder / "gold.jsonl", "--recalibration", "none", *options, "--out", tmp_path / "none")
-    called(capsys, "events", folder / "gold.jsonl", *options, "--out", tmp_path / "plain")
-    assert (tmp_path / "none" / "counts.csv").read_bytes() == (tmp_path / "plain" / "counts.csv").read_bytes()
 
 
 def test_the_english_model_scores_as_the_command_does() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from places import PROJECT
 
-from corefsample import OutputError, ParameterError
+from corefsample import ParameterError
 from corefsample.documents._rejected import Rejected
 from events.runs.counting._run_folder import RunFolder
 
@@ -31,61 +31,6 @@ def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"corefsample": "0", "run": 1}
 
 
-def test_a_folder_is_as_open_to_others_as_any(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run") as folder:
-        finished(folder)
-    assert (tmp_path / "run").stat().st_mode & 0o700 == 0o700
-
-
-def test_folders_above_are_made(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "a" / "b" / "run") as folder:
-        finished(folder)
-    assert (tmp_path / "a" / "b" / "run" / "run.json").exists()
-
-
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    def fail() -> None:
-        with RunFolder(tmp_path / "run") as folder:
-            folder.file("counts.csv").touch()
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail()
-    assert os.listdir(tmp_path) == []
-
-
-def test_an_earlier_run_is_kept_until_the_new_one_is_complete(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run") as folder:
-        finished(folder)
-    with pytest.raises(ZeroDivisionError), RunFolder(tmp_path / "run", overwrite=True):
-        raise ZeroDivisionError
-    assert (tmp_path / "run" / "run.json").exists()
-    with RunFolder(tmp_path / "run", overwrite=True) as folder:
-        finished(folder)
-        folder.finish_record({"corefsample": "0", "run": 2})
-    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"corefsample": "0", "run": 2}
-    assert os.listdir(tmp_path) == ["run"]
-
-
-def test_folders_in_use_are_rejected(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run") as folder:
-        finished(folder)
-    with pytest.raises(ParameterError, match=r"\(overwrite replaces it\)"):
-        RunFolder(tmp_path / "run")
-    (tmp_path / "file").touch()
-    with pytest.raises(ParameterError, match="got the file"):
-        RunFolder(tmp_path / "file", overwrite=True)
-    with pytest.raises(ParameterError, match="with other files"):
-        RunFolder(tmp_path, overwrite=True)
-
-
-def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match=r"run: output must be writable, got: "), RunFolder(tmp_path / "file" / "run"):
-        pass
-    assert os.listdir(tmp_path) == ["file"]
-
-
 @pytest.mark.skipif(os.name != "posix", reason="umasks are of POSIX")
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
 def test_the_rights_of_a_folder_and_its_files_follow_the_umask(tmp_path: Path, mask: int) -> None:
@@ -98,11 +43,6 @@ def test_the_rights_of_a_folder_and_its_files_follow_the_umask(tmp_path: Path, m
     for made in (tmp_path / "new", tmp_path / "new" / "run"):
         assert stat.S_IMODE(made.stat().st_mode) == 0o777 & ~mask
     assert {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "new" / "run").iterdir()} == {0o666 & ~mask}
-
-
-def test_a_folder_without_a_name_is_rejected() -> None:
-    with pytest.raises(ParameterError, match=r"^out must name a folder, got ''$"):
-        RunFolder("")
 
 
 # --- quarantine --------------------------------------------------------------------------------------------

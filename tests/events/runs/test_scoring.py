@@ -7,8 +7,7 @@ import datetime
 import gzip
 import io
 import json
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,6 @@ from corefsample import InputError, ParameterError, Recalibration, read_corefud,
 from corefsample.coreference._exact import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.errors import CorefsampleError
 from corefsample.formats.annotated._conll2012 import read_conll2012
 from corefsample.mention_ranking import AntecedentModel, load_model
 from corefsample.recalibration import read_recalibration
@@ -33,18 +31,14 @@ from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._roles import is_unparsed
 from events.news._fields import Article
-from events.runs._document_inputs import DocumentInputs, named_kind
+from events.runs._document_inputs import named_kind
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._parsing import article_metadata, load_pipeline, paragraphs_of, parsed_words
-from events.runs.scoring._run import score_corpus
+from events.runs.scoring._run import ScoringRun, score_corpus
 from events.runs.scoring._workers import Scorer, Task, load_recalibration, score_task
 
+Score = Callable[..., ScoringRun]
 UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
-
-
-@pytest.fixture(scope="module")
-def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sr.small_model(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="module")
@@ -58,17 +52,19 @@ def documents() -> list[AnnotatedDocument]:
 
 
 @pytest.fixture
+def score(tmp_path: Path, model_path: Path) -> Score:
+    """Scoring with the small model, into s.jsonl unless told otherwise."""
+
+    def started(inputs: Any, out: str = "s.jsonl", workers: int | None = None, **options: Any) -> ScoringRun:
+        chosen = ScoringOptions(**{"model": str(model_path), **options})
+        return score_corpus(inputs, tmp_path / out, chosen, workers=workers)
+
+    return started
+
+
+@pytest.fixture
 def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
     return sr.corpus_file(tmp_path / "corpus.conllu", documents)
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A pipeline of a few rules, installed as a package, also for new processes."""
-    folder = tmp_path_factory.mktemp("site")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        yield sr.tiny_pipeline(folder)
 
 
 def news_file(path: Path, articles: list[dict[str, Any]]) -> Path:
@@ -93,9 +89,9 @@ NEWS = [
 
 
 def test_an_annotated_corpus_keeps_mentions_gold_date_and_metadata(
-    tmp_path: Path, corpus: Path, model: AntecedentModel, model_path: Path
+    tmp_path: Path, corpus: Path, model: AntecedentModel, score: Score
 ) -> None:
-    run = score_corpus(corpus, tmp_path / "s.jsonl.gz", ScoringOptions(model=str(model_path), min_prob=0.01))
+    run = score(corpus, "s.jsonl.gz", min_prob=0.01)
     found = list(read_documents(tmp_path / "s.jsonl.gz"))
     expected = [model.score_document(document, min_prob=0.01) for document in read_corefud(corpus)]
     assert [each.doc_id for each in found] == [each.doc_id for each in expected]
@@ -109,9 +105,8 @@ def test_an_annotated_corpus_keeps_mentions_gold_date_and_metadata(
     assert run.tally.n_dropped == sum(each.n_dropped for each in pruned) > 0
 
 
-def test_mentions_of_a_parse_take_the_gold_of_their_spans(tmp_path: Path, corpus: Path, model_path: Path) -> None:
-    options = ScoringOptions(model=str(model_path), mentions="parse")
-    run = score_corpus(corpus, tmp_path / "s.parquet", options)
+def test_mentions_of_a_parse_take_the_gold_of_their_spans(tmp_path: Path, corpus: Path, score: Score) -> None:
+    run = score(corpus, "s.parquet", mentions="parse")
     n_without_gold = 0
     for found, annotated in zip(read_documents(tmp_path / "s.parquet"), read_corefud(corpus), strict=True):
         assert found.mentions.tolist() == mentions_from_parse(annotated.tokens).tolist()
@@ -125,43 +120,23 @@ def test_mentions_of_a_parse_take_the_gold_of_their_spans(tmp_path: Path, corpus
     assert run.tally.n_without_gold == n_without_gold > 0
 
 
-def test_scored_mentions_are_scored_again(
-    tmp_path: Path, documents: list[AnnotatedDocument], model: AntecedentModel, model_path: Path
-) -> None:
-    from corefsample import AntecedentDistribution
-
-    nothing = [[] for _ in documents[0].entities]  # type: ignore[var-annotated]
-    bare = documents[0].scored(AntecedentDistribution.from_lists(nothing, nothing))
-    write_documents([bare], tmp_path / "bare.jsonl")
-    score_corpus(tmp_path / "bare.jsonl", tmp_path / "s.jsonl", ScoringOptions(model=str(model_path)))
-    (found,) = read_documents(tmp_path / "s.jsonl")
-    assert sr.same_documents(found, model.score_document(bare))
-    assert found.antecedents.n_candidates > 0
-
-
-def test_files_of_several_formats_make_one_corpus(
-    tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
-) -> None:
-    first = sr.corpus_file(tmp_path / "a.conllu", documents[:2])
-    second = sr.corpus_file(tmp_path / "b.conllu.gz", documents[2:4])
-    score_corpus([first, second], tmp_path / "s.jsonl", ScoringOptions(model=str(model_path)))
-    assert [d.doc_id for d in read_documents(tmp_path / "s.jsonl")] == [d.doc_id for d in documents[:4]]
-
-
-def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: AntecedentModel, model_path: Path) -> None:
+def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: AntecedentModel, score: Score) -> None:
     record = tmp_path / "r.json"
     record.write_text(json.dumps({"corefsample": "x", "recalibration": {"temperature": 2.0, "new_bias": 0.5}}))
     assert load_recalibration(record) == Recalibration(2.0, 0.5)
-    options = ScoringOptions(model=str(model_path), recalibration=str(record))
-    score_corpus(corpus, tmp_path / "s.jsonl", options)
+    for content in ("{", "{}", '{"recalibration": {"temperature": 0, "new_bias": 0}}'):
+        (tmp_path / "bad.json").write_text(content)
+        with error(InputError, place="bad.json"):
+            load_recalibration(tmp_path / "bad.json")
+    score(corpus, recalibration=str(record))
     for found, document in zip(read_documents(tmp_path / "s.jsonl"), read_corefud(corpus), strict=True):
         expected = model.score_document(document).antecedents.scores / 2.0 - 0.5
         assert found.antecedents.scores.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("name", ["map", "binder"])
-def test_clusters_are_written_beside_the_scores(tmp_path: Path, corpus: Path, model_path: Path, name: str) -> None:
-    run = score_corpus(corpus, tmp_path / "s.jsonl.gz", ScoringOptions(model=str(model_path), clusters=name))
+def test_clusters_are_written_beside_the_scores(tmp_path: Path, corpus: Path, name: str, score: Score) -> None:
+    run = score(corpus, "s.jsonl.gz", clusters=name)
     assert run.clusters == str(tmp_path / f"s.{name}.conllu")
     assert run.left_out == {}
     for scored, written in zip(read_documents(run.out), read_corefud(run.clusters), strict=True):
@@ -173,48 +148,26 @@ def test_clusters_are_written_beside_the_scores(tmp_path: Path, corpus: Path, mo
         assert canonical_labels(codes).tolist() == wanted.tolist()
 
 
-def test_clusters_are_refused_before_scoring(tmp_path: Path, corpus: Path, model_path: Path) -> None:
-    (tmp_path / "s.vi.conllu").write_text("mine")
-    with pytest.raises(CorefsampleError, match="must not exist"):
-        score_corpus(corpus, tmp_path / "s.jsonl", ScoringOptions(model=str(model_path), clusters="vi"))
-    assert not (tmp_path / "s.jsonl").exists()
-
-
 def test_a_document_whose_scores_overflow_is_quarantined_and_not_counted(
-    tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
+    tmp_path: Path, documents: list[AnnotatedDocument], score: Score
 ) -> None:
     single = dataclasses.replace(documents[0], mentions=documents[0].mentions[:1], entities=documents[0].entities[:1])
     corpus = sr.corpus_file(tmp_path / "corpus.conllu", [single, *documents[1:3]])
     record = tmp_path / "r.json"
     record.write_text(json.dumps({"recalibration": {"temperature": 1e-308, "new_bias": 0.0}}))
-    options = ScoringOptions(model=str(model_path), recalibration=str(record), on_error="quarantine")
-    run = score_corpus(corpus, tmp_path / "s.jsonl", options)
+    run = score(corpus, recalibration=str(record), on_error="quarantine")
     assert (run.tally.n_documents, run.tally.n_mentions, run.n_quarantined) == (1, 1, 2)
     assert "temperature must leave every score finite" in run.reasons[0]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "file must be JSON"),
-        ("{}", "file must be the record of a recalibration"),
-        ('{"recalibration": {"temperature": 0, "new_bias": 0}}', "temperature must be above 0"),
-    ],
-)
-def test_an_error_names_a_file_that_is_not_a_record(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "r.json").write_text(content)
-    with pytest.raises(InputError, match=rf"r\.json: {message}"):
-        load_recalibration(tmp_path / "r.json")
 
 
 # --- text --------------------------------------------------------------------------------------------------
 
 
 def test_text_is_parsed_paragraph_by_paragraph_with_its_headline_first(
-    tmp_path: Path, model: AntecedentModel, model_path: Path, tiny: str
+    tmp_path: Path, model: AntecedentModel, tiny: str, score: Score
 ) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS)
-    score_corpus(news, tmp_path / "s.parquet", ScoringOptions(model=str(model_path), pipeline=tiny))
+    score(news, "s.parquet", pipeline=tiny)
     a, b, c = read_documents(tmp_path / "s.parquet")
     paragraphs = [
         "Rebels attacked Norvo .",
@@ -237,10 +190,9 @@ def test_text_is_parsed_paragraph_by_paragraph_with_its_headline_first(
     assert c.metadata == {}
 
 
-def test_the_headline_can_be_left_out_of_the_text(tmp_path: Path, model_path: Path, tiny: str) -> None:
+def test_the_headline_can_be_left_out_of_the_text(tmp_path: Path, tiny: str, score: Score) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS[:1])
-    options = ScoringOptions(model=str(model_path), pipeline=tiny, headline=False)
-    score_corpus(news, tmp_path / "s.jsonl", options)
+    score(news, pipeline=tiny, headline=False)
     (found,) = read_documents(tmp_path / "s.jsonl")
     assert found.tokens is not None
     assert list(found.tokens.text[:3]) == ["The", "rebels", "attacked"]
@@ -272,10 +224,9 @@ def unparsed_file(folder: Path) -> Path:
 
 
 def test_a_pipeline_parses_the_words_of_annotated_documents(
-    tmp_path: Path, model: AntecedentModel, model_path: Path, tiny: str
+    tmp_path: Path, model: AntecedentModel, tiny: str, score: Score
 ) -> None:
-    options = ScoringOptions(model=str(model_path), pipeline=tiny)
-    score_corpus(unparsed_file(tmp_path), tmp_path / "s.jsonl", options)
+    score(unparsed_file(tmp_path), pipeline=tiny)
     (found,) = read_documents(tmp_path / "s.jsonl")
     assert found.tokens is not None
     # By the rules of the pipeline: each verb is the root of its sentence, "the" is a determiner of the next noun.
@@ -286,7 +237,7 @@ def test_a_pipeline_parses_the_words_of_annotated_documents(
     assert (found.mentions.tolist(), found.gold) == ([[0, 2, 1], [3, 5, 4], [6, 7, 6]], ["1", "2", "1"])
     expected = model.score(found.tokens, found.mentions)
     assert found.antecedents.scores.tolist() == expected.scores.tolist()
-    score_corpus(tmp_path / "u.conll", tmp_path / "p.jsonl", dataclasses.replace(options, mentions="parse"))
+    score(tmp_path / "u.conll", "p.jsonl", pipeline=tiny, mentions="parse")
     (found,) = read_documents(tmp_path / "p.jsonl")
     assert found.tokens is not None
     assert found.mentions.tolist() == mentions_from_parse(found.tokens).tolist()
@@ -303,11 +254,6 @@ def test_documents_without_a_parse_need_a_pipeline(
         "doc_id 'u_0': a document must have a parse, got no dependency labels "
         "(--pipeline names a spaCy pipeline that parses its words)"
     )
-    (document,) = read_conll2012(corpus)
-    with pytest.raises(
-        ParameterError, match=r"^doc_id 'u_0': tokens must be parsed to score mentions, got no dependency"
-    ):
-        model.score_document(document)
     status, line = refused(capsys, *arguments, "--pipeline", tiny, "--parses", 2)
     assert status == 2
     assert line.startswith("corefsample: --parses is for text, got documents that are words already (")
@@ -376,16 +322,7 @@ def test_columns_and_numbers_of_articles_are_options(
     out = tmp_path / "s.jsonl"
     arguments = ("--pipeline", tiny, "--model", model_path, "--workers", 1, *columns)
     status, line = refused(capsys, "score", news, "--out", out, *arguments)
-    assert (status, line) == (
-        3,
-        f"corefsample: {news}: columns must include 'doc_id', got 'body, day, head' (--id-column names another)",
-    )
-    status, line = refused(capsys, "score", news, "--out", out, *arguments[:-2], "--number-articles")
-    assert (status, line) == (
-        3,
-        f"corefsample: {news}: line 2: doc_id 'news.csv#1': day must be an ISO date, got '03.02.2001' "
-        "(--date-format says how dates are written, such as %m/%d/%Y)",
-    )
+    assert (status, line.endswith("(--id-column names another)")) == (3, True)
     status, text, err = called(capsys, "score", news, "--out", out, *arguments, "--number-articles")
     assert (status, err) == (0, "")
     assert "2 documents" in text
@@ -430,13 +367,10 @@ def test_text_without_a_date_raises_or_is_quarantined(
     assert [d.doc_id for d in read_documents(out)] == ["a", "c"]
 
 
-def test_text_that_the_pipeline_cannot_parse_is_quarantined_unchanged(
-    tmp_path: Path, model_path: Path, tiny: str
-) -> None:
+def test_text_that_the_pipeline_cannot_parse_is_quarantined_unchanged(tmp_path: Path, tiny: str, score: Score) -> None:
     bad = {"doc_id": "x", "date": "2001-01-01", "text": "REFUSED"}
     news = news_file(tmp_path / "news.jsonl", [bad, NEWS[2]])
-    options = ScoringOptions(model=str(model_path), pipeline=tiny, on_error="quarantine")
-    run = score_corpus(news, tmp_path / "s.jsonl", options)
+    run = score(news, pipeline=tiny, on_error="quarantine")
     (line,) = Path(f"{run.out}.quarantine.jsonl").read_text().splitlines()
     rejected = json.loads(line)
     assert rejected["reason"] == "text must be parsable by the pipeline, got: no such word"
@@ -472,78 +406,15 @@ def test_a_pipeline_without_a_parser_raises_before_the_first_document(
     assert status == 2
     assert line.startswith("corefsample: --pipeline must parse text, got ")
     assert line.endswith(": doc must have a parse, got none (the pipeline needs a parser)")
-    status, line = refused(capsys, *arguments, "nowhere_at_all")
-    assert status == 2
-    assert "--pipeline must be an installed spaCy pipeline or the folder of one, got 'nowhere_at_all'" in line
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "news.jsonl"]
 
 
-def test_a_pipeline_is_required_for_text_and_only_for_text(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, tiny: str
-) -> None:
-    news = news_file(tmp_path / "news.jsonl", NEWS)
-    status, line = refused(capsys, "score", news, "--out", tmp_path / "s.jsonl")
-    assert (status, line) == (2, f"corefsample: --pipeline must be given to parse text, got none for {news}")
-    status, line = refused(capsys, "score", corpus, "--pipeline", tiny, "--out", tmp_path / "s.jsonl")
-    assert status == 2
-    assert line.startswith("corefsample: --pipeline must be left out for documents with a parse")
-    arguments = ("--pipeline", tiny, "--mentions", "annotated", "--out", tmp_path / "s.jsonl")
-    assert refused(capsys, "score", news, *arguments)[1].startswith(
-        f"corefsample: --mentions must be 'parse' for text ({news}), got 'annotated'"
-    )
-
-
-def changed_header(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    """A copy of a model file with another header."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(content, "w") as copy:
-        for name in archive.namelist():
-            data = archive.read(name)
-            if name == "header.json":
-                header = json.loads(data)
-                change(header)
-                data = json.dumps(header).encode()
-            copy.writestr(name, data)
-    changed = path.with_name("changed.npz")
-    changed.write_bytes(content.getvalue())
-    return changed
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda header: header.update(version=9), "version must be 1, got 9"),
-        (lambda header: header.update(features=1), "features must be those of this version of corefsample"),
-        (lambda header: header["templates"].update(new=["i.nothing"]), "must be of known atoms, got 'i.nothing'"),
-        (lambda header: header["templates"].update(other=[]), "templates"),
-        (lambda header: header.update(format="x"), "got another format"),
-    ],
-)
-def test_a_model_of_another_version_or_other_features_raises_in_one_line(
-    capsys: pytest.CaptureFixture[str], corpus: Path, model_path: Path, change: Callable[[Any], None], message: str
-) -> None:
-    other = changed_header(model_path, change)
-    status, line = refused(capsys, "score", corpus, "--model", other, "--out", corpus.with_name("s.jsonl"))
-    assert status == 3
-    assert line.startswith(f"corefsample: {other}: ")
-    assert message in line
-    assert [path.name for path in corpus.parent.iterdir()] == ["corpus.conllu"]
-
-
-def test_an_error_names_a_missing_model(capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path) -> None:
-    status, line = refused(capsys, "score", corpus, "--model", tmp_path / "no.npz", "--out", tmp_path / "s.jsonl")
-    assert (status, line) == (
-        3,
-        f"corefsample: {tmp_path / 'no.npz'}: model file must be readable, got: No such file or directory",
-    )
-
-
-def test_the_default_model_is_the_english_one(tmp_path: Path, corpus: Path) -> None:
+def test_the_default_model_is_the_english_one(corpus: Path, score: Score) -> None:
     if not resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").is_file():
         pytest.skip("the package has no English model yet")
     from corefsample.mention_ranking import english_model
 
-    run = score_corpus(corpus, tmp_path / "s.jsonl")
+    run = score(corpus, model=None)
     found, document = next(read_documents(run.out)), next(read_corefud(corpus))
     change = read_recalibration("english").recalibration
     assert sr.same_documents(found, change.apply_document(english_model().score_document(document)))
@@ -553,27 +424,22 @@ def test_the_default_model_is_the_english_one(tmp_path: Path, corpus: Path) -> N
     assert (run.recalibration, record["summary"]["recalibration"]) == ("english", "english")
 
 
-def test_without_recalibration_scores_are_those_of_the_model(tmp_path: Path, corpus: Path) -> None:
+def test_without_recalibration_scores_are_those_of_the_model(corpus: Path, score: Score) -> None:
     from corefsample.mention_ranking import english_model
 
-    run = score_corpus(corpus, tmp_path / "s.jsonl", ScoringOptions(recalibration="none"))
+    run = score(corpus, model=None, recalibration="none")
     found, document = next(read_documents(run.out)), next(read_corefud(corpus))
     assert sr.same_documents(found, english_model().score_document(document))
     assert "recalibration" not in found.metadata
-    assert run.recalibration is None
+    assert score(corpus, "own.jsonl").recalibration is run.recalibration is None
 
 
-def test_scoring_recalibrated_scores_again_forgets_their_recalibration(tmp_path: Path, corpus: Path) -> None:
-    first = score_corpus(corpus, tmp_path / "s.jsonl")
-    again = score_corpus(first.out, tmp_path / "again.jsonl")
+def test_scoring_recalibrated_scores_again_forgets_their_recalibration(corpus: Path, score: Score) -> None:
+    first = score(corpus, model=None)
+    again = score(first.out, "again.jsonl", model=None)
     assert Path(again.out).read_bytes() == Path(first.out).read_bytes()
-    plain = score_corpus(first.out, tmp_path / "plain.jsonl", ScoringOptions(recalibration="none"))
+    plain = score(first.out, "plain.jsonl", model=None, recalibration="none")
     assert all("recalibration" not in document.metadata for document in read_documents(plain.out))
-
-
-def test_a_model_of_ones_own_has_no_recalibration(tmp_path: Path, corpus: Path, model_path: Path) -> None:
-    run = score_corpus(corpus, tmp_path / "s.jsonl", ScoringOptions(model=str(model_path)))
-    assert run.recalibration is None
 
 
 def test_the_screen_says_that_scores_were_recalibrated(
@@ -582,9 +448,6 @@ def test_the_screen_says_that_scores_were_recalibrated(
     status, shown, _ = called(capsys, "score", corpus, "--out", tmp_path / "s.jsonl")
     assert status == 0
     assert "Recalibrated (the English model's recalibration); --recalibration none" in " ".join(shown.split())
-    status, shown, _ = called(capsys, "score", corpus, "--recalibration", "none", "--out", tmp_path / "n.jsonl")
-    assert status == 0
-    assert "Recalibrated" not in shown
 
 
 # --- processes ----------------------------------------------------------------------------
@@ -601,23 +464,22 @@ def mixed_corpus(folder: Path, documents: list[AnnotatedDocument]) -> list[Path]
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl.gz"])
 def test_the_output_does_not_depend_on_processes(
-    tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path, suffix: str
+    tmp_path: Path, documents: list[AnnotatedDocument], suffix: str, score: Score
 ) -> None:
     inputs = [*mixed_corpus(tmp_path, documents), sr.corpus_file(tmp_path / "c.conllu", sr.short_documents(30)[12:])]
-    options = ScoringOptions(model=str(model_path), on_error="quarantine")
     found = []
     for workers in (1, 2):
-        run = score_corpus(inputs, tmp_path / f"{workers}.{suffix}", options, workers=workers)
+        run = score(inputs, f"{workers}.{suffix}", workers=workers, on_error="quarantine")
         assert (run.tally.n_documents, run.n_quarantined, run.workers) == (27, 3, workers)
         found.append((Path(run.out).read_bytes(), Path(f"{run.out}.quarantine.jsonl").read_bytes()))
     assert found[0] == found[1]
 
 
 def test_rejected_documents_are_in_the_order_of_the_corpus(
-    tmp_path: Path, documents: list[AnnotatedDocument], model_path: Path
+    tmp_path: Path, documents: list[AnnotatedDocument], score: Score
 ) -> None:
     inputs = mixed_corpus(tmp_path, documents)
-    run = score_corpus(inputs, tmp_path / "s.jsonl", ScoringOptions(model=str(model_path), on_error="quarantine"))
+    run = score(inputs, on_error="quarantine")
     lines = [json.loads(line) for line in Path(f"{run.out}.quarantine.jsonl").read_text().splitlines()]
     places = [(Path(line["source"]).name, line["place"], line["doc_id"]) for line in lines]
     assert places == [
@@ -633,23 +495,20 @@ def test_rejected_documents_are_in_the_order_of_the_corpus(
     assert quarantined["scores"] == [[] for _ in documents[1].entities]
 
 
-def test_text_is_parsed_alike_in_one_process_and_in_several(tmp_path: Path, model_path: Path, tiny: str) -> None:
+def test_text_is_parsed_alike_in_one_process_and_in_several(tmp_path: Path, tiny: str, score: Score) -> None:
     news = news_file(tmp_path / "news.jsonl", [{**NEWS[n % 3], "doc_id": str(n)} for n in range(20)])
-    options = ScoringOptions(model=str(model_path), pipeline=tiny)
     for workers in (1, 2):
-        score_corpus(news, tmp_path / f"{workers}.jsonl", options, workers=workers)
+        score(news, f"{workers}.jsonl", workers=workers, pipeline=tiny)
     assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "2.jsonl").read_bytes()
 
 
-def test_an_unexpected_error_names_its_document(
-    tmp_path: Path, corpus: Path, model_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unexpected_error_names_its_document(corpus: Path, monkeypatch: pytest.MonkeyPatch, score: Score) -> None:
     def broken(*arguments: Any, **keywords: Any) -> None:
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(AntecedentModel, "pruned_score", broken)
     with pytest.raises(RuntimeError) as caught:
-        score_corpus(corpus, tmp_path / "s.jsonl", ScoringOptions(model=str(model_path)))
+        score(corpus)
     (note,) = caught.value.__notes__
     assert note.startswith(f"while scoring {corpus}: document 1: doc_id ")
 
@@ -705,46 +564,6 @@ def test_the_kind_of_a_parquet_file_follows_from_its_columns(
         assert named_kind(str(tmp_path / "news.parquet"), prefer_news=prefer_news) == "news"
 
 
-def test_an_error_names_an_input_that_cannot_be_read(tmp_path: Path, corpus: Path) -> None:
-    (tmp_path / "x.docx").touch()
-    for name, message in (
-        ("nowhere.conllu", "file must exist, got none"),
-        ("*.conll", "glob must match a file, got none"),
-        ("x.docx", "file name must end in one of"),
-    ):
-        with pytest.raises(InputError, match=message):
-            DocumentInputs([tmp_path / name])
-    with pytest.raises(InputError, match="must be named once, got it again"):
-        DocumentInputs([corpus, corpus])
-    with pytest.raises(InputError, match="inputs must name at least one file"):
-        DocumentInputs([])
-
-
-@pytest.mark.parametrize("name", ["s.jsonl", "s.jsonl.scoring.json", "s.jsonl.quarantine.jsonl"])
-def test_an_existing_output_raises(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, model_path: Path, name: str
-) -> None:
-    (tmp_path / name).write_text("mine")
-    status, line = refused(capsys, "score", corpus, "--model", model_path, "--out", tmp_path / "s.jsonl")
-    assert status == 2
-    assert line == f"corefsample: {tmp_path / name}: output must not exist, got a file (--overwrite replaces it)"
-    assert (tmp_path / name).read_text() == "mine"
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"min_prob": 1.0}, {"mentions": "gold"}, {"paragraphs": "page"}, {"scheme": "ud3"}, {"clusters": "rand"}],
-)
-def test_an_option_outside_its_range_raises(options: dict[str, Any]) -> None:
-    with error(ParameterError, next(iter(options))):
-        ScoringOptions(**options)
-
-
-def test_an_output_with_another_ending_raises(tmp_path: Path, corpus: Path) -> None:
-    with pytest.raises(ParameterError, match=r"s\.txt: file name must end in one of \.jsonl, "):
-        score_corpus(corpus, tmp_path / "s.txt")
-
-
 def test_standard_input_is_read(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_path: Path, tiny: str
 ) -> None:
@@ -756,8 +575,8 @@ def test_standard_input_is_read(
     assert [document.doc_id for document in read_documents(tmp_path / "s.jsonl")] == ["a", "b", "c"]
 
 
-def test_the_record_describes_the_run(tmp_path: Path, corpus: Path, model_path: Path) -> None:
-    run = score_corpus(corpus, tmp_path / "s.jsonl", ScoringOptions(model=str(model_path)))
+def test_the_record_describes_the_run(corpus: Path, model_path: Path, score: Score) -> None:
+    run = score(corpus)
     record = json.loads(Path(run.record).read_text())
     assert record["model"]["provenance"] == load_model(model_path).provenance
     assert record["inputs"][0]["path"] == str(corpus)
@@ -776,26 +595,3 @@ def test_the_screen_shows_what_was_scored(capsys: pytest.CaptureFixture[str], co
     assert text.startswith(f"9 documents, {n_mentions:,} mentions, {n_candidates:,} candidates.\n")
     assert "unlikely candidates left out" in text
     assert "mentions of annotated documents have no annotated entity" in text
-
-
-# --- a real pipeline ---------------------------------------------------------------------------------------
-
-
-def test_news_goes_through_a_real_pipeline_to_counts(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path
-) -> None:
-    if not UD_PIPELINE.exists():
-        pytest.skip(f"the pipeline is not there: {UD_PIPELINE.name}")
-    text = (
-        "French troops attacked a village in the north on Monday.\n\nThe soldiers left after two hours, officials said."
-    )
-    news = news_file(tmp_path / "news.jsonl", [{"doc_id": "a", "date": "2001-02-03", "text": text}])
-    scored = tmp_path / "scored.parquet"
-    arguments = ("--pipeline", UD_PIPELINE, "--model", model_path, "--workers", 1, "--out", scored)
-    assert called(capsys, "score", news, *arguments)[0] == 0
-    record = json.loads(Path(f"{scored}.scoring.json").read_text())
-    assert record["pipeline"]["pipeline"] == "en_gum_ud"
-    assert len(record["pipeline"]["sha256"]) == 64
-    status, _, err = called(capsys, "events", scored, "--samples", 20, "--out", tmp_path / "run", "--no-pictures")
-    assert (status, err) == (0, "")
-    assert pd.read_csv(tmp_path / "run" / "counts.csv")["actor"].tolist() == ["FRA"]

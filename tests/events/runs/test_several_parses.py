@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +10,18 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from expected_errors import error
 from references import events as er
 from references import parses as pr
+from run_cases import TABLES
 
 from corefsample import InputError, read_documents, write_documents
-from corefsample.documents._batch_of_documents import from_documents
-from corefsample.formats.scored._parquet_writer import ParquetWriter
 from corefsample.recalibration import read_recalibration
 from events import EventCounter
-from events.commands import CalibrateOptions, run_calibrate
+from events.commands import run_calibrate
 from events.runs.counting._job import CountOptions, EventsResult, count_events
 
 OPTIONS = CountOptions(n_samples=80, compare=("USA", "IRQ"), partition_size=7, threads=1)
-TABLES = (
-    *("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "near_half.csv", "comparisons.csv"),
-    *("documents.parquet", "all_documents.parquet"),
-)
 PARSE_COLUMNS = ["n_parses", "parse_variance", "coreference_variance", "parses", "trigger_parses"]
 
 
@@ -61,35 +56,24 @@ def reference(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def in_groups(path: Path, lines: Path, size: int = 3) -> Path:
-    given = list(read_documents(lines))
-    with ParquetWriter(str(path)) as writer:
-        for start in range(0, len(given), size):
-            writer.write(from_documents(given[start : start + size]))
-            writer.end_group()
-    return path
-
-
-def test_partitions_of_parquet_give_the_bytes_of_one_run(corpus: Path, reference: Path, tmp_path: Path) -> None:
-    news = in_groups(tmp_path / "news.parquet", corpus)
-    assert run(news, tmp_path / "run").n_partitions > 3
+@pytest.mark.parametrize("workers", [1, 2])
+def test_partitions_of_parquet_give_the_bytes_of_one_run(
+    corpus: Path, reference: Path, tmp_path: Path, workers: int
+) -> None:
+    given = list(read_documents(corpus))
+    for start in range(0, len(given), 7):
+        write_documents(given[start : start + 7], tmp_path / f"{start}.parquet")
+    assert run(f"{tmp_path}/*.parquet", tmp_path / "run", workers=workers).n_partitions == 5
     assert tables(tmp_path / "run") == tables(reference)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_shuffled_documents_give_the_same_bytes(reference: Path, tmp_path: Path, seed: int) -> None:
+def test_shuffled_documents_give_the_same_bytes(reference: Path, tmp_path: Path) -> None:
     shuffled = documents()
-    np.random.default_rng(seed).shuffle(shuffled)
+    np.random.default_rng(1).shuffle(shuffled)
     er.write_lines(tmp_path / "first.jsonl", shuffled[:11])
     er.write_lines(tmp_path / "second.jsonl", shuffled[11:])
     write_documents(read_documents(tmp_path / "second.jsonl"), tmp_path / "second.parquet")
     run([tmp_path / "second.parquet", tmp_path / "first.jsonl"], tmp_path / "run", threads=2)
-    assert tables(tmp_path / "run") == tables(reference)
-
-
-def test_worker_processes_give_the_same_bytes(corpus: Path, reference: Path, tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    run(in_groups(tmp_path / "news.parquet", corpus), tmp_path / "run", workers=2)
     assert tables(tmp_path / "run") == tables(reference)
 
 
@@ -154,20 +138,14 @@ def test_documents_parquet_has_the_first_parse_of_each(corpus: Path, reference: 
         assert list(document.tokens.dep) == list(own.dep)
 
 
-def _calibrate(corpus: Path, folder: Path) -> None:
-    run_calibrate(corpus, CalibrateOptions(out=folder))
-
-
-@pytest.mark.parametrize("command", [_calibrate])
-def test_commands_for_one_parse_say_so(command: Callable[[Path, Path], None], corpus: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"parses must be one here: .* got 3") as error:
-        command(corpus, tmp_path / "out")
-    assert "line 1: doc_id" in str(error.value)
+def test_commands_for_one_parse_say_so(corpus: Path) -> None:
+    with error(InputError, place="line 1: doc_id"):
+        run_calibrate(corpus)
 
 
 def test_a_parse_with_labels_of_no_scheme_is_named(tmp_path: Path) -> None:
     document = pr.with_other_parses(er.corpus()[0], (1, 1))
     tokens = document["parses"][1]["tokens"]
     tokens["dep"] = ["strange"] * len(tokens["dep"])
-    with pytest.raises(InputError, match=r"parses\[1\]: .*strange"):
+    with pytest.raises(InputError, match=r"parses\[1\]: "):
         run(er.write_lines(tmp_path / "bad.jsonl", [document]), tmp_path / "run")

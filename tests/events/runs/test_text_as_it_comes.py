@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import called, refused
+from command_line import called
 from expected_errors import error
-from references import scoring as sr
 from run_cases import stop_after
 
 from corefsample import read_documents
@@ -27,20 +25,6 @@ TEXTS = {
     "c": "The rebels didnâ€™t leave .",
     "d": "The rebels \N{REPLACEMENT CHARACTER} left .",
 }
-
-
-@pytest.fixture(scope="module")
-def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return sr.small_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A pipeline of a few rules, installed as a package."""
-    folder = tmp_path_factory.mktemp("site")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        yield sr.tiny_pipeline(folder)
 
 
 @pytest.fixture
@@ -100,10 +84,3 @@ def test_a_long_run_warns_after_its_first_part_and_a_resumed_one_counts_all_text
     status, _, err = called(capsys, *arguments)
     rule = "of the first texts have no upper-case letter; taggers and parsers of English need upper case"
     assert (status, err) == (0, f"corefsample: 12 of 16 {rule}\n")
-
-
-def test_texts_are_repaired_only_where_they_are_parsed(
-    capsys: pytest.CaptureFixture[str], news: Path, model_path: Path
-) -> None:
-    status, line = refused(capsys, "score", news, "--fix-text", "--out", news.with_name("s.jsonl"))
-    assert (status, line) == (2, "corefsample: --fix-text is for text that a pipeline parses, got no pipeline")
