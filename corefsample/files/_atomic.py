@@ -13,7 +13,7 @@ from typing import Any
 
 from corefsample._log import logger
 from corefsample.errors import OutputError, ParameterError, ParameterHint
-from corefsample.files._partials import PARTIAL_PREFIX, new_partial, put_in_place
+from corefsample.files._locks import PARTIAL_PREFIX, new_partial, put_in_place
 from corefsample.files._paths import PathLike
 from corefsample.files._remote import remove, stored
 from corefsample.files._remote_services import is_url, require_writable_url

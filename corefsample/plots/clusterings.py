@@ -12,8 +12,7 @@ from corefsample.plots.style import COLOURS, axes_of, finish_axes, legible, say_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corefsample.summaries._document_links import DocumentLinks
-    from corefsample.summaries._entity_counts import EntityCountPosterior
+    from corefsample.summaries._document_links import DocumentLinks, EntityCountPosterior
 
 _SOURCES = {
     "map": "likeliest antecedents",
@@ -97,7 +96,7 @@ def entity_count_bars(posterior: EntityCountPosterior, *, ax: Axes | None = None
     """
     from matplotlib.ticker import MaxNLocator
 
-    from corefsample.summaries._entity_counts import EntityCountPosterior
+    from corefsample.summaries._document_links import EntityCountPosterior
 
     hint = "corefsample.summaries.entity_count_posterior(document) makes one"
     _checks.instance("posterior", posterior, EntityCountPosterior, hint)

@@ -13,9 +13,8 @@ from corefsample._arrays import Floats, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.errors import ParameterError
 from corefsample.metrics._posterior import metric_posterior
-from corefsample.summaries._point_estimate import estimate_of
+from corefsample.summaries._point_estimate import average_linkage, estimate_of
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from
-from corefsample.summaries._starts import average_linkage
 
 if TYPE_CHECKING:
     import pandas as pd

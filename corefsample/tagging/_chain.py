@@ -15,12 +15,14 @@ from corefsample._arrays import Floats, Ints32
 from corefsample._memory import require_memory
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
-from corefsample.tagging import _logs, _search_kernels
+from corefsample.tagging._chain_kernels import best_sequences
 from corefsample.tagging._passes import (
     Messages,
     PassArrays,
     Transitions,
     blocks,
+    log_backward,
+    log_sums,
     messages_by_logs,
     passes,
     passes_of_rows,
@@ -282,7 +284,7 @@ class LinearChain:
     def _best(self, k: int) -> tuple[Ints32, Floats]:
         links = np.empty((self.n, self.n_tags, k), np.int32)
         tags, scores = np.empty((k, self.n), np.int32), np.empty(k)
-        found = _search_kernels.best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
+        found = best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
         return tags[:found], scores[:found]
 
     def entropy(self) -> float:
@@ -319,9 +321,9 @@ class LinearChain:
     def _conditionals(self) -> Iterator[tuple[Floats, Floats]]:
         """Of the first token, then of blocks of places: P(a tag), and the log of P(the next tag | that tag)."""
         pairwise = _stack(self.pairwise)
-        backward, scales = _logs.log_backward(self.unary, pairwise)
+        backward, scales = log_backward(self.unary, pairwise)
         ends = self.unary + backward
-        yield np.ones((1, 1, 1)), ends[None, None, 0] - _logs.log_sums(ends[0], 0)
+        yield np.ones((1, 1, 1)), ends[None, None, 0] - log_sums(ends[0], 0)
         for first, stop in blocks(self.n - 1, self.n_tags):
             matrices = pairwise if len(pairwise) == 1 else pairwise[first:stop]
             starts = backward[first:stop] + scales[first:stop, None]

@@ -16,9 +16,8 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample._checks import shown
 from corefsample.calibration.binning._results import Result
-from corefsample.calibration.tables._builder import TableBuilder
 from corefsample.calibration.tables._grids import Grid
-from corefsample.calibration.tables._table import CalibrationTable
+from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
 from corefsample.calibration.tags._scores import TagScores
 from corefsample.errors import ParameterError
 from corefsample.tagging._labelled import OUTSIDE, LabelledPosterior, tag_codes

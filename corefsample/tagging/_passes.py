@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
-from corefsample.tagging import _chain_kernels, _logs, _sampling_kernels
+from corefsample.tagging import _chain_kernels, _sampling_kernels
 
 # Bounds that are closer than this, for a chain and for each of its tokens, differ by rounding only.
 _ROUNDING, _ROUNDING_PER_TOKEN = 1e-12, 4e-15
@@ -130,7 +130,7 @@ class Messages:
         stop = first + len(probs)
         np.add(forward[first:stop, :, None], _at_places(pairwise, first, stop), out=probs)
         probs += (unary[first + 1 : stop + 1] + backward[first + 1 : stop + 1])[:, None]
-        _logs.normalised(probs, (1, 2))
+        normalised(probs, (1, 2))
 
     def sample(self, pairwise: Floats, key: np.uint64, first: int, tags: Ints32) -> None:
         """Fill tags (n, n_samples) with samples."""
@@ -157,14 +157,14 @@ def messages_by_logs(unary: Floats, pairwise: Floats, place: str | None = None) 
     ParameterError
         If no sequence is allowed, at `place`.
     """
-    forward, scales = _logs.log_forward(unary, pairwise)
+    forward, scales = log_forward(unary, pairwise)
     unreached = np.flatnonzero(scales == -np.inf)
     if unreached.size:
         rule = f"must allow a tag sequence, got none that reaches token {unreached[0]}"
         raise ParameterError(rule, parameter="scores", place=place)
-    backward, _ = _logs.log_backward(unary, pairwise)
+    backward, _ = log_backward(unary, pairwise)
     arrays = PassArrays(unary, np.zeros(len(unary)), forward, scales, backward)
-    return Messages(_logs.normalised(forward + backward, 1), arrays, None)
+    return Messages(normalised(forward + backward, 1), arrays, None)
 
 
 class Batch(NamedTuple):
@@ -309,3 +309,43 @@ def joined_scores(arrays: Sequence[npt.NDArray[np.number]], start: int, stop: in
     if _chain_kernels.count_invalid(rows.reshape(-1)):
         for c in range(start, stop):
             valid_scores(f"unaries[{c}]", arrays[c], (2,))
+
+
+def log_sums(scores: Floats, axis: int) -> Floats:
+    """Logarithm of the sums of exponentials along an axis; -inf where there are none."""
+    largest = scores.max(axis=axis, keepdims=True)
+    with np.errstate(divide="ignore"):
+        sums = np.log(np.exp(scores - np.where(largest > -np.inf, largest, 0.0)).sum(axis=axis))
+    return np.asarray(sums + largest.squeeze(axis))
+
+
+def log_forward(unary: Floats, pairwise: Floats) -> tuple[Floats, Floats]:
+    """Forward weights (n, n_tags), and the maximum of each row before it was subtracted: -inf where none is allowed."""
+    forward, scales = np.full_like(unary, -np.inf), np.full(len(unary), -np.inf)
+    row = unary[0]
+    for i in range(len(unary)):
+        if i > 0:
+            row = unary[i] + log_sums(forward[i - 1][:, None] + pairwise[(i - 1) % len(pairwise)], 0)
+        scales[i] = row.max()
+        if scales[i] == -np.inf:
+            break
+        forward[i] = row - scales[i]
+    return forward, scales
+
+
+def log_backward(unary: Floats, pairwise: Floats) -> tuple[Floats, Floats]:
+    """Backward weights (n, n_tags), and the maximum of each row before it was subtracted."""
+    backward, scales = np.zeros_like(unary), np.zeros(len(unary))
+    for i in range(len(unary) - 2, -1, -1):
+        row = log_sums(pairwise[i % len(pairwise)] + (unary[i + 1] + backward[i + 1]), 1)
+        scales[i] = row.max()
+        backward[i] = row - scales[i]
+    return backward, scales
+
+
+def normalised(logs: Floats, axis: int | tuple[int, ...]) -> Floats:
+    """Probabilities from their logarithms, which they overwrite; their sum along the axes is 1."""
+    logs -= logs.max(axis=axis, keepdims=True)
+    np.exp(logs, out=logs)
+    logs /= logs.sum(axis=axis, keepdims=True)
+    return logs

@@ -36,9 +36,8 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.calibration.binning._bins import ReliabilityBins
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.measures._error import IntervalKind, calibration_error, resolved_interval
-from corefsample.calibration.tags import _kranzlein
 from corefsample.calibration.tags._errors import GroupErrors, TagErrors
-from corefsample.calibration.tags._groups import Convention, TagGroups
+from corefsample.calibration.tags._groups import Convention, TagGroups, bins_by_value, root_mean_square
 from corefsample.calibration.tags._scores import TagScores
 from corefsample.errors import ParameterError
 
@@ -307,10 +306,10 @@ class TagMeasure:
         n = scores.shape[0]
         n_bins = N_BINS if self.n_bins is None and self.bin_size is None else self.n_bins
         if self.convention == "kranzlein2021":
-            bins = _kranzlein.bins_by_value(scores, labels, n_bins or N_BINS)
+            bins = bins_by_value(scores, labels, n_bins or N_BINS)
             if bins is None:
                 return None
-            estimate = _kranzlein.root_mean_square(bins, n)
+            estimate = root_mean_square(bins, n)
             return SharedError(estimate, None, None, self.level, None, self.convention, n, n - bins.n_pairs, bins)
         names = ("bin_size", "debiased", "interval", "level", "n_resamples", "seed")
         options: dict[str, Any] = {name: getattr(self, name) for name in names}

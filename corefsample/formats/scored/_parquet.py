@@ -18,7 +18,7 @@ from corefsample.documents._tokens import STRING_COLUMNS
 from corefsample.errors import InputError
 from corefsample.files._paths import parquet_source, total_size
 from corefsample.files._reading import ReadProgress
-from corefsample.formats.scored._parquet_parses import PARSES_SCHEMA, parse_columns, parses_fault
+from corefsample.formats.scored._parquet_writer import PARSES_SCHEMA, parse_columns, parses_fault
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")

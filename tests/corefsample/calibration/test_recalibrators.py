@@ -26,7 +26,7 @@ from tolerance import plausible_means
 
 from corefsample import ParameterError
 from corefsample.calibration.binning._binning import bin_pairs
-from corefsample.calibration.measures._corp import corp_decomposition
+from corefsample.calibration.measures._scores import corp_decomposition
 from corefsample.calibration.recalibrators._base import FittedModel, Recalibrator
 from corefsample.calibration.recalibrators._binners import (
     HistogramBinning,

@@ -15,7 +15,7 @@ from references import events as er
 from references import parses as pr
 
 from corefsample import InputError, read_documents, write_documents
-from corefsample.documents._batch_of_documents import from_documents
+from corefsample.documents._batch import from_documents
 from corefsample.formats.scored._parquet_writer import ParquetWriter
 from corefsample.recalibration import read_recalibration
 from events import EventCounter
