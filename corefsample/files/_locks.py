@@ -1,4 +1,4 @@
-"""Locks that end with the process that holds them, also when it is killed."""
+"""Locks that end with the process that holds them, also when it is killed; incomplete files that killed runs left."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from corefsample.files._remote import upload
 from corefsample.files._remote_services import is_url
 
 LOCK_NAME = ".lock"
-
 _TRIES = 100
 
 # A file system without locks: then nothing is locked, and nothing that may be in use is removed.
@@ -161,9 +160,7 @@ def _holder(descriptor: int) -> str:
 
 
 PARTIAL_PREFIX = ".partial-"
-
-_NAME = re.compile(r"\.partial-[0-9a-f]{16}(\.[a-z.]+)?")
-
+_PARTIAL_NAME = re.compile(r"\.partial-[0-9a-f]{16}(\.[a-z.]+)?")
 log = logger("files")
 
 
@@ -231,7 +228,7 @@ def leftovers(folder: str) -> list[str]:
     """Paths of incomplete files and folders in a folder, of running and of killed runs."""
     try:
         with os.scandir(folder or os.curdir) as entries:
-            return sorted(os.path.join(folder, entry.name) for entry in entries if _NAME.fullmatch(entry.name))
+            return sorted(os.path.join(folder, entry.name) for entry in entries if _PARTIAL_NAME.fullmatch(entry.name))
     except OSError:
         return []
 

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 Sentences = Literal["keep", "sample"]
-
 _SENTENCES: tuple[str, ...] = get_args(Sentences)
-
 _ARCS: list[int | str] = ["HEAD", "DEP"]
 
 
@@ -208,7 +206,6 @@ class ParseSampler:
 
 # Of the best Brier score on GUM's dev part, by `corefsample calibrate-parses --words 300`: see docs/parses.md.
 PARSE_TEMPERATURES = {"en_gum_ud": 1.62, "en_core_web_sm": 1.54}
-
 OTHERS = 1.58  # the mean of both: no measurement
 
 
@@ -234,11 +231,8 @@ def parse_temperature(nlp: Language) -> float:
 
 
 _MOST_STATES = 512  # states, and tokens, that are worked on together
-
 _MOST_TOKENS = 1024
-
 _LEAST_TEMPERATURE = 1e-30  # below it, scores in single precision would be infinite; all give the usual parse
-
 _SUBTOKEN = "subtok"  # a label for which spaCy's transitions have conditions of their own
 
 

@@ -13,7 +13,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.coreference._exact import canonical_labels
-from corefsample.summaries import _core_kernels as kernels
+from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import losses_by_sample, losses_of_sums
 from corefsample.summaries._posterior import Posterior, Samples, cell_sums, clustering_samples
 

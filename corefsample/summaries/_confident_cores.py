@@ -14,7 +14,7 @@ from corefsample._monte_carlo import agreement_bound
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._sampling import sample_clusterings
 from corefsample.errors import ParameterError
-from corefsample.summaries import _core_kernels as kernels
+from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from
 
 if TYPE_CHECKING:

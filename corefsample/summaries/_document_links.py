@@ -1,4 +1,4 @@
-"""The link marginals of one document, entity by entity, for its heat map and its network."""
+"""The link marginals of one document, entity by entity, for its plots, and the distribution of its entities' number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EntitySource = Literal["map", "gold", "binder", "vi-bound"]
-
 ENTITY_SOURCES: tuple[EntitySource, ...] = ("map", "gold", "binder", "vi-bound")
 
 

@@ -187,11 +187,8 @@ def _best(
 
 
 SWEPT: tuple[Loss, ...] = ("binder", "vi")
-
 _MOST_SWEEPS = 100  # each gains, so the search ends anyway; in practice after 3 to 10
-
 _MOST_TRIALS = 100
-
 _LEAST_GAIN = 1e-12
 
 
@@ -250,7 +247,6 @@ def _proposals(source: Posterior, labels: Ints32, most: int) -> Iterator[tuple[B
 
 
 _CUTS = tuple(round(0.1 * cut, 1) for cut in range(1, 10))
-
 _SAMPLES = 4
 
 

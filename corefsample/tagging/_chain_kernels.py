@@ -1,4 +1,4 @@
-"""Forward and backward recursions of a linear chain, on exponentials of scores: plain arrays in, arrays filled.
+"""Recursions of a linear chain: forward and backward, on exponentials of scores; likeliest sequences, on logarithms.
 
 Legend of dimensions and names
     i    : position of a token               n : number of tokens
@@ -30,15 +30,10 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._jit import fused_inner_kernel, fused_kernel, kernel, kernel_without_nan, sums_inner_kernel
 
 LANES = 8
-
 GROUP = 4  # chains in lockstep
-
 LOG_FLOOR = -230.0
-
 FLOOR = math.exp(LOG_FLOOR)
-
 ABOVE_FLOOR = 1.000001 * FLOOR  # of the exponentials, only the clipped ones lie below
-
 LARGEST_SCORE = 1e300  # 10**8 such scores have a finite sum
 
 

@@ -27,19 +27,12 @@ from corefsample.tagging._sentences import (
 )
 
 Features = Literal["basic", "advanced"]
-
 _HEADER = struct.Struct("<4sI4s9I")
-
 _TABLE = struct.Struct("<4s5I")
-
 _RECORD = struct.Struct("<2I")
-
 _FEATURE = np.dtype([("kind", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
-
 _CHUNK_HEADER = 12  # of the features: "FEAT", size, number
-
 _VERSION = 100
-
 _STATE, _TRANSITION = 0, 1
 
 
@@ -230,12 +223,11 @@ def _label(tag: str) -> str:
     return tag
 
 
-VERSION = 1
-
+# An attribute is a text such as "w=dog"; each word has several, and a model has one weight per attribute and tag. Codes
+# of attributes in model files are these texts, so the version must change with any of them.
+FEATURES_VERSION = 1
 _AFFIX = 4  # longest prefix and suffix
-
 _LONG = 10  # words of at least as many characters share one length
-
 _RUN = 4  # longest run of one class of characters that a shape counts
 
 

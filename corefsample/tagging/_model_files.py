@@ -23,8 +23,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._archives import json_part, npy_array, npy_bytes, read_archive, write_archive
 from corefsample.files._paths import PathLike
 from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
-from corefsample.tagging._crf import VERSION as FEATURES_VERSION
-from corefsample.tagging._crf import ConditionalRandomField
+from corefsample.tagging._crf import FEATURES_VERSION, ConditionalRandomField
 from corefsample.tagging._hmm import HiddenMarkovModel
 from corefsample.tagging._sentences import TrainedModel
 

@@ -17,11 +17,8 @@ from corefsample.tagging import _chain_kernels, _sampling_kernels
 
 # Bounds that are closer than this, for a chain and for each of its tokens, differ by rounding only.
 _ROUNDING, _ROUNDING_PER_TOKEN = 1e-12, 4e-15
-
 _LINE = 64  # bytes of a line of the cache
-
 _BATCH_TOKENS = 768  # whose arrays stay in the processor's cache
-
 _BLOCK_CELLS = 2**18  # of matrices of transitions that are computed at a time
 
 
@@ -311,6 +308,10 @@ def joined_scores(arrays: Sequence[npt.NDArray[np.number]], start: int, stop: in
             valid_scores(f"unaries[{c}]", arrays[c], (2,))
 
 
+# Recursions of one chain on logarithms, for scores too far apart for their exponentials, and for chains with a matrix of
+# transitions for each pair of neighbours. Scores are the caller's own: `unary` (n, n_tags) and `pairwise` (m, n_tags,
+# n_tags), a matrix for all places (1) or for each place between tokens (n - 1). Rows of forward and backward weights are
+# logarithms with a maximum of 0.
 def log_sums(scores: Floats, axis: int) -> Floats:
     """Logarithm of the sums of exponentials along an axis; -inf where there are none."""
     largest = scores.max(axis=axis, keepdims=True)

@@ -14,12 +14,11 @@ from corefsample._arrays import Bools, Floats, Ints32
 from corefsample._random import document_key
 from corefsample._random_kernels import splitmix64
 from corefsample.errors import ParameterError
-from corefsample.trees import _elimination_kernels, _walk_kernels
+from corefsample.trees import _kernels as _kernels
 from corefsample.trees._checking import checked_heads, checked_labels, checked_scores, is_tree
 
 # Trees are drawn by walks if these take at most this many steps in expectation, relative to the square of n.
 _LONGEST_WALK = 2.0
-
 _LABELS_STREAM = 1 << 32  # so that labels have other random words than trees
 
 
@@ -219,10 +218,10 @@ class ArcDistribution:
         heads = np.empty((n_samples, self.n), np.int32)
         words = np.empty(n_samples, np.uint64)
         head_sums, root_sums, by_walks = self._walks
-        _walk_kernels.sample_trees(head_sums, root_sums, by_walks, key, first_sample, words, heads)
+        _kernels.sample_trees(head_sums, root_sums, by_walks, key, first_sample, words, heads)
         if self.n > 1:
-            for s in np.flatnonzero(np.any(heads == _walk_kernels.NOT_DRAWN, axis=1)).tolist():
-                root = int(np.flatnonzero(heads[s] == _walk_kernels.ROOT)[0])
+            for s in np.flatnonzero(np.any(heads == _kernels.NOT_DRAWN, axis=1)).tolist():
+                root = int(np.flatnonzero(heads[s] == _kernels.ROOT)[0])
                 heads[s] = conditional_tree(inference, root, words[s])
         return heads
 
@@ -307,7 +306,7 @@ def inferred(scores: Floats) -> Inference:
     """Exact inference for scores (n, n + 1) that allow a tree."""
     n = len(scores)
     log_weights, log_root_weights = np.empty((n, n)), np.empty(n)
-    shift, is_moderate = _elimination_kernels.shift_scores(scores, log_weights, log_root_weights)
+    shift, is_moderate = _kernels.shift_scores(scores, log_weights, log_root_weights)
     marginals, steps = np.empty((n, n + 1)), np.empty(n)
     levels, ranges = work_arrays(n)
     value = np.nan
@@ -316,7 +315,7 @@ def inferred(scores: Floats) -> Inference:
             continue
         weights = log_weights if logs else np.exp(log_weights)
         root_weights = log_root_weights if logs else np.exp(log_root_weights)
-        value = _elimination_kernels.tree_marginals(weights, root_weights, logs, levels, ranges, marginals, steps)
+        value = _kernels.tree_marginals(weights, root_weights, logs, levels, ranges, marginals, steps)
         if not np.isnan(value):
             break
     return Inference(value + shift, marginals, steps, log_weights, log_root_weights)
@@ -332,7 +331,7 @@ def conditional_tree(inference: Inference, root: int, key: np.uint64) -> Ints32:
     sums = np.empty(n)
     for logs in (False, True):
         weights = log_weights if logs else np.exp(log_weights)
-        if _elimination_kernels.tree_by_elimination(weights, key, logs, levels, ranges, sums, heads):
+        if _kernels.tree_by_elimination(weights, key, logs, levels, ranges, sums, heads):
             break
     tree = np.full(n, -1, np.int32)
     tree[others] = np.append(others, root)[heads]

@@ -1,4 +1,4 @@
-"""Proper scores of predictions, and the decomposition of the Brier score by bins."""
+"""Proper scores of predictions, and their decompositions: of the Brier score by bins, and CORP, without bins."""
 
 from __future__ import annotations
 
@@ -159,7 +159,6 @@ def brier_decomposition(bins: ReliabilityBins) -> BrierDecomposition:
 
 
 Scoring = Literal["brier", "log"]
-
 SCORINGS: tuple[Scoring, ...] = ("brier", "log")
 
 

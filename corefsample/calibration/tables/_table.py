@@ -1,4 +1,4 @@
-"""A table of sufficient statistics, from which every binned error can be computed; tables add up."""
+"""A table of sufficient statistics, from which every binned error can be computed, and its builder; tables add up."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SUMS = ("n", "sum_q", "sum_q2", "sum_y", "sum_qy")
-
 Names = tuple[Any, ...]
 
 

@@ -43,8 +43,7 @@ from corefsample.formats.annotated._corefud_reading import (
     require_fields,
     split_corefud,
 )
-from corefsample.formats.annotated._stream import AnnotatedStream
-from corefsample.formats.annotated._writing import Written, layout, write_annotated
+from corefsample.formats.annotated._stream import AnnotatedStream, Written, layout, write_annotated
 
 DATE_KEYS = ("meta::dateCreated", "meta::date", "date")
 
@@ -165,7 +164,6 @@ def write_corefud(
 
 
 _FORBIDDEN = re.compile(r"[()|\t\r\n]")  # in any field
-
 _MEANT = frozenset("%-=|()[]<>,: \t")  # characters with a meaning in the format, to be encoded in an id
 
 
