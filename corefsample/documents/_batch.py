@@ -129,12 +129,9 @@ class DocumentBatch:
         return self._words[name]
 
     @cached_property
-    def _integers(self) -> dict[str, Ints32]:
+    def token_integers(self) -> dict[str, Ints32]:
+        """Flat integers of the token columns head and sent."""
         return {name: flat_lists(self.token_lists[name])[1].to_numpy() for name in INTEGER_COLUMNS}
-
-    def token_integers(self, name: str) -> Ints32:
-        """Flat integers of one token column: head or sent."""
-        return self._integers[name]
 
     def with_columns(self, columns: pa.RecordBatch) -> DocumentBatch:
         """The same documents with other columns."""
@@ -175,20 +172,16 @@ class DocumentBatch:
         if not self.has_tokens[row]:
             return None
         if row not in self._tokens:
-            self._tokens[row] = self._made_tokens(row)
+            part = slice(*self.token_bounds[row : row + 2].tolist())
+            columns: dict[str, Any] = {name: self.token_integers[name][part] for name in INTEGER_COLUMNS}
+            for name in STRING_COLUMNS:
+                words, indices = self.token_words(name)
+                if name not in self._strings:
+                    self._strings[name] = np.array(words, np.object_)
+                columns[name] = self._strings[name].take(indices[part]).tolist()
+            extra = _members(self.columns.column("tokens_extra")[row].as_py())
+            self._tokens[row] = Tokens.from_valid(**columns, extra=extra)
         return self._tokens[row]
-
-    def _made_tokens(self, row: int) -> Tokens:
-        part = slice(*self.token_bounds[row : row + 2].tolist())
-        columns: dict[str, Any] = {}
-        for name in STRING_COLUMNS:
-            words, indices = self.token_words(name)
-            if name not in self._strings:
-                self._strings[name] = np.array(words, np.object_)
-            columns[name] = self._strings[name].take(indices[part]).tolist()
-        for name in INTEGER_COLUMNS:
-            columns[name] = self.token_integers(name)[part]
-        return Tokens.from_valid(**columns, extra=_members(self.columns.column("tokens_extra")[row].as_py()))
 
     def gold(self, row: int) -> list[int | str | None] | None:
         """Annotated entities of one document, or None."""

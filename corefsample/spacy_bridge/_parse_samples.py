@@ -162,20 +162,14 @@ class ParseSampler:
         for token, given in zip(new, doc, strict=True):
             if token.norm_ != given.norm_:  # the tokenizer's norm of "n't" is "not"
                 token.norm_ = given.norm_
-        new = self._run(self._parser.before, new)
+        new = self._later.run(self._parser.before, new)
         if self._keeps and len(new):
-            source = doc if doc.has_annotation("SENT_START") else self._run([self._parser.name], new.copy())
+            source = doc if doc.has_annotation("SENT_START") else self._later.run([self._parser.name], new.copy())
             starts = [source[t].is_sent_start for t in range(len(source))]
             for token, start in zip(new, starts, strict=True):
                 if start is not None:
                     token.is_sent_start = start
         return new
-
-    def _run(self, names: Sequence[str], doc: Doc) -> Doc:
-        for name in names:
-            component: Any = self._nlp.get_pipe(name)
-            doc = component(doc)
-        return doc
 
     def _states(self, starts: Sequence[Doc], n_samples: int, keys: Sequence[int]) -> list[list[Any]]:
         """Final states of the samples of each Doc; None for an empty one."""
@@ -197,7 +191,7 @@ class ParseSampler:
             if state is parsed and parsed is not None:
                 doc.from_array(_ARCS, parsed.to_array(_ARCS))
             elif state is not None:
-                self._parser.annotate(doc, state)
+                self._parser.component.set_annotations([doc], [state])
             order.append(doc.to_array(_ARCS).tobytes())
             distinct.setdefault(order[-1], doc)
         completed = dict(zip(distinct, self._later.completed(template, list(distinct.values())), strict=True))
@@ -263,7 +257,7 @@ class TransitionParser:
             )
         place = places[-1]
         self.before, self.name, self.later = names[:place], names[place], names[place + 1 :]
-        self._parser: Any = components[place][1]
+        self.component: Any = components[place][1]
         self._reader: Any = None  # reads the tokens at which states look: the model of any Doc
 
     def final_states(self, docs: Sequence[Doc], n_samples: int, temperature: float, keys: Sequence[int]) -> list[Any]:
@@ -284,8 +278,8 @@ class TransitionParser:
             For each Doc, one final state per sample.
         """
         if self._reader is None and docs:
-            self._reader = self._parser.model.predict([min(docs, key=len)])
-            self._upper = _last_layer(self._reader, self._parser.moves)
+            self._reader = self.component.model.predict([min(docs, key=len)])
+            self._upper = _last_layer(self._reader, self.component.moves)
         inverse = 1.0 / max(temperature, _LEAST_TEMPERATURE)
         finished: list[Any] = []
         for group in _groups([len(doc) for doc in docs]):
@@ -296,7 +290,7 @@ class TransitionParser:
             block = max(1, _MOST_STATES // len(some))
             for first in range(0, n_samples, block):
                 samples = range(first, min(first + block, n_samples))
-                drawn = [[self._parser.moves.init_batch([doc])[0] for _ in samples] for doc in some]
+                drawn = [[self.component.moves.init_batch([doc])[0] for _ in samples] for doc in some]
                 number = np.repeat(np.arange(len(some)), len(samples))
                 draws = np.tile(np.array(samples, np.int64), len(some))
                 states = [state for of_doc in drawn for state in of_doc]
@@ -306,16 +300,11 @@ class TransitionParser:
             finished += of_group
         return finished
 
-    def annotate(self, doc: Doc, state: Any) -> Doc:
-        """Give a Doc the parse of a final state."""
-        self._parser.set_annotations([doc], [state])
-        return doc
-
     def _layers(self, docs: Sequence[Doc]) -> tuple[Layers, Any]:
         """The parser's layers for some Docs, and the first row of each; rows of a Doc do not depend on the others."""
         from thinc import api
 
-        model = self._parser.model
+        model = self.component.model
         as_array: Any = api.to_numpy  # from a graphics processor, too
         lower = model.get_ref("lower")
         features = [as_array(lower.predict(model.get_ref("tok2vec").predict([doc]))) for doc in docs]
@@ -335,7 +324,7 @@ class TransitionParser:
             scores = room[: len(states)]
             batch = States(tokens, rows, keys, samples)
             _transition_kernels.perturbed_scores(layers, batch, inverse, step, scratch, scores)
-            running = self._parser.transition_states(states, scores)
+            running = self.component.transition_states(states, scores)
             if len(running) < len(states):
                 left = np.array([not state.is_final() for state in states], np.bool_)
                 rows, keys, samples = rows[left], keys[left], samples[left]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._exact import entity_count_pmf, link_marginals, map_clustering
 from corefsample.documents._scored import ScoredDocument
@@ -24,7 +25,7 @@ ENTITY_SOURCES: tuple[EntitySource, ...] = ("map", "gold", "binder", "vi-bound")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DocumentLinks:
+class DocumentLinks(Result):
     """Mentions of one document in the order of their entities, with the probability of each link.
 
     Arrays are read-only.
@@ -51,10 +52,6 @@ class DocumentLinks:
     texts: tuple[str, ...]
     entities: Ints
     marginals: Floats
-
-    def __post_init__(self) -> None:
-        for array in (self.mentions, self.entities, self.marginals):
-            array.flags.writeable = False
 
     def __repr__(self) -> str:
         sizes = f"n_mentions={self.n_mentions}, n_entities={len(self.bounds) - 1}"
@@ -163,7 +160,7 @@ def _entities(document: ScoredDocument, by: EntitySource, unannotated: Unannotat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EntityCountPosterior:
+class EntityCountPosterior(Result):
     """Posterior distribution of the number of entities in one document.
 
     Attributes
@@ -186,9 +183,6 @@ class EntityCountPosterior:
     sd: float
     map_count: int
     gold_count: int | None
-
-    def __post_init__(self) -> None:
-        self.pmf.flags.writeable = False
 
     def __repr__(self) -> str:
         counts = f"map_count={self.map_count}, gold_count={self.gold_count}, n_mentions={self.n_mentions}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints32
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._exact import canonical_labels, map_clustering
 from corefsample.summaries import _kernels as kernels
@@ -40,7 +41,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PointEstimate:
+class PointEstimate(Result):
     """A clustering that stands for the posterior.
 
     Attributes
@@ -73,9 +74,6 @@ class PointEstimate:
     start: str
     starts: tuple[Start, ...]
     n_samples: int
-
-    def __post_init__(self) -> None:
-        self.labels.flags.writeable = False
 
     def __repr__(self) -> str:
         value = f"expected_loss={self.expected_loss:.4g}, mc_se={self.mc_se:.2g}"

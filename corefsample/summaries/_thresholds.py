@@ -10,6 +10,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.errors import ParameterError
 from corefsample.metrics._posterior import metric_posterior
@@ -28,7 +29,7 @@ _THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThresholdCurve:
+class ThresholdCurve(Result):
     """Clusterings at several thresholds, and their expected scores; arrays are read-only.
 
     Attributes
@@ -56,10 +57,6 @@ class ThresholdCurve:
     expected: Floats
     mc_se: Floats
     n_samples: int
-
-    def __post_init__(self) -> None:
-        for array in (self.thresholds, self.labels, self.expected, self.mc_se):
-            array.flags.writeable = False
 
     def best(self, metric: ExpectedMetric = "conll", part: str = "f1") -> int:
         """Place of the threshold whose clustering has the largest expected score; of equal ones the first."""

@@ -14,6 +14,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample._memory import require_memory
 from corefsample._random import document_key
+from corefsample.calibration.binning._results import Result
 from corefsample.errors import ParameterError
 from corefsample.tagging._chain_kernels import best_sequences
 from corefsample.tagging._passes import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BestSequences:
+class BestSequences(Result):
     """The likeliest tag sequences of a chain, best first.
 
     Attributes
@@ -48,9 +49,6 @@ class BestSequences:
 
     tags: Ints32
     log_probs: Floats
-
-    def __post_init__(self) -> None:
-        self.tags.flags.writeable = self.log_probs.flags.writeable = False
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per sequence and token: rank (from 0), log_prob, position, tag."""
@@ -200,9 +198,7 @@ class LinearChain:
         hint = "pair_marginal_blocks computes them block by block"
         n_cells = (self.n - 1) * self.n_tags**2
         require_memory(8 * n_cells, parameter="n", what="an array of pair marginals", hint=hint)
-        probs = np.empty((self.n - 1, self.n_tags, self.n_tags))
-        self._messages.fill_pairs(self.unary, _stack(self.pairwise), 0, probs)
-        return probs
+        return self._pairs(0, self.n - 1)
 
     def pair_marginal_blocks(self, block_size: int | None = None) -> Iterator[tuple[int, Floats]]:
         """Probability of each pair of tags of neighbours, a block of tokens at a time.
@@ -218,13 +214,12 @@ class LinearChain:
             probs[p] is the float64 (n_tags, n_tags) matrix of tokens first + p and first + p + 1.
         """
         size = None if block_size is None else _checks.whole("block_size", block_size, 1)
-        return self._pair_blocks(size)
+        return ((first, self._pairs(first, stop)) for first, stop in blocks(self.n - 1, self.n_tags, size))
 
-    def _pair_blocks(self, size: int | None = None) -> Iterator[tuple[int, Floats]]:
-        for first, stop in blocks(self.n - 1, self.n_tags, size):
-            probs = np.empty((stop - first, self.n_tags, self.n_tags))
-            self._messages.fill_pairs(self.unary, _stack(self.pairwise), first, probs)
-            yield first, probs
+    def _pairs(self, first: int, stop: int) -> Floats:
+        probs = np.empty((stop - first, self.n_tags, self.n_tags))
+        self._messages.fill_pairs(self.unary, _stack(self.pairwise), first, probs)
+        return probs
 
     def log_prob(self, tags: npt.ArrayLike) -> float:
         """Natural log of the probability of one tag sequence; -inf for a forbidden one.
@@ -294,28 +289,6 @@ class LinearChain:
             for shares, logs in self._conditionals():
                 possible = (shares > 0.0) & (logs > -np.inf)
                 total -= float(np.sum(shares * np.exp(logs) * logs, where=possible))
-        return max(total, 0.0)
-
-    def kl_divergence(self, other: LinearChain) -> float:
-        """Kullback-Leibler divergence of `other` from this chain, in nats: exact, by the chain rule.
-
-        It is the expectation, under this chain, of the difference of the two log probabilities: 0 for equal
-        distributions, infinite where `other` forbids a sequence that has a probability here.
-
-        Raises
-        ------
-        ParameterError
-            If `other` has another number of tokens or tags.
-        """
-        if not isinstance(other, LinearChain) or other.unary.shape != self.unary.shape:
-            rule = f"must be a LinearChain of {self.n} tokens and {self.n_tags} tags"
-            raise ParameterError(f"{rule}, got {_checks.shown(other)}", parameter="other")
-        total = 0.0
-        with np.errstate(invalid="ignore"):  # what is impossible adds nothing
-            for (shares, logs), (_, others) in zip(self._conditionals(), other._conditionals(), strict=True):
-                probs = np.exp(logs)
-                possible = (shares > 0.0) & (probs > 0.0)
-                total += float(np.sum(shares * (probs * (logs - others)), where=possible))
         return max(total, 0.0)
 
     def _conditionals(self) -> Iterator[tuple[Floats, Floats]]:

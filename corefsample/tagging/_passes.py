@@ -308,10 +308,10 @@ def joined_scores(arrays: Sequence[npt.NDArray[np.number]], start: int, stop: in
             valid_scores(f"unaries[{c}]", arrays[c], (2,))
 
 
-# Recursions of one chain on logarithms, for scores too far apart for their exponentials, and for chains with a matrix of
-# transitions for each pair of neighbours. Scores are the caller's own: `unary` (n, n_tags) and `pairwise` (m, n_tags,
-# n_tags), a matrix for all places (1) or for each place between tokens (n - 1). Rows of forward and backward weights are
-# logarithms with a maximum of 0.
+# Recursions of one chain on logarithms, for scores too far apart for their exponentials, and for chains with a matrix
+# of transitions for each pair of neighbours. Scores are the caller's own: `unary` (n, n_tags) and `pairwise`
+# (m, n_tags, n_tags), a matrix for all places (1) or for each place between tokens (n - 1). Rows of forward and
+# backward weights are logarithms with a maximum of 0.
 def log_sums(scores: Floats, axis: int) -> Floats:
     """Logarithm of the sums of exponentials along an axis; -inf where there are none."""
     largest = scores.max(axis=axis, keepdims=True)

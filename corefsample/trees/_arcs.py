@@ -14,7 +14,7 @@ from corefsample._arrays import Bools, Floats, Ints32
 from corefsample._random import document_key
 from corefsample._random_kernels import splitmix64
 from corefsample.errors import ParameterError
-from corefsample.trees import _kernels as _kernels
+from corefsample.trees import _kernels
 from corefsample.trees._checking import checked_heads, checked_labels, checked_scores, is_tree
 
 # Trees are drawn by walks if these take at most this many steps in expectation, relative to the square of n.
@@ -82,9 +82,7 @@ class ArcDistribution:
 
     @cached_property
     def _inference(self) -> Inference:
-        inference = inferred(self.scores)
-        inference.marginals.flags.writeable = False
-        return inference
+        return inferred(self.scores)
 
     @property
     def log_partition(self) -> float:
@@ -309,15 +307,13 @@ def inferred(scores: Floats) -> Inference:
     shift, is_moderate = _kernels.shift_scores(scores, log_weights, log_root_weights)
     marginals, steps = np.empty((n, n + 1)), np.empty(n)
     levels, ranges = work_arrays(n)
-    value = np.nan
-    for logs in (False, True):
-        if not logs and not is_moderate:
-            continue
+    for logs in (False, True) if is_moderate else (True,):
         weights = log_weights if logs else np.exp(log_weights)
         root_weights = log_root_weights if logs else np.exp(log_root_weights)
         value = _kernels.tree_marginals(weights, root_weights, logs, levels, ranges, marginals, steps)
         if not np.isnan(value):
             break
+    marginals.flags.writeable = False
     return Inference(value + shift, marginals, steps, log_weights, log_root_weights)
 
 
