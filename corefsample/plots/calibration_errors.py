@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from corefsample.calibration.measures._error import CalibrationError
-    from corefsample.calibration.tags._errors import GroupErrors, TagErrors
+    from corefsample.calibration.tags._functions import GroupErrors, TagErrors
     from corefsample.links._calibration import LinkCalibration
 
     Errors: TypeAlias = pd.DataFrame | Mapping[str, CalibrationError] | TagErrors | GroupErrors | LinkCalibration

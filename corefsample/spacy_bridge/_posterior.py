@@ -229,7 +229,7 @@ class DocPosterior:
         from corefsample.documents import Parse
         from corefsample.documents._scored import ScoredDocument
 
-        own = self.scored_document(doc_id=doc_id)
+        own = self.scored_document(doc_id=doc_id, date=date, metadata=metadata)
         weights, documents = [0], [own]
         for n_samples, doc in self._content.drawn_parses(self.doc):
             document = posterior_of(doc).scored_document()
@@ -242,8 +242,7 @@ class DocPosterior:
             Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
             for weight, each in zip(weights, documents, strict=True)
         ]
-        metadata = {**self._recalibrations, **(metadata or {})}
-        return ScoredDocument.of_parses(own.doc_id, parses, date=date, metadata=metadata)
+        return ScoredDocument.of_parses(own.doc_id, parses, date=own.date, metadata=own.metadata)
 
     @property
     def _recalibrations(self) -> dict[str, str]:

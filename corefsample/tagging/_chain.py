@@ -143,7 +143,6 @@ class LinearChain:
         if matrices.shape != expected:
             rule = f"must have the shape {(n_tags, n_tags)} or {(n - 1, n_tags, n_tags)}, as unary has {rows.shape}"
             raise ParameterError(f"{rule}, got {matrices.shape}", parameter="pairwise")
-        rows.flags.writeable = matrices.flags.writeable = False
         if matrices.ndim == 3 and n > 1:
             return cls(rows, matrices, messages_by_logs(rows, matrices))
         shared = matrices if matrices.ndim == 2 else np.zeros((n_tags, n_tags))
@@ -172,7 +171,6 @@ class LinearChain:
         """
         matrix = valid_scores("pairwise", pairwise, (2,))
         sentences = sentence_arrays(unaries, matrix)
-        matrix.flags.writeable = False
         transitions = Transitions.of(matrix)
         chains: list[Self] = []
         for bounds, rows, arrays, probs, by_logs in passes(sentences, matrix, transitions, again=False):

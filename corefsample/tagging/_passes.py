@@ -276,6 +276,7 @@ def valid_scores(name: str, values: npt.ArrayLike, dimensions: tuple[int, ...]) 
         place = np.argwhere(~valid)[0].tolist()
         rule = f"must be -inf or a number of at most {_chain_kernels.LARGEST_SCORE:g} in size"
         raise ParameterError(f"{rule}, got {float(scores[tuple(place)])}", parameter=f"{name}{place}")
+    scores.flags.writeable = False
     return scores
 
 
