@@ -279,7 +279,8 @@ class DocPosterior:
             sample, rule = int(clustering), f"must be a sample from 0 to below {self.n_samples}"
             if not 0 <= sample < self.n_samples:
                 raise ParameterError(f"{rule}, got {sample}", parameter="clustering")
-            return self.samples.labels[sample]
+            labels: Ints32 = self.samples.labels[sample]
+            return labels
         from corefsample.coreference._exact import canonical_labels
 
         labels = canonical_labels(clustering, name="clustering", n_mentions=self.n_mentions)
