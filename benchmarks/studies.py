@@ -28,7 +28,7 @@ from tagger_studies.results import Output
 
 from corefsample.calibration.binning._binning import block_bin_pairs
 from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
-from corefsample.calibration.intervals._sign_flip_test import calibration_test
+from corefsample.calibration.intervals._error_intervals import calibration_test
 from corefsample.calibration.studies import (
     bin_size_study,
     coverage_study,

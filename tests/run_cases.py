@@ -17,7 +17,7 @@ from places import PROJECT
 from references import events as er
 from references import scoring as sr
 
-from corefsample.documents._batch_of_documents import from_documents
+from corefsample.documents._batch import from_documents
 from corefsample.formats.scored._parquet_writer import ParquetWriter
 from events.runs.counting._job import CountOptions, count_events
 from events.runs.scoring._options import ScoringOptions

@@ -25,8 +25,8 @@ from corefsample.tagging import (
     sampled_events,
 )
 from corefsample.tagging._events import EventPairs
-from corefsample.tagging._labelled import SequenceModel
 from corefsample.tagging._recalibration import ChainRecalibration
+from corefsample.tagging._sentences import SequenceModel
 from tagger_studies import corpora
 from tagger_studies.results import (
     Measured,

@@ -18,7 +18,7 @@ from corefsample.calibration.binning._bins import BlockBins
 from corefsample.plots import reliability_axes
 from corefsample.tagging import LabelledText, TaggedSentence, event_pairs, labelled_posteriors
 from corefsample.tagging._events import EventPairs
-from corefsample.tagging._labelled import LabelledPosterior, SequenceModel
+from corefsample.tagging._sentences import LabelledPosterior, SequenceModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

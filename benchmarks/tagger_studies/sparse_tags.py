@@ -36,7 +36,7 @@ from corefsample.tagging import (
     labelled_posteriors,
     tag_scores,
 )
-from corefsample.tagging._features import advanced_attributes
+from corefsample.tagging._crf import advanced_attributes
 from tagger_studies import corpora
 from tagger_studies.results import Output, difference, holds, ratio, shown
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
-from corefsample.adapters._arrays import float_matrix, float_tensor, int_vector, is_masked
+from corefsample.adapters._arrays import float_matrix, int_vector, is_masked
 from corefsample.errors import ParameterError
 from corefsample.trees import ArcDistribution
 
@@ -65,7 +65,7 @@ def arcs_from_supar(s_arc: Any, s_rel: Any = None, *, n_words: int) -> ArcDistri
     """
     labels = None
     if s_rel is not None:
-        tensor = float_tensor("s_rel", s_rel)
+        tensor = float_matrix("s_rel", s_rel, 3)
         _require_words("s_rel", tensor.shape[:2], n_words)
         labels = tensor[1 : n_words + 1, : n_words + 1]
     return ArcDistribution.from_scores(_root_first(s_arc, n_words, "s_arc"), labels)

@@ -50,17 +50,8 @@ def _array(name: str, value: Any, kinds: str, content: str, ndim: int) -> npt.ND
     return array
 
 
-def float_matrix(name: str, value: Any) -> Floats:
-    """Scores of one document as float64, two dimensions; raises for NaN and +inf, keeps masks."""
-    return _scores(name, value, 2)
-
-
-def float_tensor(name: str, value: Any) -> Floats:
-    """Scores as of `float_matrix` in three dimensions."""
-    return _scores(name, value, 3)
-
-
-def _scores(name: str, value: Any, ndim: int) -> Floats:
+def float_matrix(name: str, value: Any, ndim: int = 2) -> Floats:
+    """Scores of one document as float64, in two dimensions or in `ndim`; raises for NaN and +inf, keeps masks."""
     scores = _array(name, value, "fiu", "numbers", ndim).astype(np.float64)
     bad = np.argwhere(np.isnan(scores) | (scores == np.inf))
     if bad.size:

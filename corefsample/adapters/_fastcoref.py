@@ -11,9 +11,8 @@ import numpy as np
 from corefsample._arrays import Bools, Ints
 from corefsample._checks import choice, shown
 from corefsample.adapters._arrays import SYSTEMS_HINT, float_matrix, head_array, int_matrix
-from corefsample.adapters._assembly import Spans, assemble
+from corefsample.adapters._assembly import ALIGNMENTS, Spans, align, assemble, is_spacy_doc, spacy_tokens
 from corefsample.adapters._links import Links, require_new
-from corefsample.adapters._tokens import ALIGNMENTS, align, is_spacy_doc, spacy_tokens
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError

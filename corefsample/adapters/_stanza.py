@@ -11,9 +11,8 @@ from typing import Any
 from corefsample._arrays import Floats, Ints
 from corefsample._checks import shown
 from corefsample.adapters._arrays import float_matrix, int_matrix
-from corefsample.adapters._assembly import Spans, assemble
+from corefsample.adapters._assembly import Spans, assemble, stanza_tokens
 from corefsample.adapters._links import Links
-from corefsample.adapters._tokens import stanza_tokens
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 

@@ -5,9 +5,8 @@ from . import recalibrators as recalibrators
 from . import studies as studies
 from . import tables as tables
 from . import tags as tags
+from .intervals._error_intervals import calibration_test as calibration_test
 from .intervals._paired import paired_comparison as paired_comparison
-from .intervals._sign_flip_test import calibration_test as calibration_test
-from .measures._corp import corp_decomposition as corp_decomposition
 from .measures._error import CalibrationError as CalibrationError
 from .measures._error import calibration_error as calibration_error
 from .measures._error import calibration_error_from_table as calibration_error_from_table
@@ -16,6 +15,7 @@ from .measures._reliability import curve_of_bins as curve_of_bins
 from .measures._reliability import reliability_curve as reliability_curve
 from .measures._scores import brier_decomposition as brier_decomposition
 from .measures._scores import brier_score as brier_score
+from .measures._scores import corp_decomposition as corp_decomposition
 from .measures._scores import log_loss as log_loss
 from .measures._split_sample import split_sample_error as split_sample_error
 from .recalibrators._binners import HistogramBinning as HistogramBinning
@@ -24,8 +24,8 @@ from .recalibrators._binners import PlattScaling as PlattScaling
 from .recalibrators._binners import ScalingBinning as ScalingBinning
 from .recalibrators._grouped import GroupedRecalibrator as GroupedRecalibrator
 from .recalibrators._temperature import TemperatureScaling as TemperatureScaling
-from .tables._builder import TableBuilder as TableBuilder
 from .tables._table import CalibrationTable as CalibrationTable
+from .tables._table import TableBuilder as TableBuilder
 from .tags._functions import grouped_calibration_errors as grouped_calibration_errors
 from .tags._functions import shared_calibration_error as shared_calibration_error
 from .tags._functions import tag_calibration_errors as tag_calibration_errors

@@ -253,5 +253,5 @@ def _content_faults(batch: DocumentBatch) -> dict[int, str]:
     reasons = _faults.mention_faults(bounds, starts, ends, heads, n_tokens)
     for d, reason in candidate_faults(bounds, indptr, antecedents, scores).items():
         reasons.setdefault(d, reason)
-    parse_faults = _faults.parse_faults(batch.token_bounds, batch.token_integers("head"), batch.token_integers("sent"))
+    parse_faults = _faults.parse_faults(batch.token_bounds, batch.token_integers["head"], batch.token_integers["sent"])
     return {**parse_faults, **reasons}

@@ -13,7 +13,7 @@ from typing import Any
 
 from corefsample._log import logger
 from corefsample.errors import OutputError, ParameterError, ParameterHint
-from corefsample.files._partials import PARTIAL_PREFIX, new_partial, put_in_place
+from corefsample.files._locks import PARTIAL_PREFIX, new_partial, put_in_place
 from corefsample.files._paths import PathLike
 from corefsample.files._remote import remove, stored
 from corefsample.files._remote_services import is_url, require_writable_url
@@ -131,7 +131,8 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
                 logger("files").debug("wrote %s", name)
     except OSError as error:
         # An error of another file, such as one that is being read or a closed pipe, is not this output's.
-        is_own = error.filename in (None, name, target) or _is_partial(error.filename)
+        is_own = error.filename in (None, name, target)
+        is_own = is_own or os.path.basename(os.fsdecode(error.filename)).startswith(PARTIAL_PREFIX)
         if isinstance(error, (OutputError, BrokenPipeError)) or not is_own:
             raise
         raise unwritable(name, error) from None
@@ -151,10 +152,6 @@ def remove_file(path: PathLike) -> None:
         return
     with suppress(FileNotFoundError):
         os.unlink(target)
-
-
-def _is_partial(path: str | bytes) -> bool:
-    return os.path.basename(os.fsdecode(path)).startswith(PARTIAL_PREFIX)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from corefsample.errors import CorefsampleError, ParameterError
 from corefsample.files import _remote
-from corefsample.files._partials import new_partial
+from corefsample.files._locks import new_partial
 from corefsample.files._paths import PathLike, joined
 from corefsample.files._remote_services import is_listable, is_url, require_writable_url
 

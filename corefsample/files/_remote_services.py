@@ -125,9 +125,8 @@ def _one_line(value: object) -> str:
 
 
 def _reason(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return _one_line(error.strerror or error) or "no such file"
-    return _one_line(error.strerror or error) or type(error).__name__
+    unnamed = "no such file" if isinstance(error, FileNotFoundError) else type(error).__name__
+    return _one_line(error.strerror or error) or unnamed
 
 
 def _hint(error: OSError) -> str | None:

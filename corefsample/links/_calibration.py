@@ -13,7 +13,7 @@ from corefsample.calibration.binning._bins import BlockBins
 from corefsample.calibration.binning._validation import Norm, checked_norm
 from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
 from corefsample.calibration.intervals._draws import Interval
-from corefsample.calibration.intervals._sign_flip_test import calibration_test
+from corefsample.calibration.intervals._error_intervals import calibration_test
 from corefsample.calibration.measures._error import binned_error
 from corefsample.calibration.measures._reliability import ReliabilityCurve, curve_of_bins
 from corefsample.calibration.measures._scores import BrierDecomposition, brier_decomposition

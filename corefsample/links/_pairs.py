@@ -188,8 +188,8 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
     unannotated
         How to treat mentions without an annotated entity: see `gold_codes`.
     """
-    from corefsample.calibration.tables._builder import TableBuilder
     from corefsample.calibration.tables._grids import FloatGrid
+    from corefsample.calibration.tables._table import TableBuilder
 
     by_distance, by_kind = TableBuilder(FloatGrid(), DISTANCES), TableBuilder(FloatGrid(), PAIR_KINDS)
     n_documents = n_without_gold = n_unannotated = 0

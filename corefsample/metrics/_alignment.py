@@ -13,7 +13,6 @@ from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
 from corefsample.errors import ParameterError
 
-Entities = Iterable[Iterable[Hashable]]
 Labels = Sequence[int | str | None] | npt.NDArray[Any]
 
 _NO_ENTITY = -1
@@ -121,29 +120,6 @@ def key_of(key: Iterable[Hashable], codes: Ints, response: Iterable[Hashable], s
         in_key, entities, counts = in_key[counts[entities] > 1], entities[counts[entities] > 1], counts[counts > 1]
     members = in_key[np.argsort(entities, kind="stable")]
     return Key(members, np.append(0, np.cumsum(counts)).astype(np.int64), columns)
-
-
-def entity_labels(name: str, entities: Entities) -> dict[Hashable, int]:
-    """Entity of each mention; raise unless the entities are disjoint, non-empty sets of mentions."""
-    if isinstance(entities, (str, bytes)) or not isinstance(entities, Iterable):
-        raise ParameterError(f"must be sets of mentions, got {_checks.shown(entities)}", parameter=name)
-    labels: dict[Hashable, int] = {}
-    for number, entity in enumerate(entities):
-        place = f"{name}[{number}]"
-        if isinstance(entity, (str, bytes)) or not isinstance(entity, Iterable):
-            raise ParameterError(f"must be a set of mentions, got {_checks.shown(entity)}", parameter=place)
-        try:
-            mentions = set(entity)
-        except TypeError:
-            rule = "must have hashable mentions, such as (start, end)"
-            raise ParameterError(f"{rule}, got {_checks.shown(entity)}", parameter=place) from None
-        if not mentions:
-            raise ParameterError("must have a mention, got none", parameter=place)
-        for mention in mentions:
-            if labels.setdefault(mention, number) != number:
-                both = f"{_checks.shown(mention)} in entities {labels[mention]} and {number}"
-                raise ParameterError(f"must have each mention once, got {both}", parameter=name)
-    return labels
 
 
 def _occurrences(name: str, spans: npt.ArrayLike, n_mentions: int) -> list[tuple[int, int, int]]:

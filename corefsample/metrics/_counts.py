@@ -137,14 +137,15 @@ def scores_of(metric: Metric, counts: Counts) -> Floats:
     if metric == "blanc":
         return _blanc(counts["blanc"], counts["mentions"])
     recall_numerator, recall_denominator, precision_numerator, precision_denominator = counts[metric].T
-    recall = _ratio(recall_numerator, recall_denominator)
-    precision = _ratio(precision_numerator, precision_denominator)
-    return _columns(recall, precision, _ratio(2.0 * recall * precision, recall + precision))
+    recall = ratio(recall_numerator, recall_denominator)
+    precision = ratio(precision_numerator, precision_denominator)
+    return _columns(recall, precision, ratio(2.0 * recall * precision, recall + precision))
 
 
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    ratio: Floats = np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0.0)
-    return ratio
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Quotients; 0/0 is 0."""
+    found: Floats = np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0.0)
+    return found
 
 
 def _blanc(links: Floats, mentions: Floats) -> Floats:
@@ -157,4 +158,4 @@ def _blanc(links: Floats, mentions: Floats) -> Floats:
 
 
 def _link_scores(correct: Floats, of_key: Floats, of_response: Floats) -> Floats:
-    return _columns(_ratio(correct, of_key), _ratio(correct, of_response), _ratio(2.0 * correct, of_key + of_response))
+    return _columns(ratio(correct, of_key), ratio(correct, of_response), ratio(2.0 * correct, of_key + of_response))

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
-from corefsample.metrics._alignment import Entities, Key, Labels, entity_labels, key_of, key_over, label_codes
+from corefsample.metrics._alignment import Key, Labels, key_over, label_codes
 from corefsample.metrics._counts import METRICS, PARTS, Counts, counts_of, scores_of
 
 if TYPE_CHECKING:
@@ -183,32 +183,6 @@ def clustering_scores(
         response_spans=response_spans,
     )
     return _scored(alignment, response_codes, singletons)
-
-
-def entity_scores(key: Entities, response: Entities, *, singletons: bool = True) -> ClusteringScores:
-    """Score a clustering given as sets of mentions, of the key or others.
-
-    Parameters
-    ----------
-    key, response
-        Entities, each a collection of mentions: spans such as (start, end), or other hashable values. A mention that
-        is repeated within an entity counts once.
-    singletons
-        Whether entities of one mention count; see the module's docstring.
-
-    Raises
-    ------
-    ParameterError
-        If an entity is empty, or a mention belongs to two entities of one side.
-
-    Examples
-    --------
-    >>> entity_scores([{"a", "b", "c"}, {"d", "e", "f", "g"}], [{"a", "b"}, {"c", "d"}, {"f", "g", "h", "i"}]).lea
-    Score(recall=0.23809523809523808, precision=0.3333333333333333, f1=0.2777777777777778)
-    """
-    key_labels, response_labels = entity_labels("key", key), entity_labels("response", response)
-    codes, response_codes = (np.array(list(labels.values()), np.int64) for labels in (key_labels, response_labels))
-    return _scored(key_of(key_labels, codes, response_labels, singletons), response_codes, singletons)
 
 
 def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:

@@ -1,7 +1,9 @@
 from .calibration_errors import calibration_error_dots as calibration_error_dots
+from .calibration_errors import cost_curves as cost_curves
+from .clusterings import core_curve_line as core_curve_line
 from .clusterings import entity_count_bars as entity_count_bars
 from .clusterings import link_heat_map as link_heat_map
-from .costs import cost_curves as cost_curves
+from .clusterings import precision_recall_line as precision_recall_line
 from .networks import link_network as link_network
 from .reliability import reliability_axes as reliability_axes
 from .reliability import reliability_figure as reliability_figure
@@ -9,5 +11,3 @@ from .style import COLOURS as COLOURS
 from .style import LINE_STYLES as LINE_STYLES
 from .style import MARKERS as MARKERS
 from .style import save_figure as save_figure
-from .summaries import core_curve_line as core_curve_line
-from .summaries import precision_recall_line as precision_recall_line

@@ -135,7 +135,8 @@ def _draw_legend(ax: Axes, floor: float) -> None:
     ax.legend(handles=lines, title="probability of one entity", title_fontsize=8, fontsize=8, frameon=False, **place)
 
 
-_GAP = 6.0  # distance of a label from its point, in points
+# In points of 1/72 inch: size of the text, radius of the points, and distance of a label from its point.
+_SIZE, _RADIUS, _GAP = 8.0, 4.5, 6.0
 
 _DOTS = 12  # number of dots that represent a line
 
@@ -157,13 +158,7 @@ _SHIFTS = {"left": 0.0, "bottom": 0.0, "center": -0.5, "right": -1.0, "top": -1.
 
 
 def place_labels(
-    ax: Axes,
-    positions: Floats,
-    labels: Sequence[tuple[int, str]],
-    *,
-    lines: Floats | None = None,
-    size: float = 8.0,
-    radius: float = 4.5,
+    ax: Axes, positions: Floats, labels: Sequence[tuple[int, str]], *, lines: Floats | None = None
 ) -> None:
     """Write labels one after another, each at the side of its point where it covers the least.
 
@@ -179,19 +174,17 @@ def place_labels(
         Point and text of each label, the most important first.
     lines
         float64 (n_lines, 2, 2): ends of lines; labels should not cross them.
-    size, radius
-        Size of the text and radius of the points, in points of 1/72 inch.
     """
     scale = 72.0 / ax.figure.dpi
     places = ax.transData.transform(positions) * scale
-    taken = np.concatenate((places - radius, places + radius), axis=1)
+    taken = np.concatenate((places - _RADIUS, places + _RADIUS), axis=1)
     if lines is not None and len(lines):
         shares = np.linspace(0.0, 1.0, _DOTS)[:, np.newaxis, np.newaxis]
         along = ((1.0 - shares) * lines[:, 0] + shares * lines[:, 1]).reshape(-1, 2)
         dots = ax.transData.transform(along) * scale
         taken = np.concatenate((taken, np.concatenate((dots - 1.5, dots + 1.5), axis=1)))
     for point, text in labels:
-        extent = np.array([0.56 * size * len(text), 1.15 * size])  # 0.56: mean width of a letter
+        extent = np.array([0.56 * _SIZE * len(text), 1.15 * _SIZE])  # 0.56: mean width of a letter
         boxes = np.array([_box(places[point], extent, side) for side in _SIDES])
         covered = [_overlap(box, np.delete(taken, point, axis=0)) for box in boxes]
         best = int(np.argmin(covered))
@@ -199,7 +192,7 @@ def place_labels(
             continue
         taken = np.concatenate((taken, boxes[best : best + 1]))
         right, up, horizontal, vertical = _SIDES[best]
-        look: dict[str, Any] = {"ha": horizontal, "va": vertical, "fontsize": size, "zorder": 4}
+        look: dict[str, Any] = {"ha": horizontal, "va": vertical, "fontsize": _SIZE, "zorder": 4}
         ax.annotate(text, positions[point], (_GAP * right, _GAP * up), textcoords="offset points", **look)
 
 

@@ -13,8 +13,7 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._exact import map_clustering
 from corefsample.coreference._sampling import sample_clusterings
 from corefsample.documents import sample_parses
-from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._batch_of_documents import from_documents
+from corefsample.documents._batch import DocumentBatch, from_documents
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking.features import mention_kinds

@@ -69,12 +69,12 @@ class LaterComponents:
 
     def template(self, doc: Doc) -> Doc:
         """A copy of a Doc before its parse, with everything that does not depend on the parse."""
-        return self._run(self._once, doc.copy())
+        return self.run(self._once, doc.copy())
 
     def completed(self, template: Doc, parses: Sequence[Doc]) -> list[Doc]:
         """The parses, copies of the template, after all components."""
         annotated = parses if self._rules is None else self._annotated(self._rules, template, parses)
-        return [self._run(self._per_parse, doc) for doc in annotated]
+        return [self.run(self._per_parse, doc) for doc in annotated]
 
     def _annotated(self, rules: _Rules, template: Doc, parses: Sequence[Doc]) -> list[Doc]:
         names: list[int | str] = list(_WRITTEN)
@@ -90,12 +90,13 @@ class LaterComponents:
                 docs.append(doc.from_array(names, annotations[[rows[key] for key in keys]]))
                 continue
             rules.ruler.set_annotations(doc, sorted(matches))
-            docs.append(self._run(self._of_annotations, doc))
+            docs.append(self.run(self._of_annotations, doc))
             rows |= {key: row for row, key in enumerate(keys, start=len(annotations))}
             annotations = np.concatenate([annotations, doc.to_array(names)])
         return docs
 
-    def _run(self, names: Sequence[str], doc: Doc) -> Doc:
+    def run(self, names: Sequence[str], doc: Doc) -> Doc:
+        """The Doc after some components of the pipeline."""
         for name in names:
             doc = self._nlp.get_pipe(name)(doc)
         return doc

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
 
 from corefsample import _checks
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
+from corefsample.spacy_bridge import _transition_kernels
 from corefsample.spacy_bridge._later_components import LaterComponents
-from corefsample.spacy_bridge._transition_parser import TransitionParser
+from corefsample.spacy_bridge._transition_kernels import Layers, Scratch, Singles, States
 from corefsample.spacy_bridge._words import require_doc
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-
 Sentences = Literal["keep", "sample"]
-
 _SENTENCES: tuple[str, ...] = get_args(Sentences)
-
 _ARCS: list[int | str] = ["HEAD", "DEP"]
 
 
@@ -162,20 +162,14 @@ class ParseSampler:
         for token, given in zip(new, doc, strict=True):
             if token.norm_ != given.norm_:  # the tokenizer's norm of "n't" is "not"
                 token.norm_ = given.norm_
-        new = self._run(self._parser.before, new)
+        new = self._later.run(self._parser.before, new)
         if self._keeps and len(new):
-            source = doc if doc.has_annotation("SENT_START") else self._run([self._parser.name], new.copy())
+            source = doc if doc.has_annotation("SENT_START") else self._later.run([self._parser.name], new.copy())
             starts = [source[t].is_sent_start for t in range(len(source))]
             for token, start in zip(new, starts, strict=True):
                 if start is not None:
                     token.is_sent_start = start
         return new
-
-    def _run(self, names: Sequence[str], doc: Doc) -> Doc:
-        for name in names:
-            component: Any = self._nlp.get_pipe(name)
-            doc = component(doc)
-        return doc
 
     def _states(self, starts: Sequence[Doc], n_samples: int, keys: Sequence[int]) -> list[list[Any]]:
         """Final states of the samples of each Doc; None for an empty one."""
@@ -197,7 +191,7 @@ class ParseSampler:
             if state is parsed and parsed is not None:
                 doc.from_array(_ARCS, parsed.to_array(_ARCS))
             elif state is not None:
-                self._parser.annotate(doc, state)
+                self._parser.component.set_annotations([doc], [state])
             order.append(doc.to_array(_ARCS).tobytes())
             distinct.setdefault(order[-1], doc)
         completed = dict(zip(distinct, self._later.completed(template, list(distinct.values())), strict=True))
@@ -206,7 +200,6 @@ class ParseSampler:
 
 # Of the best Brier score on GUM's dev part, by `corefsample calibrate-parses --words 300`: see docs/parses.md.
 PARSE_TEMPERATURES = {"en_gum_ud": 1.62, "en_core_web_sm": 1.54}
-
 OTHERS = 1.58  # the mean of both: no measurement
 
 
@@ -229,3 +222,141 @@ def parse_temperature(nlp: Language) -> float:
         if name == known or name.startswith(f"{known}_"):
             return temperature
     return OTHERS
+
+
+_MOST_STATES = 512  # states, and tokens, that are worked on together
+_MOST_TOKENS = 1024
+_LEAST_TEMPERATURE = 1e-30  # below it, scores in single precision would be infinite; all give the usual parse
+_SUBTOKEN = "subtok"  # a label for which spaCy's transitions have conditions of their own
+
+
+class TransitionParser:
+    """The parser of a pipeline.
+
+    Attributes
+    ----------
+    before, later
+        Names of the components before and after it.
+
+    Raises
+    ------
+    ParameterError
+        If the pipeline has none of spaCy's factory "parser" or "beam_parser".
+    """
+
+    def __init__(self, nlp: Language) -> None:
+        from spacy.pipeline import DependencyParser
+
+        components = list(getattr(nlp, "pipeline", ()))
+        places = [place for place, (_, each) in enumerate(components) if isinstance(each, DependencyParser)]
+        names = [name for name, _ in components]
+        if not places:
+            raise ParameterError(
+                f"must have a transition parser (spaCy's parser), got the components {', '.join(names) or 'none'}",
+                parameter="nlp",
+            )
+        place = places[-1]
+        self.before, self.name, self.later = names[:place], names[place], names[place + 1 :]
+        self.component: Any = components[place][1]
+        self._reader: Any = None  # reads the tokens at which states look: the model of any Doc
+
+    def final_states(self, docs: Sequence[Doc], n_samples: int, temperature: float, keys: Sequence[int]) -> list[Any]:
+        """Draw the transitions of each Doc, which has passed the components before the parser.
+
+        Parameters
+        ----------
+        docs
+            With at least one token each. No transition is valid that contradicts their sentences.
+        n_samples, temperature
+            As of `parse_samples`.
+        keys
+            Of each Doc's random stream.
+
+        Returns
+        -------
+        list of lists
+            For each Doc, one final state per sample.
+        """
+        if self._reader is None and docs:
+            self._reader = self.component.model.predict([min(docs, key=len)])
+            self._upper = _last_layer(self._reader, self.component.moves)
+        inverse = 1.0 / max(temperature, _LEAST_TEMPERATURE)
+        finished: list[Any] = []
+        for group in _groups([len(doc) for doc in docs]):
+            of_group: list[Any] = [[] for _ in group]
+            some = docs[group.start : group.stop]
+            layers, first_rows = self._layers(some)
+            of_keys = np.array(keys[group.start : group.stop], np.uint64)
+            block = max(1, _MOST_STATES // len(some))
+            for first in range(0, n_samples, block):
+                samples = range(first, min(first + block, n_samples))
+                drawn = [[self.component.moves.init_batch([doc])[0] for _ in samples] for doc in some]
+                number = np.repeat(np.arange(len(some)), len(samples))
+                draws = np.tile(np.array(samples, np.int64), len(some))
+                states = [state for of_doc in drawn for state in of_doc]
+                self._finish(states, layers, first_rows[number], of_keys[number], draws, inverse)
+                for of_doc, new in zip(of_group, drawn, strict=True):
+                    of_doc += new
+            finished += of_group
+        return finished
+
+    def _layers(self, docs: Sequence[Doc]) -> tuple[Layers, Any]:
+        """The parser's layers for some Docs, and the first row of each; rows of a Doc do not depend on the others."""
+        from thinc import api
+
+        model = self.component.model
+        as_array: Any = api.to_numpy  # from a graphics processor, too
+        lower = model.get_ref("lower")
+        features = [as_array(lower.predict(model.get_ref("tok2vec").predict([doc]))) for doc in docs]
+        rows = np.cumsum([0, *(len(each) for each in features)], dtype=np.int64)
+        joined = features[0] if len(features) == 1 else np.concatenate(features)
+        flat = joined.reshape(len(joined), joined.shape[1], -1)
+        bias = np.ascontiguousarray(as_array(lower.get_param("b"))).reshape(-1)
+        return Layers(np.ascontiguousarray(flat), bias, *self._upper), rows[:-1]
+
+    def _finish(self, states: list[Any], layers: Layers, rows: Any, keys: Any, samples: Any, inverse: float) -> None:
+        """Apply transitions to all states until all are final."""
+        n_moves = len(layers.bias)
+        scratch = Scratch(np.empty_like(layers.feature_bias), np.empty(n_moves, np.float32), np.empty(n_moves))
+        room, step = np.empty((len(states), n_moves), np.float32), 0
+        while states:
+            tokens = self._reader.get_token_ids(states)
+            scores = room[: len(states)]
+            batch = States(tokens, rows, keys, samples)
+            _transition_kernels.perturbed_scores(layers, batch, inverse, step, scratch, scores)
+            running = self.component.transition_states(states, scores)
+            if len(running) < len(states):
+                left = np.array([not state.is_final() for state in states], np.bool_)
+                rows, keys, samples = rows[left], keys[left], samples[left]
+            states, step = running, step + 1
+
+
+def _groups(lengths: Sequence[int]) -> Iterator[range]:
+    """Ranges of Docs with few tokens together, in order."""
+    first = n_tokens = 0
+    for number, length in enumerate(lengths):
+        if number > first and n_tokens + length > _MOST_TOKENS:
+            yield range(first, number)
+            first, n_tokens = number, 0
+        n_tokens += length
+    if lengths:
+        yield range(first, len(lengths))
+
+
+def _last_layer(step_model: Any, moves: Any) -> tuple[Singles, Singles, Any, Any]:
+    """Weights and bias from hidden units to scores; and groups of transitions valid in the same states."""
+    from thinc import api
+
+    as_array: Any = api.to_numpy
+    n_moves = int(moves.n_moves)
+    if step_model.vec2scores is None:  # the hidden units are the scores
+        weights, bias = np.eye(n_moves, dtype=np.float32), np.zeros(n_moves, np.float32)
+    else:
+        weights, bias = (as_array(step_model.vec2scores.get_param(name)) for name in ("W", "b"))
+    groups: dict[str, list[int]] = {}
+    for move in np.flatnonzero(step_model._class_mask).tolist():  # others were never seen in training
+        kind, _, label = moves.get_class_name(move).partition("-")
+        groups.setdefault(f"{kind}-{label}" if label == _SUBTOKEN else kind, []).append(move)
+    members = np.concatenate([np.array(group, np.int64) for group in groups.values()])
+    bounds = np.cumsum([0, *(len(group) for group in groups.values())], dtype=np.int64)
+    return np.ascontiguousarray(weights.T), np.ascontiguousarray(bias), members, bounds

@@ -26,7 +26,7 @@ from corefsample.spacy_bridge._results import (
     span_antecedents,
 )
 from corefsample.spacy_bridge._settings import require_text
-from corefsample.spacy_bridge._state import Content, content_of, number_of_mention
+from corefsample.spacy_bridge._state import Content, content_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,7 +114,23 @@ class DocPosterior:
         ParameterError
             If it is not a mention of this Doc.
         """
-        return number_of_mention(mention, self.doc, self._content)
+        if isinstance(mention, numbers.Integral) and not isinstance(mention, bool):
+            index = int(mention)
+            if not 0 <= index < self.n_mentions:
+                raise ParameterError(f"must be from 0 to below {self.n_mentions}, got {index}", parameter="mention")
+            return index
+        span: Any = mention
+        if not all(hasattr(span, name) for name in ("doc", "start", "end")):
+            raise ParameterError(f"must be a span or a number, got {type(span).__name__}", parameter="mention")
+        text = _checks.shown(span.text)
+        if span.doc is not self.doc:
+            raise ParameterError(f"must be a span of this Doc, got one of another: {text}", parameter="mention")
+        number = self._content.number(span)
+        if number is None:
+            raise ParameterError(
+                f"must be one of those scored, got tokens [{span.start}, {span.end}]: {text}", parameter="mention"
+            )
+        return number
 
     def scored_document(
         self,
@@ -213,7 +229,7 @@ class DocPosterior:
         from corefsample.documents import Parse
         from corefsample.documents._scored import ScoredDocument
 
-        own = self.scored_document(doc_id=doc_id)
+        own = self.scored_document(doc_id=doc_id, date=date, metadata=metadata)
         weights, documents = [0], [own]
         for n_samples, doc in self._content.drawn_parses(self.doc):
             document = posterior_of(doc).scored_document()
@@ -226,8 +242,7 @@ class DocPosterior:
             Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
             for weight, each in zip(weights, documents, strict=True)
         ]
-        metadata = {**self._recalibrations, **(metadata or {})}
-        return ScoredDocument.of_parses(own.doc_id, parses, date=date, metadata=metadata)
+        return ScoredDocument.of_parses(own.doc_id, parses, date=own.date, metadata=own.metadata)
 
     @property
     def _recalibrations(self) -> dict[str, str]:
@@ -256,7 +271,21 @@ class DocPosterior:
         ParameterError
             If there is no such sample, or the number of labels is not that of mentions.
         """
-        return labels_of(clustering, self._content)
+        content = self._content
+        if isinstance(clustering, str):
+            _checks.choice("clustering", clustering, CLUSTERING_NAMES)
+            return content.map_labels if clustering == "map" else content.estimate(cast("Loss", clustering))
+        if isinstance(clustering, numbers.Integral) and not isinstance(clustering, bool):
+            sample, rule = int(clustering), f"must be a sample from 0 to below {self.n_samples}"
+            if not 0 <= sample < self.n_samples:
+                raise ParameterError(f"{rule}, got {sample}", parameter="clustering")
+            labels: Ints32 = self.samples.labels[sample]
+            return labels
+        from corefsample.coreference._exact import canonical_labels
+
+        labels = canonical_labels(clustering, name="clustering", n_mentions=self.n_mentions)
+        labels.flags.writeable = False
+        return labels
 
     def entity_names(self, clustering: npt.ArrayLike | ClusteringName = "map") -> tuple[str, ...]:
         """Name the entities of a clustering so that a name means the same entity in all clusterings of this Doc.
@@ -410,24 +439,6 @@ def posterior_of(doc: Doc) -> DocPosterior:
 ClusteringName = Literal["map", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
 
 CLUSTERING_NAMES: tuple[ClusteringName, ...] = get_args(ClusteringName)
-
-
-def labels_of(clustering: npt.ArrayLike | ClusteringName, content: Content) -> Ints32:
-    """Label the entities of a clustering: int32 (n_mentions,), read-only, as `DocPosterior.labels` describes."""
-    if isinstance(clustering, str):
-        _checks.choice("clustering", clustering, CLUSTERING_NAMES)
-        return content.map_labels if clustering == "map" else content.estimate(cast("Loss", clustering))
-    if isinstance(clustering, numbers.Integral) and not isinstance(clustering, bool):
-        number, n_samples = int(clustering), int(content.state["n_samples"])
-        if not 0 <= number < n_samples:
-            raise ParameterError(f"must be a sample from 0 to below {n_samples}, got {number}", parameter="clustering")
-        labels: Ints32 = content.samples.labels[number]
-        return labels
-    from corefsample.coreference._exact import canonical_labels
-
-    labels = canonical_labels(clustering, name="clustering", n_mentions=content.distribution.n_mentions)
-    labels.flags.writeable = False
-    return labels
 
 
 def names_by_overlap(map_labels: Ints32, labels: Ints32) -> tuple[str, ...]:

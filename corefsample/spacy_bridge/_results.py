@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints32
 from corefsample._checks import shown
-from corefsample._monte_carlo import agreement_bound
+from corefsample._monte_carlo import share_error
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -151,6 +151,4 @@ def _share(hits: Bools) -> JoinProbability:
     """Share of the samples that hit, with its Monte Carlo standard error."""
     n_samples = len(hits)
     share = float(np.mean(hits))
-    if share in (0.0, 1.0):
-        return JoinProbability(share, agreement_bound(n_samples), n_samples)
-    return JoinProbability(share, float(np.sqrt(share * (1.0 - share) / n_samples)), n_samples)
+    return JoinProbability(share, share_error(share, n_samples), n_samples)

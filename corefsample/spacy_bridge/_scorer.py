@@ -11,13 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from corefsample.coreference._sampling import sample_clusterings
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_bytes
-from corefsample.metrics import corpus_posterior, corpus_scores
-from corefsample.metrics._counts import METRICS
-from corefsample.metrics._posterior import MetricPosterior, metric_posterior
-from corefsample.metrics._scores import ClusteringScores, clustering_scores
 from corefsample.spacy_bridge._posterior import posterior_of
 from corefsample.spacy_bridge._state import KEY
 
@@ -27,6 +22,8 @@ if TYPE_CHECKING:
     from spacy.training import Example
 
     from corefsample.mention_ranking import AntecedentModel
+    from corefsample.metrics._posterior import MetricPosterior
+    from corefsample.metrics._scores import ClusteringScores
     from corefsample.recalibration._model import Recalibration
     from corefsample.spacy_bridge._settings import Settings
 
@@ -61,6 +58,10 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
     ParameterError
         If a predicted Doc is not scored.
     """
+    from corefsample.coreference._sampling import sample_clusterings
+    from corefsample.metrics._posterior import metric_posterior
+    from corefsample.metrics._scores import clustering_scores
+
     prefix = f"{spans_key}_clusters_"
     examples = list(examples)
     if not any(name.startswith(prefix) for example in examples for name in example.reference.spans):
@@ -98,6 +99,9 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
 
 def _values(documents: list[ClusteringScores], posteriors: list[MetricPosterior]) -> dict[str, float | None]:
     """Scores by their names without the prefix; None without documents."""
+    from corefsample.metrics import corpus_posterior, corpus_scores
+    from corefsample.metrics._counts import METRICS
+
     corpus = corpus_scores(documents).corpus if documents else None
     whole = corpus_posterior(posteriors).corpus if posteriors else None
     found: dict[str, float | None] = {}

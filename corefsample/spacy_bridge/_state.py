@@ -6,7 +6,6 @@ per Doc, at their first use.
 
 from __future__ import annotations
 
-import numbers
 import zlib
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +17,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from corefsample._arrays import Floats, Ints32
-from corefsample._checks import shown
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._words import word_offsets
 
@@ -125,33 +123,6 @@ class Content:
         if loss not in self.estimates:
             self.estimates[loss] = point_estimate(self.distribution, loss=loss, samples=self.samples).labels
         return self.estimates[loss]
-
-
-def number_of_mention(mention: Span | int, doc: Doc, content: Content) -> int:
-    """Index of a mention of the Doc, which is given as a span of it or as the index itself.
-
-    Raises
-    ------
-    ParameterError
-        If it is not a mention of this Doc.
-    """
-    if isinstance(mention, numbers.Integral) and not isinstance(mention, bool):
-        index, n_mentions = int(mention), content.distribution.n_mentions
-        if not 0 <= index < n_mentions:
-            raise ParameterError(f"must be from 0 to below {n_mentions}, got {index}", parameter="mention")
-        return index
-    span: Any = mention
-    if not all(hasattr(span, name) for name in ("doc", "start", "end")):
-        raise ParameterError(f"must be a span or a number, got {type(span).__name__}", parameter="mention")
-    text = shown(span.text)
-    if span.doc is not doc:
-        raise ParameterError(f"must be a span of this Doc, got one of another: {text}", parameter="mention")
-    number = content.number(span)
-    if number is None:
-        raise ParameterError(
-            f"must be one of those scored, got tokens [{span.start}, {span.end}]: {text}", parameter="mention"
-        )
-    return number
 
 
 # Keyed weakly by Doc, so that an entry is removed with its Doc.

@@ -27,7 +27,14 @@ from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
 from corefsample.spacy_bridge._results import JoinProbability, SpanAntecedents
-from corefsample.spacy_bridge._scorer import Saved, packed_model, read_model, unpacked_model, write_model
+from corefsample.spacy_bridge._scorer import (
+    Saved,
+    packed_model,
+    read_model,
+    scores_of_examples,
+    unpacked_model,
+    write_model,
+)
 from corefsample.spacy_bridge._settings import FROM_PARSE, Settings
 from corefsample.spacy_bridge._state import KEY, store, store_parses
 
@@ -303,8 +310,6 @@ class CorefComponent(Pipe):
         ParameterError
             If a predicted Doc is not scored.
         """
-        from corefsample.spacy_bridge._scorer import scores_of_examples
-
         return scores_of_examples(examples, spans_key=self.settings.spans_key)
 
     def initialize(self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None) -> None:

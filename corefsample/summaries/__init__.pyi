@@ -5,7 +5,7 @@ from ._cluster_probabilities import cluster_probability as cluster_probability
 from ._confident_cores import confident_core as confident_core
 from ._confident_cores import core_curve as core_curve
 from ._document_links import document_links as document_links
-from ._entity_counts import entity_count_posterior as entity_count_posterior
+from ._document_links import entity_count_posterior as entity_count_posterior
 from ._losses import expected_loss as expected_loss
 from ._point_estimate import point_estimate as point_estimate
 from ._thresholds import threshold_curve as threshold_curve

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.coreference._exact import canonical_labels
-from corefsample.summaries import _core_kernels as kernels
+from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import losses_by_sample, losses_of_sums
 from corefsample.summaries._posterior import Posterior, Samples, cell_sums, clustering_samples
 
@@ -28,7 +29,7 @@ _ROUNDING = 1e-9  # of sums of logarithms, and of distances
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ProbableClusterings:
+class ProbableClusterings(Result):
     """The most probable clusterings; arrays are read-only.
 
     Attributes
@@ -47,10 +48,6 @@ class ProbableClusterings:
     log_probs: Floats
     certified: bool
     other_log_prob: float
-
-    def __post_init__(self) -> None:
-        self.labels.flags.writeable = False
-        self.log_probs.flags.writeable = False
 
     def __repr__(self) -> str:
         return f"ProbableClusterings({self.labels.shape[0]}, mass={self.mass:.3g}, certified={self.certified})"
@@ -130,7 +127,7 @@ def most_probable_clusterings(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Representatives:
+class Representatives(Result):
     """Samples that stand for groups of similar ones; arrays are read-only.
 
     Attributes
@@ -152,10 +149,6 @@ class Representatives:
     shares: Floats
     mean_distances: Floats
     distance: Distance
-
-    def __post_init__(self) -> None:
-        for array in (self.labels, self.samples, self.shares, self.mean_distances):
-            array.flags.writeable = False
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per representative: sample, share, mean_distance, n_entities."""
@@ -253,7 +246,7 @@ _TIE = 1e-9  # distances closer than this differ by rounding only
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CredibleBall:
+class CredibleBall(Result):
     """Clusterings around a centre that hold a share of the posterior; arrays are read-only.
 
     Attributes
@@ -287,10 +280,6 @@ class CredibleBall:
     coarsest: Ints32
     finest: Ints32
     n_samples: int
-
-    def __post_init__(self) -> None:
-        for array in (self.centre, self.distances, self.farthest, self.coarsest, self.finest):
-            array.flags.writeable = False
 
     def __repr__(self) -> str:
         unit = " nats" if self.distance == "vi" else ""

@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints
-from corefsample._monte_carlo import agreement_bound
+from corefsample._monte_carlo import share_error
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.coreference._exact import link_marginals
 from corefsample.coreference._sampling import sample_clusterings
@@ -100,8 +100,7 @@ def cluster_probability(
         return ClusterProbability(named, exactly, together, 0.0, 0)
     labels = sample_clusterings(antecedents, n_samples=n_samples, seed=seed, doc_id=doc_id).labels[:, members]
     share = float((labels == labels[:, :1]).all(axis=1).mean())
-    error = agreement_bound(n_samples) if share in (0.0, 1.0) else float(np.sqrt(share * (1.0 - share) / n_samples))
-    return ClusterProbability(named, exactly, share, error, n_samples)
+    return ClusterProbability(named, exactly, share, share_error(share, n_samples), n_samples)
 
 
 def _require_set(members: Ints, n_mentions: int) -> None:

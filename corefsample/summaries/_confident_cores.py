@@ -10,11 +10,12 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._monte_carlo import agreement_bound
+from corefsample._monte_carlo import share_error
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._sampling import sample_clusterings
 from corefsample.errors import ParameterError
-from corefsample.summaries import _core_kernels as kernels
+from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _THRESHOLDS = (*(round(0.05 * step, 2) for step in range(1, 20)), 0.99)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ConfidentCore:
+class ConfidentCore(Result):
     """A partial clustering: some mentions, and how they are grouped.
 
     Attributes
@@ -52,9 +53,6 @@ class ConfidentCore:
     fresh_mc_se: float | None
     lower_bound: float | None
 
-    def __post_init__(self) -> None:
-        self.labels.flags.writeable = False
-
     def __repr__(self) -> str:
         sizes = f"{self.mentions.shape[0]} of {self.labels.shape[0]} mentions in {self.n_entities} entities"
         return f"ConfidentCore({sizes}, probability={self.probability:.3f}, threshold={self.threshold:g})"
@@ -77,7 +75,7 @@ class ConfidentCore:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CoreCurve:
+class CoreCurve(Result):
     """Sizes of confident cores by threshold; arrays are read-only.
 
     Attributes
@@ -97,10 +95,6 @@ class CoreCurve:
     n_entities: Ints
     probabilities: Floats
     n_document: int
-
-    def __post_init__(self) -> None:
-        for array in (self.thresholds, self.n_mentions, self.n_entities, self.probabilities):
-            array.flags.writeable = False
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per threshold: threshold, n_mentions, n_entities, probability."""
@@ -172,9 +166,9 @@ def confident_core(
         labels=labels,
         threshold=threshold,
         probability=probability,
-        mc_se=_share_error(probability, drawn.n_samples),
+        mc_se=share_error(probability, drawn.n_samples),
         fresh_probability=fresh,
-        fresh_mc_se=None if fresh is None else _share_error(fresh, drawn.n_samples),
+        fresh_mc_se=None if fresh is None else share_error(fresh, drawn.n_samples),
         lower_bound=None if source.antecedents is None else _lower_bound(source.marginals, labels),
     )
 
@@ -242,12 +236,6 @@ def _largest(growths: list[Growth], threshold: float) -> tuple[Ints32, float]:
     if best is None:
         return np.empty(0, np.int32), 1.0
     return best[2], best[1]
-
-
-def _share_error(share: float, n_samples: int) -> float:
-    if share in (0.0, 1.0):
-        return agreement_bound(n_samples)
-    return float(np.sqrt(share * (1.0 - share) / n_samples))
 
 
 def _lower_bound(marginals: Floats, labels: Ints32) -> float:

@@ -1,9 +1,11 @@
-"""Compiled loops over samples: cells of two clusterings, and the search that moves one mention at a time.
+"""Compiled loops of summaries: cells of two clusterings, searches, confident cores and most probable clusterings.
 
 Legend of dimensions and names
     i, j : mention              n : number of mentions
     s    : sample               n_samples : their number
     k    : cluster of the estimate, a slot from 0 to n - 1; slots may be empty
+    k, r : of cores and of probable clusterings: cluster, named by its first mention
+    b    : partial clustering, of the mentions before i
     cell : overlap of two clusters, one of each clustering, if it is not empty
     labels[i]     : cluster of mention i; sizes[k]: mentions of cluster k
     columns[i, s] : first mention of i's cluster in sample s
@@ -12,10 +14,12 @@ Legend of dimensions and names
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._jit import kernel
+from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._jit import inner_kernel, kernel
 
 JOINT, PAIRS = 0, 1  # rows of sums over cells
 LEAST_GAIN = 1e-10  # smaller improvements are rounding errors
@@ -101,3 +105,148 @@ def sweep(weights: Floats, columns: Ints32, merge_cost: float, steps: Floats, la
         labels[i] = new
         moved += new != old
     return moved
+
+
+# --- confident cores ---------------------------------------------------------------------------------------
+
+
+@inner_kernel
+def best_assignment(row: Ints32, alive: Bools, core_of: Ints32, count: Ints) -> tuple[int, int]:
+    """Cluster of the core that most samples give a mention, -1 for a new one, and the number of these samples.
+
+    row[s] is the mention's cluster in sample s, and core_of[r, s] the core's cluster within r, -1 if there is none.
+    """
+    count[:] = 0
+    best, most = -1, 0
+    n = count.shape[0] - 1
+    for s in range(row.shape[0]):
+        if alive[s]:
+            k = core_of[row[s], s]
+            place = n if k < 0 else k
+            count[place] += 1
+    for k in range(n + 1):
+        if count[k] > most:
+            best, most = -1 if k == n else k, count[k]
+    return best, most
+
+
+@kernel
+def grow_core(labels: Ints32, first: int, labels_of: Ints32, order: Ints, counts: Ints) -> None:
+    """Add mentions one by one, each time the one whose best assignment the most samples share.
+
+    labels[i, s] is i's cluster in sample s. order[t] becomes the mention added at step t, labels_of[i] the core's
+    cluster of mention i (named by the mention that began it), counts[t] the samples that agree with the core after
+    step t. A mention's count only falls as the core grows, so an old count is a bound, and most are not counted again.
+    """
+    n, n_samples = labels.shape
+    alive = np.ones(n_samples, np.bool_)
+    core_of = np.full((n, n_samples), -1, np.int32)
+    count = np.empty(n + 1, np.int64)
+    bound = np.full(n, n_samples, np.int64)
+    chosen = np.full(n, -1, np.int64)
+    fresh = np.full(n, -1, np.int64)  # step at which a mention was last counted
+    added = np.zeros(n, np.bool_)
+    for t in range(n):
+        if t == 0:
+            i, k, agreed = first, -1, n_samples
+        else:
+            while True:
+                i = -1
+                for j in range(n):
+                    if not added[j] and (i < 0 or bound[j] > bound[i]):
+                        i = j
+                if fresh[i] == t:
+                    break
+                chosen[i], bound[i] = best_assignment(labels[i], alive, core_of, count)
+                fresh[i] = t
+            k, agreed = chosen[i], bound[i]
+        added[i] = True
+        order[t], counts[t] = i, agreed
+        labels_of[i] = i if k < 0 else k
+        for s in range(n_samples):
+            if alive[s]:
+                r = labels[i, s]
+                if core_of[r, s] != k:
+                    alive[s] = False
+                elif k < 0:
+                    core_of[r, s] = i
+
+
+@kernel
+def agreeing_samples(labels: Ints32, members: Ints, core: Ints32) -> int:
+    """Count the samples whose clusters, restricted to `members`, are those of `core`."""
+    n, n_samples = labels.shape
+    of_sample, of_core = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+    total = 0
+    for s in range(n_samples):
+        agrees = True
+        for i in members:
+            r, k = labels[i, s], core[i]
+            if of_sample[r] < 0 and of_core[k] < 0:
+                of_sample[r], of_core[k] = k, r
+            elif of_sample[r] != k or of_core[k] != r:
+                agrees = False
+                break
+        for i in members:
+            of_sample[labels[i, s]] = -1
+            of_core[core[i]] = -1
+        total += agrees
+    return total
+
+
+# --- most probable clusterings -----------------------------------------------------------------------------
+
+
+@kernel
+def widest_paths(
+    indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, width: int, labels: Ints32, logs: Floats
+) -> tuple[int, float]:
+    """Extend the `width` most probable partial clusterings mention by mention.
+
+    labels (width, n) and logs (width,) become the clusterings that are left, by falling probability. Returns their
+    number, and a bound of the log probability of every clustering that was given up: what its part up to some mention
+    has, and for each later mention the larger of P(NEW) and 1 - P(NEW).
+    """
+    n = new_probs.shape[0]
+    ahead = np.zeros(n + 1)
+    for i in range(n - 1, -1, -1):
+        ahead[i] = ahead[i + 1] + math.log(max(new_probs[i], 1.0 - new_probs[i]))
+    widest = 1
+    for i in range(n):
+        widest = max(widest, indptr[i + 1] - indptr[i] + 1)
+    source, choice = np.empty(width * widest, np.int64), np.empty(width * widest, np.int32)
+    scores = np.empty(width * widest)
+    sums = np.zeros(n)
+    before = np.empty_like(labels)
+    lost = -np.inf
+    n_paths = 1
+    logs[0] = 0.0
+    for i in range(n):
+        n_found = 0
+        for b in range(n_paths):
+            if new_probs[i] > 0.0:
+                source[n_found], choice[n_found], scores[n_found] = b, i, logs[b] + math.log(new_probs[i])
+                n_found += 1
+            for c in range(indptr[i], indptr[i + 1]):
+                sums[labels[b, antecedents[c]]] += probs[c]
+            for c in range(indptr[i], indptr[i + 1]):
+                r = labels[b, antecedents[c]]
+                if sums[r] > 0.0:
+                    source[n_found], choice[n_found], scores[n_found] = b, r, logs[b] + math.log(sums[r])
+                    n_found += 1
+                    sums[r] = 0.0
+        ranks = np.argsort(-scores[:n_found], kind="mergesort")
+        kept = min(width, n_found)
+        if n_found > kept:
+            lost = max(lost, scores[ranks[kept]] + ahead[i + 1])
+        for b in range(n_paths):
+            for j in range(i):
+                before[b, j] = labels[b, j]
+        for b in range(kept):
+            logs[b] = scores[ranks[b]]
+            parent = source[ranks[b]]
+            for j in range(i):
+                labels[b, j] = before[parent, j]
+            labels[b, i] = choice[ranks[b]]
+        n_paths = kept
+    return n_paths, lost

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Ints32
+from corefsample._arrays import Bools, Floats, Ints32
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._exact import canonical_labels
+from corefsample.coreference._exact import canonical_labels, map_clustering
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound
 from corefsample.summaries._posterior import Posterior, Samples, log_steps, posterior_from
-from corefsample.summaries._starts import starts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PointEstimate:
+class PointEstimate(Result):
     """A clustering that stands for the posterior.
 
     Attributes
@@ -74,9 +74,6 @@ class PointEstimate:
     start: str
     starts: tuple[Start, ...]
     n_samples: int
-
-    def __post_init__(self) -> None:
-        self.labels.flags.writeable = False
 
     def __repr__(self) -> str:
         value = f"expected_loss={self.expected_loss:.4g}, mc_se={self.mc_se:.2g}"
@@ -188,11 +185,8 @@ def _best(
 
 
 SWEPT: tuple[Loss, ...] = ("binder", "vi")
-
 _MOST_SWEEPS = 100  # each gains, so the search ends anyway; in practice after 3 to 10
-
 _MOST_TRIALS = 100
-
 _LEAST_GAIN = 1e-12
 
 
@@ -248,3 +242,44 @@ def _proposals(source: Posterior, labels: Ints32, most: int) -> Iterator[tuple[B
     for row, column in zip(*np.unravel_index(order, likely.shape), strict=True):
         members = belongs[:, row] if row < n_clusters else np.arange(labels.shape[0]) == row - n_clusters
         yield members, int(firsts[column]) if column < n_clusters else None
+
+
+_CUTS = tuple(round(0.1 * cut, 1) for cut in range(1, 10))
+_SAMPLES = 4
+
+
+def starts(source: Posterior) -> dict[str, Ints32]:
+    """Name clusterings that differ, with canonical labels: of equal ones, the first name.
+
+    "map": the likeliest antecedents; "average linkage at t": average-linkage clusters whose mean link marginal is at
+    least t; "sample s"; "singletons".
+    """
+    found: dict[bytes, str] = {}
+    chosen: dict[str, Ints32] = {}
+    for name, labels in _candidates(source):
+        if found.setdefault(labels.tobytes(), name) == name:
+            chosen[name] = labels
+    return chosen
+
+
+def _candidates(source: Posterior) -> Iterator[tuple[str, Ints32]]:
+    if source.antecedents is not None:
+        yield "map", map_clustering(source.antecedents)
+    for cut, labels in zip(_CUTS, average_linkage(source.marginals, _CUTS), strict=True):
+        yield f"average linkage at {cut:g}", labels
+    if source.samples is not None:
+        n_samples = source.samples.n_samples
+        for s in np.unique(np.linspace(0, n_samples - 1, _SAMPLES).astype(np.int64)).tolist():
+            yield f"sample {s}", np.ascontiguousarray(source.samples.labels[s])
+    yield "singletons", np.arange(source.n_mentions, dtype=np.int32)
+
+
+def average_linkage(marginals: Floats, cuts: tuple[float, ...]) -> list[Ints32]:
+    """Average-linkage clusters of mentions, cut where the mean link marginal falls below each of `cuts`."""
+    n = marginals.shape[0]
+    if n < 2:
+        return [np.zeros(n, np.int32)] * len(cuts)
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    tree = linkage(np.clip(1.0 - marginals[np.triu_indices(n, 1)], 0.0, 1.0), "average")
+    return [canonical_labels(fcluster(tree, 1.0 - cut, "distance")) for cut in cuts]

@@ -10,12 +10,13 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.errors import ParameterError
+from corefsample.metrics._counts import ratio
 from corefsample.metrics._posterior import metric_posterior
-from corefsample.summaries._point_estimate import estimate_of
+from corefsample.summaries._point_estimate import average_linkage, estimate_of
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from
-from corefsample.summaries._starts import average_linkage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,7 @@ _THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThresholdCurve:
+class ThresholdCurve(Result):
     """Clusterings at several thresholds, and their expected scores; arrays are read-only.
 
     Attributes
@@ -57,10 +58,6 @@ class ThresholdCurve:
     expected: Floats
     mc_se: Floats
     n_samples: int
-
-    def __post_init__(self) -> None:
-        for array in (self.thresholds, self.labels, self.expected, self.mc_se):
-            array.flags.writeable = False
 
     def best(self, metric: ExpectedMetric = "conll", part: str = "f1") -> int:
         """Place of the threshold whose clustering has the largest expected score; of equal ones the first."""
@@ -152,16 +149,11 @@ def _scores(source: Posterior, labels: Ints32, metric: ExpectedMetric) -> Floats
     found = metric_posterior(labels, source.drawn, metric="blanc" if metric == "pairs" else metric)
     if metric == "pairs":
         correct, ours, theirs = found.counts["blanc"].T[:3]
-        values = np.stack([_ratio(correct, ours), _ratio(correct, theirs), _ratio(2.0 * correct, ours + theirs)])
+        values = np.stack([ratio(correct, ours), ratio(correct, theirs), ratio(2.0 * correct, ours + theirs)])
     else:
         names = ("muc", "b3", "ceafe") if metric == "conll" else (metric,)
         counts = [found.counts[name].T for name in names]
-        precision = sum((_ratio(c[0], c[1]) for c in counts), np.zeros(1)) / len(counts)
-        recall = sum((_ratio(c[2], c[3]) for c in counts), np.zeros(1)) / len(counts)
+        precision = sum((ratio(c[0], c[1]) for c in counts), np.zeros(1)) / len(counts)
+        recall = sum((ratio(c[2], c[3]) for c in counts), np.zeros(1)) / len(counts)
         values = np.stack([precision, recall, found.values])  # noqa: PD011
     return np.array([values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(values.shape[1])])
-
-
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    ratio: Floats = np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0.0)
-    return ratio

@@ -14,13 +14,16 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample._memory import require_memory
 from corefsample._random import document_key
+from corefsample.calibration.binning._results import Result
 from corefsample.errors import ParameterError
-from corefsample.tagging import _logs, _search_kernels
+from corefsample.tagging._chain_kernels import best_sequences
 from corefsample.tagging._passes import (
     Messages,
     PassArrays,
     Transitions,
     blocks,
+    log_backward,
+    log_sums,
     messages_by_logs,
     passes,
     passes_of_rows,
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BestSequences:
+class BestSequences(Result):
     """The likeliest tag sequences of a chain, best first.
 
     Attributes
@@ -46,9 +49,6 @@ class BestSequences:
 
     tags: Ints32
     log_probs: Floats
-
-    def __post_init__(self) -> None:
-        self.tags.flags.writeable = self.log_probs.flags.writeable = False
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per sequence and token: rank (from 0), log_prob, position, tag."""
@@ -143,7 +143,6 @@ class LinearChain:
         if matrices.shape != expected:
             rule = f"must have the shape {(n_tags, n_tags)} or {(n - 1, n_tags, n_tags)}, as unary has {rows.shape}"
             raise ParameterError(f"{rule}, got {matrices.shape}", parameter="pairwise")
-        rows.flags.writeable = matrices.flags.writeable = False
         if matrices.ndim == 3 and n > 1:
             return cls(rows, matrices, messages_by_logs(rows, matrices))
         shared = matrices if matrices.ndim == 2 else np.zeros((n_tags, n_tags))
@@ -172,7 +171,6 @@ class LinearChain:
         """
         matrix = valid_scores("pairwise", pairwise, (2,))
         sentences = sentence_arrays(unaries, matrix)
-        matrix.flags.writeable = False
         transitions = Transitions.of(matrix)
         chains: list[Self] = []
         for bounds, rows, arrays, probs, by_logs in passes(sentences, matrix, transitions, again=False):
@@ -198,9 +196,7 @@ class LinearChain:
         hint = "pair_marginal_blocks computes them block by block"
         n_cells = (self.n - 1) * self.n_tags**2
         require_memory(8 * n_cells, parameter="n", what="an array of pair marginals", hint=hint)
-        probs = np.empty((self.n - 1, self.n_tags, self.n_tags))
-        self._messages.fill_pairs(self.unary, _stack(self.pairwise), 0, probs)
-        return probs
+        return self._pairs(0, self.n - 1)
 
     def pair_marginal_blocks(self, block_size: int | None = None) -> Iterator[tuple[int, Floats]]:
         """Probability of each pair of tags of neighbours, a block of tokens at a time.
@@ -216,13 +212,12 @@ class LinearChain:
             probs[p] is the float64 (n_tags, n_tags) matrix of tokens first + p and first + p + 1.
         """
         size = None if block_size is None else _checks.whole("block_size", block_size, 1)
-        return self._pair_blocks(size)
+        return ((first, self._pairs(first, stop)) for first, stop in blocks(self.n - 1, self.n_tags, size))
 
-    def _pair_blocks(self, size: int | None = None) -> Iterator[tuple[int, Floats]]:
-        for first, stop in blocks(self.n - 1, self.n_tags, size):
-            probs = np.empty((stop - first, self.n_tags, self.n_tags))
-            self._messages.fill_pairs(self.unary, _stack(self.pairwise), first, probs)
-            yield first, probs
+    def _pairs(self, first: int, stop: int) -> Floats:
+        probs = np.empty((stop - first, self.n_tags, self.n_tags))
+        self._messages.fill_pairs(self.unary, _stack(self.pairwise), first, probs)
+        return probs
 
     def log_prob(self, tags: npt.ArrayLike) -> float:
         """Natural log of the probability of one tag sequence; -inf for a forbidden one.
@@ -282,7 +277,7 @@ class LinearChain:
     def _best(self, k: int) -> tuple[Ints32, Floats]:
         links = np.empty((self.n, self.n_tags, k), np.int32)
         tags, scores = np.empty((k, self.n), np.int32), np.empty(k)
-        found = _search_kernels.best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
+        found = best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
         return tags[:found], scores[:found]
 
     def entropy(self) -> float:
@@ -294,34 +289,12 @@ class LinearChain:
                 total -= float(np.sum(shares * np.exp(logs) * logs, where=possible))
         return max(total, 0.0)
 
-    def kl_divergence(self, other: LinearChain) -> float:
-        """Kullback-Leibler divergence of `other` from this chain, in nats: exact, by the chain rule.
-
-        It is the expectation, under this chain, of the difference of the two log probabilities: 0 for equal
-        distributions, infinite where `other` forbids a sequence that has a probability here.
-
-        Raises
-        ------
-        ParameterError
-            If `other` has another number of tokens or tags.
-        """
-        if not isinstance(other, LinearChain) or other.unary.shape != self.unary.shape:
-            rule = f"must be a LinearChain of {self.n} tokens and {self.n_tags} tags"
-            raise ParameterError(f"{rule}, got {_checks.shown(other)}", parameter="other")
-        total = 0.0
-        with np.errstate(invalid="ignore"):  # what is impossible adds nothing
-            for (shares, logs), (_, others) in zip(self._conditionals(), other._conditionals(), strict=True):
-                probs = np.exp(logs)
-                possible = (shares > 0.0) & (probs > 0.0)
-                total += float(np.sum(shares * (probs * (logs - others)), where=possible))
-        return max(total, 0.0)
-
     def _conditionals(self) -> Iterator[tuple[Floats, Floats]]:
         """Of the first token, then of blocks of places: P(a tag), and the log of P(the next tag | that tag)."""
         pairwise = _stack(self.pairwise)
-        backward, scales = _logs.log_backward(self.unary, pairwise)
+        backward, scales = log_backward(self.unary, pairwise)
         ends = self.unary + backward
-        yield np.ones((1, 1, 1)), ends[None, None, 0] - _logs.log_sums(ends[0], 0)
+        yield np.ones((1, 1, 1)), ends[None, None, 0] - log_sums(ends[0], 0)
         for first, stop in blocks(self.n - 1, self.n_tags):
             matrices = pairwise if len(pairwise) == 1 else pairwise[first:stop]
             starts = backward[first:stop] + scales[first:stop, None]

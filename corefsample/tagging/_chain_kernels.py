@@ -1,4 +1,4 @@
-"""Forward and backward recursions of a linear chain, on exponentials of scores: plain arrays in, arrays filled.
+"""Recursions of a linear chain: forward and backward, on exponentials of scores; likeliest sequences, on logarithms.
 
 Legend of dimensions and names
     i    : position of a token               n : number of tokens
@@ -13,7 +13,7 @@ Legend of dimensions and names
 Underflow. All weights are 0 or in [FLOOR, 1], so that a product of three cannot underflow and a sum is 0 only if no
 sequence is allowed. What lies below FLOOR is rounded down to 0 in the forward pass and up to FLOOR in the backward
 pass, so the forward pass bounds every weight from below and the backward pass from above. `both_passes` measures the
-distance of the two bounds; where it is more than rounding, the caller works with logarithms instead (_logs.py).
+distance of the two bounds; where it is more than rounding, the caller works with logarithms instead (_passes.py).
 
 Lockstep. Four chains advance position by position together, so that a row of the matrix is read once for four tokens,
 and so that the processor can work on one chain while it waits for another. What is computed for a chain does not depend
@@ -26,7 +26,7 @@ import math
 
 import numpy as np
 
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._jit import fused_inner_kernel, fused_kernel, kernel, kernel_without_nan, sums_inner_kernel
 
 LANES = 8
@@ -327,3 +327,50 @@ def pair_marginals(
             row, target = transitions[s], probs[p, s]
             for t in range(n_tags):
                 target[t] = x * (row[t] * weights[t])
+
+
+@kernel
+def best_sequences(unary: Floats, pairwise: Floats, links: Ints32, tags: Ints32, scores: Floats) -> int:
+    """Fill tags (k, n) and scores (k,) with the k sequences of the highest scores, best first; return their number.
+
+    links (n, n_tags, k) is working memory: the next tag t and the rank r there of the r-th best end from a tag on, as
+    t * k + r. Of equal scores, those with the smaller next tag come first.
+    """
+    n, n_tags = unary.shape
+    k: int = scores.shape[0]
+    after, before = np.full((n_tags, k), -np.inf), np.full((n_tags, k), -np.inf)
+    for t in range(n_tags):
+        after[t, 0] = unary[n - 1, t]
+    ranks = np.empty(n_tags, np.int64)
+    for i in range(n - 2, -1, -1):
+        matrix = pairwise[i if pairwise.shape[0] > 1 else 0]
+        for s in range(n_tags):
+            for t in range(n_tags):
+                ranks[t] = 0
+            for r in range(k):
+                best, best_t = -np.inf, 0
+                for t in range(n_tags):
+                    if ranks[t] < k and matrix[s, t] + after[t, ranks[t]] > best:
+                        best, best_t = matrix[s, t] + after[t, ranks[t]], t
+                before[s, r] = unary[i, s] + best
+                links[i, s, r] = best_t * k + ranks[best_t]
+                ranks[best_t] += 1
+        after, before = before, after
+    for t in range(n_tags):
+        ranks[t] = 0
+    for r in range(k):
+        best, tag = -np.inf, 0
+        for t in range(n_tags):
+            if ranks[t] < k and after[t, ranks[t]] > best:
+                best, tag = after[t, ranks[t]], t
+        if best == -np.inf:
+            return r
+        scores[r] = best
+        rank = ranks[tag]
+        ranks[tag] += 1
+        for i in range(n):
+            tags[r, i] = tag
+            if i < n - 1:
+                link = links[i, tag, rank]
+                tag, rank = link // k, link % k
+    return k

@@ -48,7 +48,7 @@ def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> 
     array([[0.333, 0.667],
            [0.667, 0.333]])
     """
-    matrix = _matrix(pairwise)
+    matrix = valid_scores("pairwise", pairwise, (2,))
     found: list[Floats] = []
     for batch in passes(sentence_arrays(unaries, matrix), matrix, Transitions.of(matrix), again=True):
         found += [batch.probs[a:b] for a, b in neighbours(batch.bounds)]
@@ -82,7 +82,7 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
     [[[0.333 0.   ]
       [0.333 0.333]]]
     """
-    matrix = _matrix(pairwise)
+    matrix = valid_scores("pairwise", pairwise, (2,))
     sentences = sentence_arrays(unaries, matrix)
     n_cells = max((len(each) - 1 for each in sentences), default=0) * matrix.size
     hint = "LinearChain.pair_marginal_blocks computes those of a long sentence block by block"
@@ -102,9 +102,3 @@ def _pairs(sentences: list[npt.NDArray[np.number]], pairwise: Floats, cells: Flo
                 whole.fill_pairs(rows, pairwise[None], a, pair_probs)
             pair_probs.flags.writeable = False
             yield probs[a:b], pair_probs
-
-
-def _matrix(pairwise: npt.ArrayLike) -> Floats:
-    matrix = valid_scores("pairwise", pairwise, (2,))
-    matrix.flags.writeable = False
-    return matrix

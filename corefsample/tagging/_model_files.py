@@ -22,9 +22,8 @@ from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._archives import json_part, npy_array, npy_bytes, read_archive, write_archive
 from corefsample.files._paths import PathLike
-from corefsample.tagging import _features
 from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
-from corefsample.tagging._crf import ConditionalRandomField
+from corefsample.tagging._crf import FEATURES_VERSION, ConditionalRandomField
 from corefsample.tagging._hmm import HiddenMarkovModel
 from corefsample.tagging._sentences import TrainedModel
 
@@ -70,7 +69,7 @@ def save_model(model: Tagger, path: PathLike, *, overwrite: bool = False) -> Non
         "format": FORMAT,
         "version": VERSION,
         "kind": name,
-        "features": _features.VERSION,
+        "features": FEATURES_VERSION,
         "parameters": model._parameters(),
     }
     texts = {field: getattr(content, field) for field in names}
@@ -118,9 +117,9 @@ def _header(content: bytes) -> tuple[type[TrainedModel[Any]], dict[str, Any]]:
         raise InputError(f"must be a {FORMAT}, got another format")
     if header.get("version") != VERSION:
         raise InputError(f"version must be {VERSION}, got {shown(header.get('version'))}")
-    if header.get("features") != _features.VERSION:
+    if header.get("features") != FEATURES_VERSION:
         found = shown(header.get("features"))
-        raise InputError(f"features must be {_features.VERSION}, got {found}", hint="train the model again")
+        raise InputError(f"features must be {FEATURES_VERSION}, got {found}", hint="train the model again")
     if not isinstance(header.get("kind"), str) or header["kind"] not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}, got {shown(header.get('kind'))}")
     kind, parameters = KINDS[header["kind"]], header.get("parameters")

@@ -13,15 +13,12 @@ import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
-from corefsample.tagging import _chain_kernels, _logs, _sampling_kernels
+from corefsample.tagging import _chain_kernels, _sampling_kernels
 
 # Bounds that are closer than this, for a chain and for each of its tokens, differ by rounding only.
 _ROUNDING, _ROUNDING_PER_TOKEN = 1e-12, 4e-15
-
 _LINE = 64  # bytes of a line of the cache
-
 _BATCH_TOKENS = 768  # whose arrays stay in the processor's cache
-
 _BLOCK_CELLS = 2**18  # of matrices of transitions that are computed at a time
 
 
@@ -130,7 +127,7 @@ class Messages:
         stop = first + len(probs)
         np.add(forward[first:stop, :, None], _at_places(pairwise, first, stop), out=probs)
         probs += (unary[first + 1 : stop + 1] + backward[first + 1 : stop + 1])[:, None]
-        _logs.normalised(probs, (1, 2))
+        normalised(probs, (1, 2))
 
     def sample(self, pairwise: Floats, key: np.uint64, first: int, tags: Ints32) -> None:
         """Fill tags (n, n_samples) with samples."""
@@ -157,14 +154,14 @@ def messages_by_logs(unary: Floats, pairwise: Floats, place: str | None = None) 
     ParameterError
         If no sequence is allowed, at `place`.
     """
-    forward, scales = _logs.log_forward(unary, pairwise)
+    forward, scales = log_forward(unary, pairwise)
     unreached = np.flatnonzero(scales == -np.inf)
     if unreached.size:
         rule = f"must allow a tag sequence, got none that reaches token {unreached[0]}"
         raise ParameterError(rule, parameter="scores", place=place)
-    backward, _ = _logs.log_backward(unary, pairwise)
+    backward, _ = log_backward(unary, pairwise)
     arrays = PassArrays(unary, np.zeros(len(unary)), forward, scales, backward)
-    return Messages(_logs.normalised(forward + backward, 1), arrays, None)
+    return Messages(normalised(forward + backward, 1), arrays, None)
 
 
 class Batch(NamedTuple):
@@ -279,6 +276,7 @@ def valid_scores(name: str, values: npt.ArrayLike, dimensions: tuple[int, ...]) 
         place = np.argwhere(~valid)[0].tolist()
         rule = f"must be -inf or a number of at most {_chain_kernels.LARGEST_SCORE:g} in size"
         raise ParameterError(f"{rule}, got {float(scores[tuple(place)])}", parameter=f"{name}{place}")
+    scores.flags.writeable = False
     return scores
 
 
@@ -309,3 +307,47 @@ def joined_scores(arrays: Sequence[npt.NDArray[np.number]], start: int, stop: in
     if _chain_kernels.count_invalid(rows.reshape(-1)):
         for c in range(start, stop):
             valid_scores(f"unaries[{c}]", arrays[c], (2,))
+
+
+# Recursions of one chain on logarithms, for scores too far apart for their exponentials, and for chains with a matrix
+# of transitions for each pair of neighbours. Scores are the caller's own: `unary` (n, n_tags) and `pairwise`
+# (m, n_tags, n_tags), a matrix for all places (1) or for each place between tokens (n - 1). Rows of forward and
+# backward weights are logarithms with a maximum of 0.
+def log_sums(scores: Floats, axis: int) -> Floats:
+    """Logarithm of the sums of exponentials along an axis; -inf where there are none."""
+    largest = scores.max(axis=axis, keepdims=True)
+    with np.errstate(divide="ignore"):
+        sums = np.log(np.exp(scores - np.where(largest > -np.inf, largest, 0.0)).sum(axis=axis))
+    return np.asarray(sums + largest.squeeze(axis))
+
+
+def log_forward(unary: Floats, pairwise: Floats) -> tuple[Floats, Floats]:
+    """Forward weights (n, n_tags), and the maximum of each row before it was subtracted: -inf where none is allowed."""
+    forward, scales = np.full_like(unary, -np.inf), np.full(len(unary), -np.inf)
+    row = unary[0]
+    for i in range(len(unary)):
+        if i > 0:
+            row = unary[i] + log_sums(forward[i - 1][:, None] + pairwise[(i - 1) % len(pairwise)], 0)
+        scales[i] = row.max()
+        if scales[i] == -np.inf:
+            break
+        forward[i] = row - scales[i]
+    return forward, scales
+
+
+def log_backward(unary: Floats, pairwise: Floats) -> tuple[Floats, Floats]:
+    """Backward weights (n, n_tags), and the maximum of each row before it was subtracted."""
+    backward, scales = np.zeros_like(unary), np.zeros(len(unary))
+    for i in range(len(unary) - 2, -1, -1):
+        row = log_sums(pairwise[i % len(pairwise)] + (unary[i + 1] + backward[i + 1]), 1)
+        scales[i] = row.max()
+        backward[i] = row - scales[i]
+    return backward, scales
+
+
+def normalised(logs: Floats, axis: int | tuple[int, ...]) -> Floats:
+    """Probabilities from their logarithms, which they overwrite; their sum along the axes is 1."""
+    logs -= logs.max(axis=axis, keepdims=True)
+    np.exp(logs, out=logs)
+    logs /= logs.sum(axis=axis, keepdims=True)
+    return logs

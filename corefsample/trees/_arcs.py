@@ -10,17 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints32
+from corefsample._arrays import Bools, Floats, Ints32
 from corefsample._random import document_key
 from corefsample._random_kernels import splitmix64
 from corefsample.errors import ParameterError
-from corefsample.trees import _elimination_kernels, _walk_kernels
+from corefsample.trees import _kernels
 from corefsample.trees._checking import checked_heads, checked_labels, checked_scores, is_tree
-from corefsample.trees._spanning import best_heads
 
 # Trees are drawn by walks if these take at most this many steps in expectation, relative to the square of n.
 _LONGEST_WALK = 2.0
-
 _LABELS_STREAM = 1 << 32  # so that labels have other random words than trees
 
 
@@ -84,9 +82,7 @@ class ArcDistribution:
 
     @cached_property
     def _inference(self) -> Inference:
-        inference = inferred(self.scores)
-        inference.marginals.flags.writeable = False
-        return inference
+        return inferred(self.scores)
 
     @property
     def log_partition(self) -> float:
@@ -220,10 +216,10 @@ class ArcDistribution:
         heads = np.empty((n_samples, self.n), np.int32)
         words = np.empty(n_samples, np.uint64)
         head_sums, root_sums, by_walks = self._walks
-        _walk_kernels.sample_trees(head_sums, root_sums, by_walks, key, first_sample, words, heads)
+        _kernels.sample_trees(head_sums, root_sums, by_walks, key, first_sample, words, heads)
         if self.n > 1:
-            for s in np.flatnonzero(np.any(heads == _walk_kernels.NOT_DRAWN, axis=1)).tolist():
-                root = int(np.flatnonzero(heads[s] == _walk_kernels.ROOT)[0])
+            for s in np.flatnonzero(np.any(heads == _kernels.NOT_DRAWN, axis=1)).tolist():
+                root = int(np.flatnonzero(heads[s] == _kernels.ROOT)[0])
                 heads[s] = conditional_tree(inference, root, words[s])
         return heads
 
@@ -308,18 +304,16 @@ def inferred(scores: Floats) -> Inference:
     """Exact inference for scores (n, n + 1) that allow a tree."""
     n = len(scores)
     log_weights, log_root_weights = np.empty((n, n)), np.empty(n)
-    shift, is_moderate = _elimination_kernels.shift_scores(scores, log_weights, log_root_weights)
+    shift, is_moderate = _kernels.shift_scores(scores, log_weights, log_root_weights)
     marginals, steps = np.empty((n, n + 1)), np.empty(n)
     levels, ranges = work_arrays(n)
-    value = np.nan
-    for logs in (False, True):
-        if not logs and not is_moderate:
-            continue
+    for logs in (False, True) if is_moderate else (True,):
         weights = log_weights if logs else np.exp(log_weights)
         root_weights = log_root_weights if logs else np.exp(log_root_weights)
-        value = _elimination_kernels.tree_marginals(weights, root_weights, logs, levels, ranges, marginals, steps)
+        value = _kernels.tree_marginals(weights, root_weights, logs, levels, ranges, marginals, steps)
         if not np.isnan(value):
             break
+    marginals.flags.writeable = False
     return Inference(value + shift, marginals, steps, log_weights, log_root_weights)
 
 
@@ -333,7 +327,7 @@ def conditional_tree(inference: Inference, root: int, key: np.uint64) -> Ints32:
     sums = np.empty(n)
     for logs in (False, True):
         weights = log_weights if logs else np.exp(log_weights)
-        if _elimination_kernels.tree_by_elimination(weights, key, logs, levels, ranges, sums, heads):
+        if _kernels.tree_by_elimination(weights, key, logs, levels, ranges, sums, heads):
             break
     tree = np.full(n, -1, np.int32)
     tree[others] = np.append(others, root)[heads]
@@ -344,3 +338,62 @@ def work_arrays(n: int) -> tuple[Floats, Ints32]:
     """The graphs and ranges of all levels for n tokens."""
     n_levels = max(n - 1, 1).bit_length() + 2
     return np.empty((n_levels, n, n + 2)), np.empty((n_levels, 3), np.int32)
+
+
+_FEW = 6  # heads of each token that the first search is limited to
+
+
+def best_heads(scores: Floats) -> Ints32:
+    """Heads of a tree with the largest sum of scores, for scores (n, n + 1) that allow a tree.
+
+    No tree is better than the best heads of all tokens and the best root. A tree of few arcs per token gives a lower
+    bound, and an arc with which this upper bound is below it is in no best tree. Networkx searches the others.
+    """
+    n = len(scores)
+    best = np.max(scores[:, 1:], axis=1)
+    forced = best == -np.inf
+    without_root = np.where(forced, 0.0, best)
+    roots = scores[:, 0] - without_root
+    if forced.any():
+        roots[~forced] = -np.inf
+    root = int(np.argmax(roots))
+    heads = np.argmax(scores[:, 1:], axis=1)
+    heads[root] = -1
+    if is_tree(heads):
+        trivial: Ints32 = heads.astype(np.int32)
+        return trivial
+    # What a tree loses against the upper bound if it has an arc, at least.
+    losses = np.concatenate([(roots[root] - roots)[:, None], without_root[:, None] - scores[:, 1:]], axis=1)
+    few = losses <= np.sort(losses, axis=1)[:, [min(_FEW, n)]]
+    few[:, 0] = True
+    found = _arborescence(scores, few & np.isfinite(losses))
+    everything: Bools = np.isfinite(losses)
+    if found is not None:
+        tokens = np.arange(n)
+        loss = losses[tokens, found + 1].sum()
+        everything &= losses <= loss + 1e-9 * max(abs(loss), 1.0)
+    result = _arborescence(scores, everything)
+    assert result is not None  # the scores allow a tree
+    return result
+
+
+def _arborescence(scores: Floats, allowed: Bools) -> Ints32 | None:
+    """Best tree of the allowed arcs, or None if there is none."""
+    import networkx as nx
+
+    dependents, columns = np.nonzero(allowed)
+    values = scores[dependents, columns].copy()
+    # A penalty larger than any difference between trees, so that the best arborescence has the fewest roots.
+    spread = float(np.ptp(values)) + 1.0
+    values[columns == 0] -= spread * (len(scores) + 1)
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(len(scores) + 1))
+    graph.add_weighted_edges_from(zip(columns.tolist(), (dependents + 1).tolist(), values.tolist(), strict=True))
+    try:
+        tree = nx.maximum_spanning_arborescence(graph)
+    except nx.NetworkXException:
+        return None
+    heads = np.full(len(scores), -1, np.int32)
+    for head, dependent in tree.edges:
+        heads[dependent - 1] = head - 1
+    return heads if np.count_nonzero(heads == -1) == 1 else None

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample import _checks
-from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._batch_of_documents import from_documents
+from corefsample.documents._batch import DocumentBatch, from_documents
 from corefsample.documents._rejected import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError

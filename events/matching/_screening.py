@@ -210,7 +210,7 @@ class _Reach:
     def _flat(self, scheme: str) -> FlatParses:
         if scheme not in self._parses:
             batch, bounds = self._batch, self._batch.token_bounds
-            heads = batch.token_integers("head")
+            heads = batch.token_integers["head"]
             firsts = bounds[:-1].astype(np.int32)  # a batch has fewer than 2**31 tokens, as all Arrow lists
             heads = np.where(heads < 0, np.int32(-1), heads + np.repeat(firsts, np.diff(bounds)))
             dep, lemma, upos = (batch.token_words(name) for name in ("dep", "lemma", "upos"))

@@ -17,7 +17,7 @@ from corefsample.files._paths import PathLike
 from corefsample.formats.annotated._brackets import OnFault
 from corefsample.formats.annotated._conll2012 import write_conll2012
 from corefsample.formats.annotated._corefud import write_corefud
-from corefsample.formats.annotated._writing import kept_mentions
+from corefsample.formats.annotated._stream import kept_mentions
 from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.summaries import point_estimate
 from corefsample.summaries._losses import LOSSES

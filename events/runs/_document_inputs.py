@@ -145,7 +145,7 @@ def _as_json(document: AnnotatedDocument | ScoredDocument | Article) -> str:
 
     from corefsample.coreference._antecedents import AntecedentDistribution
     from corefsample.documents._annotated import AnnotatedDocument
-    from corefsample.documents._batch_of_documents import from_documents
+    from corefsample.documents._batch import from_documents
     from corefsample.documents._batch_schema import to_json
     from corefsample.documents._scored import ScoredDocument
 

@@ -12,8 +12,7 @@ from corefsample.documents._rejected import Rejected
 from corefsample.errors import OutputError, ParameterError, ParameterHint
 from corefsample.files._atomic import unwritable
 from corefsample.files._folders import folder_names, upload_folder
-from corefsample.files._locks import LOCK_NAME
-from corefsample.files._partials import PARTIAL_PREFIX, leftovers, new_partial, remove_leftovers
+from corefsample.files._locks import LOCK_NAME, PARTIAL_PREFIX, leftovers, new_partial, remove_leftovers
 from corefsample.files._paths import PathLike, joined, open_binary
 from corefsample.files._remote_services import is_url
 from corefsample.formats.scored._writing import QuarantineFile

@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
 from corefsample.files._digests import sha256
-from corefsample.files._locks import LOCK_NAME
-from corefsample.files._partials import PARTIAL_PREFIX
+from corefsample.files._locks import LOCK_NAME, PARTIAL_PREFIX
 from corefsample.files._paths import local_name
 from corefsample.files._remote_services import is_url
 from events.runs._plan import Part, Plan

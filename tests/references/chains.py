@@ -58,11 +58,6 @@ class Enumeration:
     def entropy(self) -> float:
         return -math.fsum(prob * self.log_probs[tags] for tags, prob in self.probs.items() if prob > 0.0)
 
-    def kl_divergence(self, other: Enumeration) -> float:
-        mine, others = self.log_probs, other.log_probs
-        terms = [math.exp(x) * (x - others.get(tags, -math.inf)) for tags, x in mine.items() if math.exp(x) > 0.0]
-        return math.fsum(terms) if math.inf not in terms else math.inf
-
 
 def enumeration(unary: Array, pairwise: Array) -> Enumeration:
     """All allowed sequences of a chain; pairwise (n_tags, n_tags) or (n - 1, n_tags, n_tags)."""

@@ -1,4 +1,4 @@
-"""What all results of calibration share: read-only arrays, and a short repr."""
+"""What results share: read-only arrays, and a short repr."""
 
 from __future__ import annotations
 

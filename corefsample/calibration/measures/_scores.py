@@ -1,16 +1,23 @@
-"""Proper scores of predictions, and the decomposition of the Brier score by bins."""
+"""Proper scores of predictions, and their decompositions: of the Brier score by bins, and CORP, without bins."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._arrays import Floats, Ints
 from corefsample.calibration.binning._binning import sorted_pairs
 from corefsample.calibration.binning._bins import ReliabilityBins
+from corefsample.calibration.binning._pairs import isotonic_blocks, labelled, pooled
+from corefsample.calibration.binning._results import Result
 from corefsample.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def brier_score(q: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -149,3 +156,125 @@ def brier_decomposition(bins: ReliabilityBins) -> BrierDecomposition:
         within_bins=float((spread - 2.0 * covariance).sum()) / total,
         uncertainty=base_rate * (1.0 - base_rate),
     )
+
+
+Scoring = Literal["brier", "log"]
+SCORINGS: tuple[Scoring, ...] = ("brier", "log")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CorpDecomposition(Result):
+    """A mean score = miscalibration - discrimination + uncertainty, and the recalibration curve; arrays read-only.
+
+    Attributes
+    ----------
+    score
+        The mean score of the predictions; lower is better.
+    miscalibration
+        At least 0: how much recalibration by the curve would lower the score.
+    discrimination
+        At least 0: how much lower the score of the recalibrated predictions is than that of the share of positive
+        labels, predicted for every pair.
+    uncertainty
+        The score of that share; it depends only on the labels.
+    scoring
+        "brier" or "log" (natural logarithm).
+    q_lower, q_upper
+        float64 (n_blocks,): the least and the largest prediction of each block of the curve, ascending.
+    recalibrated
+        float64 (n_blocks,): share of positive labels in the block, increasing.
+    n
+        int64 (n_blocks,): pairs.
+    """
+
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+    scoring: Scoring
+    q_lower: Floats
+    q_upper: Floats
+    recalibrated: Floats
+    n: Ints
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table of the curve, one row per block: q_lower, q_upper, recalibrated, n."""
+        return self._columns("q_lower", "q_upper", "recalibrated", "n")
+
+
+def corp_decomposition(q: npt.ArrayLike, y: npt.ArrayLike, *, score: Scoring = "brier") -> CorpDecomposition:
+    """Split the mean score of predictions into miscalibration, discrimination and uncertainty.
+
+    The predictions are recalibrated by isotonic regression of the labels on them (pool adjacent violators, pairs of
+    equal prediction pooled first), which is the best non-decreasing recalibration under every proper score. With S
+    the score of the predictions, C that of the recalibrated ones and R that of the share of positive labels,
+    miscalibration = S - C, discrimination = R - C, uncertainty = R. There is no bin size to choose, but the curve is
+    fitted to the pairs it evaluates: even perfect predictions have a small positive miscalibration.
+
+    Parameters
+    ----------
+    q
+        (n,) in [0, 1]: predictions.
+    y
+        (n,): labels, 0 or 1.
+    score
+        "brier" (mean squared error) or "log" (mean negative log-likelihood).
+
+    Returns
+    -------
+    CorpDecomposition
+        The four figures and the curve.
+
+    Raises
+    ------
+    ParameterError
+        If there is no pair, a prediction or a label breaks its rule, or the log score is infinite (a prediction of 0
+        with label 1, or of 1 with label 0).
+
+    References
+    ----------
+    Dimitriadis, Gneiting & Jordan (2021), "Stable reliability diagrams for probabilistic classifiers", PNAS 118(8).
+
+    Examples
+    --------
+    >>> parts = corp_decomposition([0.1, 0.3, 0.6, 0.8], [0, 1, 0, 1])
+    >>> round(parts.score, 6), round(parts.miscalibration, 6), parts.discrimination, parts.uncertainty
+    (0.225, 0.1, 0.125, 0.25)
+    """
+    _checks.choice("score", score, SCORINGS)
+    given, observed = labelled(q, y)
+    if score == "log" and (impossible := np.flatnonzero(given == 1.0 - observed)).size:
+        k = impossible[0]
+        raise ParameterError(
+            "must be neither 0 where y is 1 nor 1 where y is 0, for the log score to be finite, "
+            f"got {impossible.size} such, the first q = {given[k]:g} at index {k}",
+            parameter="q",
+        )
+    mean_score = brier_score(given, observed) if score == "brier" else log_loss(given, observed)
+    ties = pooled(given, observed)
+    starts, recalibrated = isotonic_blocks(ties)
+    n = np.add.reduceat(ties.weights, starts)
+    share = float(observed.mean())
+    best = float(n @ _expected(recalibrated, score)) / given.shape[0]
+    uncertainty = float(_expected(np.array([share]), score)[0])
+    return CorpDecomposition(
+        score=mean_score,
+        # Negative only by rounding, since every constant and the identity are non-decreasing.
+        miscalibration=max(mean_score - best, 0.0),
+        discrimination=max(uncertainty - best, 0.0),
+        uncertainty=uncertainty,
+        scoring=score,
+        q_lower=ties.q[starts],
+        q_upper=ties.q[np.append(starts[1:], ties.q.shape[0]) - 1],
+        recalibrated=recalibrated,
+        n=n.astype(np.int64),
+    )
+
+
+def _expected(p: Floats, scoring: Scoring) -> Floats:
+    """Mean score of prediction p for labels of which a share p is positive."""
+    if scoring == "brier":
+        return np.asarray(p * (1.0 - p))
+    from scipy.special import entr
+
+    return np.asarray(entr(p) + entr(1.0 - p))

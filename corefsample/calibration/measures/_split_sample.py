@@ -25,7 +25,7 @@ from corefsample.calibration.binning._validation import (
 )
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.calibration.intervals._draws import Interval, error_of_sums, rooted
-from corefsample.calibration.intervals._sign_flip_test import calibration_test
+from corefsample.calibration.intervals._error_intervals import calibration_test
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:

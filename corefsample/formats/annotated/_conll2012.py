@@ -45,8 +45,7 @@ from corefsample.formats.annotated._brackets import (
     OnFault,
     Place,
 )
-from corefsample.formats.annotated._stream import AnnotatedStream, Lines
-from corefsample.formats.annotated._writing import Written, layout, write_annotated
+from corefsample.formats.annotated._stream import AnnotatedStream, Lines, Written, layout, write_annotated
 
 _MISSING = {"named_entity": "*"}
 

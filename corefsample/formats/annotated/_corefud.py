@@ -20,18 +20,30 @@ Nedoluzhko et al. (2022), CorefUD 1.0: Coreference Meets Universal Dependencies;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from corefsample._checks import choice
-from corefsample.documents._annotated import AnnotatedDocument
+from corefsample._checks import choice, shown
+from corefsample.documents._annotated import REFERENCES, AnnotatedDocument, SentenceNotes
 from corefsample.documents._rejected import Rejected
+from corefsample.documents._tokens import Tokens
+from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.formats.annotated._brackets import ON_FAULT, OnFault
-from corefsample.formats.annotated._corefud_reading import CorefudOptions, require_fields, split_corefud
-from corefsample.formats.annotated._corefud_writing import CorefudLines
-from corefsample.formats.annotated._stream import AnnotatedStream
-from corefsample.formats.annotated._writing import Written, write_annotated
+from corefsample.formats.annotated._conllu_reading import COMMENT, META, metadata_name
+from corefsample.formats.annotated._corefud_reading import (
+    DEFAULT_FIELDS,
+    IDS,
+    CorefudOptions,
+    attribute_name,
+    require_fields,
+    split_corefud,
+)
+from corefsample.formats.annotated._stream import AnnotatedStream, Written, layout, write_annotated
 
 DATE_KEYS = ("meta::dateCreated", "meta::date", "date")
 
@@ -149,3 +161,269 @@ def write_corefud(
     return write_annotated(
         documents, path, lines.of, singletons=singletons, on_unwritable=on_unwritable, overwrite=overwrite
     )
+
+
+_FORBIDDEN = re.compile(r"[()|\t\r\n]")  # in any field
+_MEANT = frozenset("%-=|()[]<>,: \t")  # characters with a meaning in the format, to be encoded in an id
+
+
+class CorefudLines:
+    """Lines of the documents of one file, which share the fields of ``Entity=`` and the ids of entities.
+
+    Parameters
+    ----------
+    entity_fields
+        Fields of ``Entity=``; None: those of the first document.
+    date_keys
+        Comments that may contain the date.
+    """
+
+    def __init__(self, entity_fields: str | None, date_keys: Sequence[str]) -> None:
+        self._fields = entity_fields or ""
+        self._is_chosen = entity_fields is not None
+        self._date_keys = date_keys
+        self._used: set[str] = set()
+        self._n_documents = 0
+
+    def of(self, document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
+        """Yield the lines of one document with the mentions `kept`."""
+        own = "-".join(document.entity_fields or ()) or DEFAULT_FIELDS
+        require_fields(own)
+        self._fields = self._fields or own
+        if not self._is_chosen and own != self._fields:
+            raise ParameterError(
+                f"fields of Entity= must be the same in a file ({self._fields}), got {own}",
+                place=f"doc_id {document.doc_id!r}",
+                hint=ParameterHint("entity_fields", "can choose"),
+            )
+        fields = self._fields.split("-")
+        ids = self._ids(document, kept, unique="GRP" not in fields)
+        dated, header = _dated(document, self._date_keys)
+        extra = dict(document.tokens.extra)
+        if "misc" in extra:
+            written = {_encoded(entity): name for entity, name in ids.items()}
+            extra["misc"] = [_with_references(written, misc) for misc in extra["misc"]]
+            dated = dataclasses.replace(dated, tokens=dataclasses.replace(dated.tokens, extra=extra))
+        opened = _opened(document, fields, ids, kept)
+        entities = [""] * len(document.tokens)
+        for token, brackets in layout(document.mentions[list(kept)]).items():
+            closing = "".join(f"{ids[document.entities[kept[i]]]})" for i in brackets.closing)
+            opening = "".join(f"({opened[i]}" for i in brackets.opening)
+            single = "".join(f"({opened[i]})" for i in brackets.single)
+            # The order that validators require.
+            entities[token] = closing + opening + single if opening else single + closing
+        return conllu_lines(dated, self._fields, entities, header)
+
+    def _ids(self, document: AnnotatedDocument, kept: Sequence[int], *, unique: bool) -> dict[str, str]:
+        """Id of each entity with one of the mentions `kept`: an eid is unique in a file, a GRP in its document."""
+        self._n_documents += 1
+        ids: dict[str, str] = {}
+        for entity in dict.fromkeys(document.entities[i] for i in kept):
+            ids[entity] = _encoded(entity)
+            while unique and ids[entity] in self._used:
+                ids[entity] += f".{self._n_documents}"
+            if unique:
+                self._used.add(ids[entity])
+        return ids
+
+
+def _opened(
+    document: AnnotatedDocument, fields: Sequence[str], ids: Mapping[str, str], kept: Sequence[int]
+) -> list[str]:
+    """Fields of each opening bracket."""
+    numbers = node_numbers(document)
+    missing = [""] * document.n_mentions
+    columns = [document.attributes.get(attribute_name(name), missing) for name in fields]
+    texts = []
+    for i in kept:
+        values = [column[i] for column in columns]
+        for k, name in enumerate(fields):
+            if name in IDS:
+                values[k] = ids[document.entities[i]]
+            elif name == "head":
+                start, _, head = document.mentions[i].tolist()
+                values[k] = str(numbers[head] - numbers[start] + 1)
+            elif _FORBIDDEN.search(values[k]) or ("-" in values[k] and k < len(fields) - 1):
+                rule = "must contain no bracket, bar, tab or line break, and no hyphen except in the last field"
+                place = f"doc_id {document.doc_id!r}"
+                raise ParameterError(f"{name}[{i}] {rule}, got {shown(values[k])}", place=place)
+        while values[-1] == "":
+            values.pop()
+        texts.append("-".join(values))
+    return texts
+
+
+def _dated(document: AnnotatedDocument, date_keys: Sequence[str]) -> tuple[AnnotatedDocument, list[str]]:
+    """Return the document with its date in the comment that contains it, or a new comment if there is none."""
+    if document.date is None or not date_keys:
+        return document, []
+    iso = document.date.isoformat()
+    for key in date_keys:
+        name = metadata_name(key)
+        if key.startswith(META) and name in document.metadata:
+            if str(document.metadata[name]).strip() == iso:
+                return document, []
+            return dataclasses.replace(document, metadata={**document.metadata, name: iso}), []
+        comments = document.sentences[0].comments if document.sentences else ()
+        for k, comment in enumerate(comments):
+            match = COMMENT.fullmatch(comment)
+            if match and match[1] == key:
+                changed = comment if match[2].strip() == iso else f"# {key} = {iso}"
+                first = dataclasses.replace(
+                    document.sentences[0], comments=(*comments[:k], changed, *comments[k + 1 :])
+                )
+                return dataclasses.replace(document, sentences=(first, *document.sentences[1:])), []
+    return document, [f"# {date_keys[0]} = {iso}"]
+
+
+def _with_references(ids: Mapping[str, str], misc: Any) -> Any:
+    """MISC with only the bridging and split antecedents whose entities are written, by their ids in the file."""
+    if not isinstance(misc, str) or ("Bridge=" not in misc and "Split" not in misc):
+        return misc
+    parts = []
+    for part in misc.split("|"):
+        name, _, value = part.partition("=")
+        if name in REFERENCES:
+            pairs = [_reference(ids, pair) for pair in value.split(",")]
+            part = f"{name}={','.join(filter(None, pairs))}" if any(pairs) else ""
+        parts.append(part)
+    return "|".join(filter(None, parts)) or "_"
+
+
+def _reference(ids: Mapping[str, str], pair: str) -> str:
+    """``e173<e188:part`` by the ids in the file, "" if one of the two is not written."""
+    entities, colon, relation = pair.partition(":")
+    names = entities.split("<")
+    return "<".join(ids[name] for name in names) + colon + relation if all(name in ids for name in names) else ""
+
+
+def _encoded(name: str) -> str:
+    """An id with percent codes for characters that have a meaning in the format."""
+    return "".join(
+        "".join(f"%{byte:02X}" for byte in c.encode()) if c in _MEANT or c.isspace() or not c.isprintable() else c
+        for c in name
+    )
+
+
+def node_numbers(document: AnnotatedDocument) -> list[int]:
+    """For each token, the words and empty nodes of the document before it."""
+    n_tokens = len(document.tokens)
+    numbers = list(range(n_tokens))
+    if not any(notes.further_rows for notes in document.sentences):
+        return numbers
+    bounds = document.tokens.sentences().values()
+    before = [
+        start + n_words
+        for (start, _), notes in zip(bounds, document.sentences, strict=True)
+        for n_words, row in notes.further_rows
+        if "." in row.partition("\t")[0]
+    ]
+    done = 0
+    for token in range(n_tokens):
+        while done < len(before) and before[done] <= token:
+            done += 1
+        numbers[token] += done
+    return numbers
+
+
+def conllu_lines(
+    document: AnnotatedDocument, declared: str, entities: Sequence[str], header: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield the lines of one document.
+
+    Parameters
+    ----------
+    document
+        What to write; it must have a token.
+    declared
+        The value of ``# global.Entity``.
+    entities
+        The value of Entity= of each token, "" for none.
+    header
+        Further comments of the document.
+    """
+    if not len(document.tokens):
+        place = f"doc_id {document.doc_id!r}"
+        raise ParameterError("tokens must not be empty to be written, got none", place=place)
+    rows = _rows(document, entities)
+    yield from _header(document, declared)
+    yield from header
+    for k, (start, end) in enumerate(document.tokens.sentences().values()):
+        notes = document.sentences[k] if document.sentences else _generated(document, k, start, end)
+        yield from (_one_line(document, comment) for comment in notes.comments)
+        further = list(notes.further_rows)
+        for token in range(start, end):
+            while further and further[0][0] <= token - start:
+                yield _one_line(document, further.pop(0)[1])
+            yield rows[token]
+        yield from (_one_line(document, row) for _, row in further)
+        yield ""
+
+
+def _rows(document: AnnotatedDocument, entities: Sequence[str]) -> list[str]:
+    """Lines of the words."""
+    tokens, extra = document.tokens, document.tokens.extra
+    place = f"doc_id {document.doc_id!r}"
+    numbers: list[int] = []
+    heads: list[int] = []
+    for start, end in tokens.sentences().values():
+        numbers += range(1, end - start + 1)
+        for token, head in enumerate(tokens.head[start:end].tolist(), start=start):
+            if head >= 0 and not start <= head < end:
+                rule = f"tokens.head[{token}] must lie in its sentence ({start} to {end - 1}) to be written"
+                raise ParameterError(f"{rule}, got {head}", place=place)
+            heads.append(head - start + 1 if head >= 0 else 0)
+    xpos, feats, deps = (extra.get(name, [""] * len(tokens)) for name in ("xpos", "feats", "deps"))
+    misc = extra.get("misc") or ["_" if spaced else "SpaceAfter=No" for spaced in _spaces(tokens)]
+    rows = []
+    columns = (numbers, tokens.text, tokens.lemma, tokens.upos, xpos, feats, heads, tokens.dep, deps, misc)
+    for values, entity in zip(zip(*columns, strict=True), entities, strict=True):
+        cells = ["_" if value is None or value == "" else str(value) for value in values]
+        for cell in cells:
+            if re.search(r"[\t\n\r]", cell):
+                rule = "tokens must contain no tab or line break to be written"
+                raise ParameterError(f"{rule}, got {shown(cell)}", place=place)
+        rows.append("\t".join([*cells[:-1], _with_entity(cells[-1], entity)]))
+    return rows
+
+
+def _header(document: AnnotatedDocument, declared: str) -> Iterator[str]:
+    yield _one_line(document, f"# newdoc id = {document.doc_id}")
+    yield f"# global.Entity = {declared}"
+    for name, value in document.metadata.items():
+        if not re.fullmatch(r"[^\s=]([^=\r\n]*[^\s=])?", name):
+            rule = "metadata must have names that a comment can represent"
+            raise ParameterError(f"{rule}, got {shown(name)}", place=f"doc_id {document.doc_id!r}")
+        plain = isinstance(value, str) and "\n" not in value and "\r" not in value
+        prefix = "" if name.startswith(META) and metadata_name(name) == name else META
+        yield f"# {prefix}{name} = {value if plain else json.dumps(value)}"
+
+
+def _generated(document: AnnotatedDocument, k: int, start: int, end: int) -> SentenceNotes:
+    """Make sent_id and text of a sentence that came without; a slash has a meaning in a sent_id."""
+    words = [word if word else "_" for word in document.tokens.text[start:end]]
+    blanks = [" " if spaced else "" for spaced in _spaces(document.tokens)[start : end - 1]] + [""]
+    text = "".join(word + blank for word, blank in zip(words, blanks, strict=True))
+    doc_id = re.sub(r"[/\s]", "_", document.doc_id)
+    return SentenceNotes((f"# sent_id = {doc_id}-{k + 1}", f"# text = {text}"))
+
+
+def _spaces(tokens: Tokens) -> Sequence[bool]:
+    """Whether a blank follows each token."""
+    return tokens.extra.get("space_after", [True] * len(tokens))
+
+
+def _with_entity(misc: str, entity: str) -> str:
+    """Insert Entity= in alphabetical order, by which the attributes of MISC are sorted by convention."""
+    parts = [] if misc == "_" else [part for part in misc.split("|") if not part.startswith("Entity=")]
+    if entity:
+        after = (i for i, part in enumerate(parts) if part.lower() > "entity=")
+        parts.insert(next(after, len(parts)), f"Entity={entity}")
+    return "|".join(parts) or "_"
+
+
+def _one_line(document: AnnotatedDocument, text: str) -> str:
+    if "\n" in text or "\r" in text:
+        rule = "doc_id and comments must be one line to be written"
+        raise ParameterError(f"{rule}, got {shown(text)}", place=f"doc_id {document.doc_id!r}")
+    return text

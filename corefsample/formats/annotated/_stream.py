@@ -1,18 +1,22 @@
-"""Annotated documents of several files, one after another, of any format."""
+"""Annotated documents of any format: several files, one after another, and which mentions brackets can represent."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from corefsample._arrays import Ints32
+from corefsample._checks import choice, shown
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._rejected import Rejected
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files._atomic import new_text_file
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike, input_paths
 from corefsample.files._reading import FileSeries, LineReader
-from corefsample.formats.annotated._brackets import DocumentFaultError
+from corefsample.formats.annotated._brackets import ON_FAULT, DocumentFaultError, OnFault
 
 Lines = list[tuple[int, str]]  # number from 1, and text
 
@@ -96,3 +100,122 @@ class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
             raise rejected.error()
         self._on_rejected(rejected)
         return None
+
+
+_WRITABLE = {
+    "crossing_sentences": "lie in one sentence",
+    "crossing_mentions": "not cross another mention of its entity",
+}
+
+
+@dataclass(slots=True)
+class Written:
+    """What a writer wrote.
+
+    Attributes
+    ----------
+    n_documents, n_mentions
+        How many of each.
+    left_out
+        Mentions of the documents that the file lacks, counted by reason: "singletons", "crossing_sentences",
+        "crossing_mentions" (of one entity).
+    """
+
+    n_documents: int = 0
+    n_mentions: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def write_annotated(
+    documents: Iterable[AnnotatedDocument],
+    path: PathLike,
+    lines_of: Callable[[AnnotatedDocument, list[int]], Iterable[str]],
+    *,
+    singletons: bool,
+    on_unwritable: OnFault,
+    overwrite: bool,
+) -> Written:
+    """Write documents to a new file; `lines_of` makes the lines of a document with the mentions to write."""
+    choice("on_unwritable", on_unwritable, ON_FAULT)
+    written = Written()
+    with new_text_file(path, overwrite=overwrite) as write:
+        for document in documents:
+            kept = kept_mentions(
+                document, singletons=singletons, on_unwritable=on_unwritable, left_out=written.left_out
+            )
+            write("\n".join(lines_of(document, kept)) + "\n")
+            written.n_documents += 1
+            written.n_mentions += len(kept)
+    return written
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBrackets:
+    """Mentions that open, close, or do both at one token, each in the order in which their brackets are written."""
+
+    opening: list[int] = field(default_factory=list)
+    closing: list[int] = field(default_factory=list)
+    single: list[int] = field(default_factory=list)
+
+
+def layout(mentions: Ints32) -> dict[int, TokenBrackets]:
+    """Brackets of each token that has any: the longest is opened first, the one opened last is closed first."""
+    brackets: dict[int, TokenBrackets] = defaultdict(TokenBrackets)
+    for i, (start, end, _) in enumerate(mentions.tolist()):
+        if end == start + 1:
+            brackets[start].single.append(i)
+        else:
+            brackets[start].opening.append(i)
+            brackets[end - 1].closing.insert(0, i)
+    return brackets
+
+
+def kept_mentions(
+    document: AnnotatedDocument, *, singletons: bool, on_unwritable: OnFault, left_out: Counter[str]
+) -> list[int]:
+    """Return the mentions to write; the others are counted by reason.
+
+    Brackets cannot represent mentions that cross the bounds of a sentence, nor the later of two mentions of one entity
+    that cross each other. Entities of one remaining mention are singletons.
+
+    Raises
+    ------
+    ParameterError
+        If a mention cannot be written and `on_unwritable` is "refuse".
+    """
+    reasons = _unwritable(document)
+    for i, reason in reasons.items():
+        if on_unwritable == "refuse":
+            start, end, _ = document.mentions[i].tolist()
+            found = f"tokens {start} to {end - 1} of entity {shown(document.entities[i])}"
+            raise ParameterError(
+                f"mentions[{i}] must {_WRITABLE[reason]} to be written, got {found}",
+                place=f"doc_id {document.doc_id!r}",
+                hint=ParameterHint("on_unwritable", "can skip it"),
+            )
+    kept = [i for i in range(document.n_mentions) if i not in reasons]
+    left_out.update(reasons.values())
+    if not singletons:
+        sizes = Counter(document.entities[i] for i in kept)
+        alone = {i for i in kept if sizes[document.entities[i]] == 1}
+        if alone:
+            left_out["singletons"] += len(alone)
+        kept = [i for i in kept if i not in alone]
+    return kept
+
+
+def _unwritable(document: AnnotatedDocument) -> dict[int, str]:
+    reasons: dict[int, str] = {}
+    around: dict[str, list[int]] = defaultdict(list)  # ends of mentions of the entity that may contain the current one
+    sents = document.tokens.sent
+    for i, ((start, end, _), entity) in enumerate(zip(document.mentions.tolist(), document.entities, strict=True)):
+        ends = around[entity]
+        while ends and ends[-1] <= start:
+            ends.pop()
+        if sents[start] != sents[end - 1]:
+            reasons[i] = "crossing_sentences"
+        elif ends and ends[-1] < end:
+            reasons[i] = "crossing_mentions"
+        else:
+            ends.append(end)
+    return reasons

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample._checks import shown
-from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of
-from corefsample.documents._batch_of_documents import gold_texts
+from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of, gold_texts
 from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, SPAN_COLUMNS, VERSION, to_json
 from corefsample.documents._rejected import Fault, Rejected, missing_field
 from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS

@@ -10,8 +10,14 @@ import pyarrow.parquet as pq
 
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import SCHEMA
-from corefsample.formats.scored._parquet import BATCH_BYTES, STRING_PATHS, ParquetReader, row_group_sizes
-from corefsample.formats.scored._parquet_parses import PARSES_SCHEMA, parses_table
+from corefsample.formats.scored._parquet import (
+    BATCH_BYTES,
+    PARSES_SCHEMA,
+    STRING_PATHS,
+    ParquetReader,
+    parses_table,
+    row_group_sizes,
+)
 
 _ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small
 

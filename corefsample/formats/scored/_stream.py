@@ -82,7 +82,7 @@ class DocumentStream(FileSeries):
 
     def __iter__(self) -> Iterator[DocumentBatch]:
         """Read the files from the beginning; standard input can be read once."""
-        return (batch for batch, _ in self.inspected(_nothing))
+        return (batch for batch, _ in self.inspected(lambda batch: ({}, {})))
 
     def inspected(self, inspect: Inspection[R]) -> Iterator[tuple[DocumentBatch, dict[int, R]]]:
         """Read the files as iteration does, and inspect the documents that satisfy the format.
@@ -139,10 +139,6 @@ class DocumentStream(FileSeries):
 def _several(n_parses: int) -> Fault:
     hint = "`corefsample score` without alternative parses writes one parse a document"
     return Fault(f"parses must be one here: what is computed is for one parse of a document, got {n_parses}", hint)
-
-
-def _nothing(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, str]]:
-    return {}, {}
 
 
 def read_documents(

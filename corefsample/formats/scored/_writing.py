@@ -10,13 +10,12 @@ from itertools import islice
 from typing import TextIO
 
 from corefsample._checks import choice, shown, whole
-from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._batch_of_documents import from_documents
+from corefsample.documents._batch import DocumentBatch, from_documents
 from corefsample.documents._rejected import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import link_target, new_file, remove_file, require_free, require_writable, unwritable
-from corefsample.files._partials import new_partial, put_in_place
+from corefsample.files._locks import new_partial, put_in_place
 from corefsample.files._paths import PathLike, require_suffix
 from corefsample.formats.scored._jsonl import json_lines_writer, require_json
 from corefsample.formats.scored._parquet_writer import ParquetWriter

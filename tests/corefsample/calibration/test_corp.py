@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from references.calibration_recalibrators_and_tags import corp, isotonic
 
 from corefsample import ParameterError
-from corefsample.calibration.measures._corp import corp_decomposition
+from corefsample.calibration.measures._scores import corp_decomposition
 
 labels = st.integers(0, 1)
 open_values = st.one_of(st.integers(1, 7).map(lambda k: k / 8), st.floats(0.001, 0.999))

@@ -25,7 +25,7 @@ from references.calibration_recalibrators_and_tags import (
 from tolerance import plausible_means
 
 from corefsample import ParameterError
-from corefsample.calibration.measures._corp import corp_decomposition
+from corefsample.calibration.measures._scores import corp_decomposition
 from corefsample.calibration.recalibrators._base import FittedModel, Recalibrator
 from corefsample.calibration.recalibrators._binners import (
     HistogramBinning,

@@ -7,8 +7,7 @@ import pytest
 
 from corefsample import ParameterError
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
-from corefsample.calibration.intervals._bin_intervals import bin_intervals
-from corefsample.calibration.measures._reliability import curve_of_bins, reliability_curve
+from corefsample.calibration.measures._reliability import bin_intervals, curve_of_bins, reliability_curve
 
 
 def test_points_and_intervals_are_those_of_the_bins() -> None:

@@ -20,9 +20,8 @@ from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
 from corefsample.calibration.measures._error import binned_error
 from corefsample.calibration.tables import _kernels as kernels
-from corefsample.calibration.tables._builder import TableBuilder
 from corefsample.calibration.tables._grids import FloatGrid, LevelGrid
-from corefsample.calibration.tables._table import CalibrationTable
+from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
 from corefsample.errors import ParameterError
 
 SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")

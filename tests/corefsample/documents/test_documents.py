@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens
-from corefsample.documents._batch_of_documents import from_documents
+from corefsample.documents._batch import from_documents
 from corefsample.documents._rejected import Rejected
 
 pytestmark = pytest.mark.kernels

@@ -20,8 +20,7 @@ from expected_errors import error
 from corefsample import InputError, OutputError, ParameterError
 from corefsample.files._atomic import new_file, new_text_file, require_writable, write_bytes, write_json
 from corefsample.files._digests import SeenIds
-from corefsample.files._locks import LOCK_NAME, lock_file
-from corefsample.files._partials import new_partial, remove_leftovers
+from corefsample.files._locks import LOCK_NAME, lock_file, new_partial, remove_leftovers
 from corefsample.files._paths import input_paths, suffix_hint, suffix_of
 from corefsample.files._reading import FileSeries, LineReader, read_ahead
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from entity_scores import entity_scores
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,7 +31,7 @@ from corefsample import (
 from corefsample.metrics import corpus_posterior, corpus_scores
 from corefsample.metrics._counts import METRICS, PARTS, Metric, Part
 from corefsample.metrics._posterior import metric_posterior
-from corefsample.metrics._scores import ClusteringScores, Scores, clustering_scores, entity_scores
+from corefsample.metrics._scores import ClusteringScores, Scores, clustering_scores
 
 Labels = list[int | None]
 every_metric = pytest.mark.parametrize("metric", METRICS)
@@ -339,10 +340,6 @@ def test_without_singletons_a_mention_can_become_twinless() -> None:
     assert found.counts["mentions"].tolist() == [3, 2, 2]
 
 
-def test_a_mention_repeated_in_an_entity_counts_once() -> None:
-    assert entity_scores([["a", "b", "b"]], [["b", "a"]]) == entity_scores([{"a", "b"}], [{"a", "b"}])
-
-
 # --- results -----------------------------------------------------------------------------------------------
 
 
@@ -571,22 +568,6 @@ def test_invalid_spans_raise(key_spans: Any, response_spans: Any, parameter: str
     with error(ParameterError, parameter) as caught:
         clustering_scores([0, 1], [0, 1], key_spans=key_spans, response_spans=response_spans)
     assert caught.value.message.startswith(rule)
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ([3, "abc"], "key must be sets of mentions, got "),
-        ([[{1}, 2], [{1}, "abc"]], "key[1] must be a set of mentions, got "),
-        ([[{1}, set()]], "key[1] must have a mention, got none"),
-        ([[{1}, {2, 1}]], "key must have each mention once, got 1 in entities 0 and 1"),
-        ([[[[0, 1]]]], "key[0] must have hashable mentions, such as (start, end), got [[0, 1]]"),
-    ],
-)
-def test_entities_that_are_not_a_partition_raise(keys: list[Any], message: str) -> None:
-    for key in keys:
-        with pytest.raises(ParameterError, match=f"^{re.escape(message)}"):
-            entity_scores(key, [{1}])
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.plots import entity_count_bars, link_heat_map, link_network, save_figure
 from corefsample.plots.networks import place_labels
 from corefsample.summaries import document_links, entity_count_posterior
-from corefsample.summaries._document_links import DocumentLinks
-from corefsample.summaries._entity_counts import EntityCountPosterior
+from corefsample.summaries._document_links import DocumentLinks, EntityCountPosterior
 
 
 def document(n: int = 6) -> ScoredDocument:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
+from entity_scores import entity_scores
 from references import mention_ranking as ranking_references
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -15,7 +16,6 @@ from corefsample import ParameterError, metrics, sample_clusterings
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.metrics._counts import METRICS
 from corefsample.metrics._posterior import metric_posterior
-from corefsample.metrics._scores import entity_scores
 from corefsample.spacy_bridge.component import CorefComponent, set_posterior
 from corefsample.spacy_bridge.documents import doc_of_tokens
 

@@ -191,27 +191,6 @@ def test_entropy_of_equal_scores_is_the_log_of_the_number_of_sequences() -> None
     assert LinearChain.from_scores(np.zeros((7, 3)), np.zeros((3, 3))).entropy() == pytest.approx(7 * math.log(3))
 
 
-@settings(max_examples=100, deadline=None)
-@given(scores(), st.data())
-def test_divergence_is_that_of_the_enumeration(given_scores: tuple[Array, Array], data: st.DataObject) -> None:
-    unary, pairwise = given_scores
-    numbers = st.one_of(st.floats(-20.0, 20.0), st.just(-INF))
-    other = np.where(np.isinf(unary), 0.0, data.draw(hnp.arrays(float, unary.shape, elements=numbers)))
-    try:
-        second = LinearChain.from_scores(other, pairwise)
-    except ParameterError:
-        return
-    expected = enumeration(unary, pairwise).kl_divergence(enumeration(other, pairwise))
-    found = LinearChain.from_scores(unary, pairwise).kl_divergence(second)
-    # A sequence that the second chain forbids may be so unlikely that its probability is 0 in floats.
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-def test_a_chain_does_not_diverge_from_itself() -> None:
-    chain = LinearChain.from_scores(*drawn_scores(20, 4, 3.0))
-    assert chain.kl_divergence(chain) == pytest.approx(0.0, abs=1e-12)
-
-
 # --- batches and results -----------------------------------------------------------------------------------
 
 
@@ -294,9 +273,3 @@ def test_a_forbidden_sequence_has_a_log_probability_of_minus_infinity() -> None:
 def test_a_number_of_sequences_out_of_range_raises(k: Any) -> None:
     with error(ParameterError, "k"):
         LinearChain.from_scores(ZERO, ZERO).k_best(k)
-
-
-def test_a_chain_of_another_shape_has_no_divergence() -> None:
-    chain = LinearChain.from_scores(ZERO, ZERO)
-    with error(ParameterError, "other"):
-        chain.kl_divergence(LinearChain.from_scores(np.zeros((3, 2)), ZERO))

@@ -16,8 +16,7 @@ from corefsample import InputError, ParameterError
 from corefsample._extras import install_hint
 from corefsample.tagging import ConditionalRandomField, TaggedSentence
 from corefsample.tagging import _crf as module
-from corefsample.tagging._crf import read_crfsuite
-from corefsample.tagging._features import advanced_attributes, basic_attributes, shape
+from corefsample.tagging._crf import advanced_attributes, basic_attributes, read_crfsuite, shape
 
 crfsuite = pytest.importorskip("pycrfsuite")
 

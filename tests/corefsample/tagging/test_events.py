@@ -26,7 +26,7 @@ from corefsample.tagging import (
     labelled_posteriors,
     tag_scores,
 )
-from corefsample.tagging._labelled import LabelledPosterior
+from corefsample.tagging._sentences import LabelledPosterior
 
 SENTENCES = random_sentences(12, seed=3)
 MODEL = HiddenMarkovModel().fit(random_sentences(30))

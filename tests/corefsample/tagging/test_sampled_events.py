@@ -15,7 +15,7 @@ from tolerance import plausible_counts
 from corefsample import ParameterError
 from corefsample.calibration import calibration_error
 from corefsample.tagging import HiddenMarkovModel, followed_by, labelled_posteriors, sampled_events
-from corefsample.tagging._labelled import LabelledPosterior
+from corefsample.tagging._sentences import LabelledPosterior
 
 TRAINING = random_sentences(30)
 MODEL = HiddenMarkovModel().fit(TRAINING)

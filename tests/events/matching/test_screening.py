@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from references import events as er
 
 from corefsample import InputError, ScoredDocument
-from corefsample.documents._batch_of_documents import from_documents
+from corefsample.documents._batch import from_documents
 from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
 from events.matching._matching import MentionMatches

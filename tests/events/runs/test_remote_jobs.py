@@ -17,7 +17,7 @@ from references import events as er
 from remote_files import memory, s3_server, stored_in
 
 from corefsample import InputError, ParameterError, sample_clusterings, write_documents
-from corefsample.documents._batch_of_documents import from_documents
+from corefsample.documents._batch import from_documents
 from corefsample.formats.scored._parquet_writer import ParquetWriter
 from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.counting import read_count_posterior

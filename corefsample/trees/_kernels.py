@@ -23,12 +23,13 @@ import math
 
 import numpy as np
 
-from corefsample._arrays import Floats, Ints32
+from corefsample._arrays import Bools, Floats, Ints32, Words
 from corefsample._jit import inner_kernel, kernel, kernel_in_place
 from corefsample._random_kernels import GAMMA, mix
 
 U11 = np.uint64(11)
 TWO_M53 = 1.0 / 9007199254740992.0
+
 # Beyond these, ordinary numbers are not used. What an underflow loses is below 1e-308 times the number of visits.
 SMALLEST, LARGEST = 1e-60, 1e60
 SMALLEST_LOG = math.log(SMALLEST)
@@ -313,3 +314,62 @@ def tree_by_elimination(
                 return False
         d += 1
     return True
+
+
+ROOT = -1
+NOT_DRAWN = -2
+
+
+@inner_kernel
+def first_above(sums, level):  # type: ignore[no-untyped-def]
+    """First place whose cumulative weight is above a level below the last one."""
+    low, high = 0, sums.shape[0] - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if sums[middle] > level:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def sample_trees(
+    head_sums: Floats,
+    root_sums: Floats,
+    by_walks: Bools,
+    key: np.uint64,
+    first_sample: int,
+    words: Words,
+    heads: Ints32,
+) -> None:
+    """Fill heads[s], (n_samples, n), by Wilson's algorithm with a root that is drawn first.
+
+    head_sums[i] are the cumulative weights of heads of token i, other than the root; root_sums those of roots. Where a
+    walk to the root drawn takes too long (by_walks[r] is False), only the root is put in its place, and the heads of
+    other tokens stay NOT_DRAWN. words[s] is the state of the random stream after the draw of the root.
+    """
+    n = root_sums.shape[0]
+    tree_of = np.full(n, -1, np.int64)  # the last sample in whose tree a token is
+    for s in range(heads.shape[0]):
+        word = mix(key + np.uint64(first_sample + s + 1) * GAMMA) + GAMMA
+        row = heads[s]
+        root = first_above(root_sums, uniform(word) * root_sums[n - 1])
+        row[root] = ROOT
+        words[s] = word
+        if not by_walks[root]:
+            for i in range(n):
+                row[i] = ROOT if i == root else NOT_DRAWN
+            continue
+        tree_of[root] = s
+        for start in range(n):
+            i = start
+            while tree_of[i] != s:
+                word += GAMMA
+                sums = head_sums[i]
+                row[i] = first_above(sums, uniform(word) * sums[n - 1])
+                i = row[i]
+            i = start
+            while tree_of[i] != s:
+                tree_of[i] = s
+                i = row[i]
