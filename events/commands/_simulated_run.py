@@ -26,7 +26,7 @@ from events.rules._rules import load_rules
 from events.runs._pictures import save_pictures
 from events.runs._progress import Progress
 from events.runs.counting._job import count_events
-from events.runs.counting._options import CountOptions, EventsResult
+from events.runs.counting._options import EventsOptions, EventsResult
 from events.runs.counting._run_folder import RunFolder
 from events.simulation._documents import simulate_documents
 
@@ -120,7 +120,8 @@ def run_demo(
     folder.mkdir(parents=True, exist_ok=True)
     news = str(folder / _NEWS)
 
-    options = CountOptions(seed=seed)
+    run = folder / _RUN
+    options = EventsOptions(out=str(run), seed=seed, overwrite=overwrite, pictures=False)
     truth = TrueEvents(
         load_rules(options.rules[0], options.preset), load_lexicon(options.lexicon), period=options.period
     )
@@ -134,8 +135,7 @@ def run_demo(
                 on_progress(done, n_documents, done)
 
     write_documents(documents(), news, overwrite=overwrite)
-    run = folder / _RUN
-    summary = count_events(news, run, options, overwrite=overwrite, on_progress=on_progress, pictures=False)
+    summary = count_events(news, options, on_progress=on_progress)
     record = json.loads((run / _RECORD).read_text(encoding="utf-8"))
     write_json(run / _RECORD, {**record, "simulated": True})
     counts = pd.read_parquet(run / "counts.parquet")

@@ -65,8 +65,8 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUp:
     from corefsample._jit import cache_folders, compiled_kernels, kernels_of
     from corefsample.formats.scored._writing import write_documents
     from events.runs.counting._job import count_events
-    from events.runs.counting._options import CountOptions
-    from events.runs.scoring._options import ScoringOptions
+    from events.runs.counting._options import EventsOptions
+    from events.runs.scoring._options import ScoreOptions
     from events.runs.scoring._run import score_corpus
     from events.simulation._documents import simulate_documents
 
@@ -77,8 +77,8 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUp:
     with tempfile.TemporaryDirectory() as name:
         news, scored = (Path(name) / f"{each}.parquet" for each in ("news", "scored"))
         write_documents((each.document for each in simulate_documents(_DOCUMENTS, seed=0, event_share=1.0)), news)
-        score_corpus(news, scored, ScoringOptions(mentions="parse"))
-        count_events(scored, Path(name) / "run", CountOptions(n_samples=_SAMPLES), pictures=False)
+        score_corpus(news, ScoreOptions(out=str(scored), mentions="parse"))
+        count_events(scored, EventsOptions(out=f"{name}/run", n_samples=_SAMPLES, pictures=False))
     kernels = compiled_kernels()
     return WarmUp(tuple(cache_folders(kernels)), len(kernels), round(time.time() - started, 3))
 

@@ -31,7 +31,7 @@ from corefsample.syntax._schemes import scheme_names
 from events.counting._counted_rows import CountedRows, SortedRows, document_rows
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._definitions import Definitions
-from events.counting._doc_ids import CountedIds, repeated_ids
+from events.counting._doc_ids import CountedIds
 from events.counting._evaluation import DocumentEvents, Predicate, evaluate_document, evaluate_predicate
 from events.counting._evidence import ParsedMentions, evidence_batch, evidence_rows, evidence_schema
 from events.counting._periods import Calendar, Period
@@ -478,9 +478,9 @@ class EventCounter:
             raise ParameterError(
                 "must count the same events by the same period, got another counter", parameter="other"
             )
-        again = [] if distinct else repeated_ids([self.ids, other.ids])
+        again = [] if distinct else self.ids.repeated_in(other.ids)
         if again:
-            raise InputError(DUPLICATE, place=f"document {again[0][1][1]} of the other counter")
+            raise InputError(DUPLICATE, place=f"document {other.ids.numbers[again[0][1]]} of the other counter")
         if self.n_documents and other.n_documents and self.uncertainty != other.uncertainty:
             raise unlike_scores(other.scores_had, self.scores_had).as_input_error(other._source)
         numbers = self.calendar.numbers([datetime.date.fromisoformat(date) for date, _ in other._extremes])

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from events_audit_made import edit
 from references import events as er
+from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError
 from events.audit import _kernels, estimate_total, read_run_documents
@@ -22,7 +23,6 @@ from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_es
 from events.commands._audit_files import read_plan
 from events.commands._program import cli
 from events.pages._report_content import read_report
-from events.runs.counting._job import CountOptions, count_events
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from references import events as er
 
 import events.counting._counter
 import events.runs._pictures
+import events.runs.counting._finalise
 import events.runs.counting._job
-import events.runs.counting._tables
 from corefsample import __version__, read_documents
 
 
@@ -31,7 +31,7 @@ def corpus(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.runs.counting._tables, "event_bands", lambda *args, **keywords: None)
+    monkeypatch.setattr(events.runs.counting._finalise, "event_bands", lambda *args, **keywords: None)
     monkeypatch.setattr(events.runs._pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 

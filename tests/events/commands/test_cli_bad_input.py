@@ -23,10 +23,11 @@ from strategies import documents as strategies
 from strategies.documents import BREAKAGES, Breakage
 
 import events.runs._pictures
+import events.runs.counting._finalise
 import events.runs.counting._job
-import events.runs.counting._tables
 from corefsample import CorefsampleError, InputError, ParameterError
 from corefsample.errors import ParameterHint
+from events.commands import EventsOptions, run_events
 from events.commands._failures import Failure
 from events.commands._program import _status
 
@@ -48,7 +49,7 @@ LEXICON = "version: 1\nentries:\n  - {code: AAA, name: Aland, aliases: [Aland]}\
 
 @pytest.fixture(autouse=True)
 def _without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.runs.counting._tables, "event_bands", lambda *args, **keywords: None)
+    monkeypatch.setattr(events.runs.counting._finalise, "event_bands", lambda *args, **keywords: None)
     monkeypatch.setattr(events.runs._pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
@@ -449,12 +450,12 @@ def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(l
     assume(not (first and line.startswith(b"\x1f\x8b")))  # a file that begins so is gzip, and an error as a whole
     good = [json.dumps(document).encode() for document in er.corpus()[1:3]]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(events.runs.counting._tables, "event_bands", lambda *args, **keywords: None)
+        patch.setattr(events.runs.counting._finalise, "event_bands", lambda *args, **keywords: None)
         patch.setattr(events.runs._pictures, "save_figure", lambda figure, path: Path(path).touch())
         folder = Path(name)
         (folder / "corpus.jsonl").write_bytes(b"\n".join([line, *good] if first else [*good, line]))
-        options = events.runs.counting._job.CountOptions(n_samples=20, on_error="quarantine")
-        summary = events.runs.counting._job.count_events(folder / "corpus.jsonl", folder / "run", options)
+        options = EventsOptions(out=str(folder / "run"), n_samples=20, on_error="quarantine")
+        summary = run_events(folder / "corpus.jsonl", options)
         lines = (folder / "run" / "evidence.csv").read_text().splitlines()
         remaining = [row.split(",")[0] for row in lines if row.startswith(('"doc 2"', '"doc 3"'))]
         assert remaining == ['"doc 2"', '"doc 3"']

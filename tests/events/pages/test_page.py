@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 from page_documents import HOSTILE_NAME, HOSTILE_TITLE
 from references import events as er
+from run_cases import CountOptions, count_events
 
 from corefsample import OutputError, ParameterError
 from events.commands._program import _status
 from events.pages import write_report
 from events.pages._report import rendered_page
 from events.pages._report_content import read_report
-from events.runs.counting._job import CountOptions, count_events
 
 pytest.importorskip("altair", reason="extra `report`")
 

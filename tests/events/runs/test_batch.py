@@ -19,18 +19,19 @@ import pytest
 from expected_errors import error
 from references import coreference as references
 from references import events as er
+from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
 import events.counting._counter
 import events.runs._pictures
-import events.runs.counting._run
-import events.runs.counting._tables
+import events.runs.counting._finalise
+import events.runs.counting._job
 from corefsample import InputError, OutputError, ParameterError, read_documents
 from corefsample._processors import processors
 from events import EventCounter
 from events.counting._evaluation import evaluate_document
 from events.counting._tables import COUNT_COLUMNS
-from events.runs.counting._job import CountOptions, EventsResult, count_events
+from events.runs.counting._options import EventsResult
 
 FILES = {
     "all_documents.parquet",
@@ -58,7 +59,7 @@ def pictures() -> None:
 def _without_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave drawing, most of a small run's time, to the tests that ask for it."""
     if "pictures" not in request.fixturenames:
-        monkeypatch.setattr(events.runs.counting._tables, "event_bands", lambda *args, **keywords: None)
+        monkeypatch.setattr(events.runs.counting._finalise, "event_bands", lambda *args, **keywords: None)
         monkeypatch.setattr(events.runs._pictures, "save_figure", lambda figure, path: Path(path).touch())
 
 
@@ -193,7 +194,7 @@ def test_batches_and_threads_do_not_matter(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, threads: int
 ) -> None:
     run(corpus, tmp_path / "reference")
-    monkeypatch.setattr(events.runs.counting._run, "_BATCH", size)
+    monkeypatch.setattr(events.runs.counting._job, "_BATCH", size)
     run(corpus, tmp_path / "run", threads=threads)
     assert tables(tmp_path / "run") == tables(tmp_path / "reference")
 
@@ -326,7 +327,7 @@ def test_quarantine_leaves_the_results_of_the_good_documents(corpus: Path, tmp_p
 def test_a_bad_document_does_not_take_the_doc_id_of_a_good_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(events.runs.counting._run, "_BATCH", size)
+    monkeypatch.setattr(events.runs.counting._job, "_BATCH", size)
     good = er.corpus()
     unknown = {**good[1], "tokens": good[1]["tokens"] | {"dep": ["SBJ"] * len(good[1]["tokens"]["dep"])}}
     lines = [{**good[1], "scores": [[]]}, unknown, *good, good[2]]  # and a repeated one, which is rejected
@@ -359,7 +360,7 @@ def dated(*dates: str) -> list[dict[str, Any]]:
 def test_an_outlying_date_stops_a_daily_run_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_error: str, batch: int
 ) -> None:
-    monkeypatch.setattr(events.runs.counting._run, "_BATCH", batch)
+    monkeypatch.setattr(events.runs.counting._job, "_BATCH", batch)
     path = er.write_lines(tmp_path / "corpus.jsonl", dated("1999-01-05", "1999-02-06", "0999-02-06", "1999-02-07"))
     with pytest.raises(InputError) as caught:
         run(path, tmp_path / "run", period="day", on_error=on_error)
@@ -418,7 +419,7 @@ def _full(*args: Any, **keywords: Any) -> None:
 @pytest.mark.parametrize(
     "writer",
     [
-        "events.runs.counting._tables.ParquetWriter.write",
+        "events.runs.counting._finalise.ParquetWriter.write",
         "events.runs._output_folder.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
@@ -457,7 +458,7 @@ def test_a_failure_while_sampling_is_raised_and_leaves_nothing(
 
 
 def test_progress_ends_with_all_documents(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events.runs.counting._run, "_BATCH", 4)
+    monkeypatch.setattr(events.runs.counting._job, "_BATCH", 4)
     seen: list[tuple[int, int, int]] = []
     count_events(corpus, tmp_path / "run", OPTIONS, on_progress=lambda *numbers: seen.append(numbers))
     assert [done for _, _, done in seen] == [4, 8, 10]

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import called, refused
+from run_cases import CountOptions, count_events
 
 from corefsample import (
     InputError,
@@ -34,7 +35,6 @@ from events.counting._count_posterior import count_posterior
 from events.counting._count_samples import count_samples
 from events.counting._periods import Calendar
 from events.matching import match_document
-from events.runs.counting._job import CountOptions, count_events
 
 N_SAMPLES, N_DRAWS = 100, 50
 GENRES = ("news", "news", "speech", None)

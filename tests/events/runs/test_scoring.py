@@ -20,6 +20,7 @@ from command_line import called, refused
 from expected_errors import error
 from places import PROJECT
 from references import scoring as sr
+from run_cases import score_corpus
 
 from corefsample import InputError, ParameterError, Recalibration, read_corefud, read_documents, write_documents
 from corefsample.coreference._exact import canonical_labels, map_clustering
@@ -36,7 +37,6 @@ from events.news._fields import Article
 from events.runs._document_inputs import DocumentInputs, named_kind
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._parsing import article_metadata, load_pipeline, paragraphs_of, parsed_words
-from events.runs.scoring._run import score_corpus
 from events.runs.scoring._workers import Scorer, Task, load_recalibration, score_task
 
 UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from references import events as er
 from references import parses as pr
+from run_cases import CountOptions, count_events
 
 from corefsample import InputError, read_documents, write_documents
 from corefsample.documents._batch_of_documents import from_documents
@@ -20,7 +21,7 @@ from corefsample.formats.scored._parquet_writer import ParquetWriter
 from corefsample.recalibration import read_recalibration
 from events import EventCounter
 from events.commands import CalibrateOptions, run_calibrate
-from events.runs.counting._job import CountOptions, EventsResult, count_events
+from events.runs.counting._options import EventsResult
 
 OPTIONS = CountOptions(n_samples=80, compare=("USA", "IRQ"), partition_size=7, threads=1)
 TABLES = (
