@@ -32,12 +32,11 @@ from events.counting._counted_rows import CountedRows, SortedRows, document_rows
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._definitions import Definitions
 from events.counting._doc_ids import CountedIds
-from events.counting._evaluation import DocumentEvents, Predicate, evaluate_document, evaluate_predicate
+from events.counting._evaluation import DocumentEvents, Predicate, Task, Threads, evaluate_document, evaluate_predicate
 from events.counting._evidence import ParsedMentions, evidence_batch, evidence_rows, evidence_schema
 from events.counting._periods import Calendar, Period
 from events.counting._tables import ACTOR, event_key
 from events.counting._tally import MOST_PERIODS, CountTally
-from events.counting._threads import Task, Threads
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import DocumentMatches, Screen
 from events.rules._rules import Rule

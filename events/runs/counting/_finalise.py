@@ -161,14 +161,51 @@ def write_run(
     store, plan = merged.store, merged.plan
     store.clean()
     # A folder that exists may be replaced: `initialise_run` made sure of that.
-    with RunFolder(places.given, overwrite=store.path != places.beside or is_url(places.given)) as folder:
-        summary = _written(folder, merged, records, pictures, started, n_computed)
+    with RunFolder(places.given, overwrite=store.path != places.beside or is_url(places.given)) as run:
+        _quarantined(run, merged, records)
+        counter, several = _written(run, merged, pictures)
+        periods = several[0].periods()
+        names = [(counts.event, event_name(key)) for counts in several for key in counts.events()]
+        result = EventsResult(
+            out=places.given,
+            n_documents=counter.n_documents,
+            n_sampled=counter.n_sampled,
+            n_with_events=counter.n_with_events,
+            n_quarantined=run.n_set_aside,
+            n_ambiguous=counter.n_ambiguous,
+            actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in names),
+            periods=(periods[0].label, periods[-1].label),
+            seconds=round(time.time() - started, 3),
+            n_partitions=len(plan.partitions),
+            n_computed=len(plan.partitions) if n_computed is None else n_computed,
+            n_several_parses=counter.n_several_parses,
+            uncertainty=counter.uncertainty,
+        )
+        rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
+        codes = [code for counts in several for key in counts.events() for code in key if code]
+        run.finish_record(
+            run_record(
+                {**dataclasses.asdict(plan.options), "out": places.given},
+                _inputs(plan, records),
+                started,
+                rule={
+                    "name": ", ".join(rule.name for rule in rules),
+                    "preset": plan.options.preset,
+                    "source": ", ".join(rule.source for rule in rules),
+                },
+                lexicon=lexicon.source,
+                names={code: lexicon.names.get(code, code) for code in codes},
+                summary=result.to_json(),
+                partitions={"count": len(plan.partitions), "plan": store.plan_sha256()},
+                files=run.sizes(),
+            )
+        )
     if plan.can_be_resumed and not is_url(places.given):
         places.keep(store)
     else:
         shutil.rmtree(store.path)
         shutil.rmtree(places.kept, ignore_errors=True)
-    return dataclasses.replace(summary, out=places.given)
+    return result
 
 
 def _complete(merged: MergedPartitions, places: Places, *, verify: bool) -> Records:
@@ -184,18 +221,9 @@ def _complete(merged: MergedPartitions, places: Places, *, verify: bool) -> Reco
     return records
 
 
-def _written(
-    run: RunFolder,
-    merged: MergedPartitions,
-    records: Records,
-    pictures: bool,
-    started: float,
-    n_computed: int | None,
-) -> EventsResult:
-    """Write the files of a run, and return its summary."""
+def _written(run: RunFolder, merged: MergedPartitions, pictures: bool) -> tuple[EventCounter, list[EventCounts]]:
+    """Write the tables and pictures of the counts, and return these."""
     plan, counter = merged.plan, merged.counter
-    options = plan.options
-    _quarantined(run, merged, records)
     if counter is None or not counter.n_documents:
         aside = f", {run.n_set_aside} set aside, first: {run.first_set_aside}" if run.n_set_aside else ""
         message = f"a corpus must hold at least one document, got none{aside}"
@@ -204,70 +232,13 @@ def _written(
     several = write_counts(
         run,
         counter,
-        level=options.level,
-        interval=options.interval,
-        compare=options.compare or (),
+        level=plan.options.level,
+        interval=plan.options.interval,
+        compare=plan.options.compare or (),
         names=plan.definitions().lexicon.names,
         pictures=pictures,
     )
-    summary = _summary(run, counter, several, started, len(plan.partitions), n_computed)
-    run.finish_record(_record(run, merged, records, counter, summary, started))
-    return summary
-
-
-def _summary(
-    run: RunFolder,
-    counter: EventCounter,
-    several: Sequence[EventCounts],
-    started: float,
-    n_partitions: int,
-    n_computed: int | None,
-) -> EventsResult:
-    names = [(counts.event, event_name(key)) for counts in several for key in counts.tally.keys()]  # noqa: SIM118
-    periods = several[0].periods()
-    return EventsResult(
-        out=os.fspath(run.path),
-        n_documents=counter.n_documents,
-        n_sampled=counter.n_sampled,
-        n_with_events=counter.n_with_events,
-        n_quarantined=run.n_set_aside,
-        n_ambiguous=counter.n_ambiguous,
-        actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in names),
-        periods=(periods[0].label, periods[-1].label),
-        seconds=round(time.time() - started, 3),
-        n_partitions=n_partitions,
-        n_computed=n_partitions if n_computed is None else n_computed,
-        n_several_parses=counter.n_several_parses,
-        uncertainty=counter.uncertainty,
-    )
-
-
-def _record(
-    run: RunFolder,
-    merged: MergedPartitions,
-    records: Records,
-    counter: EventCounter,
-    summary: EventsResult,
-    started: float,
-) -> dict[str, Any]:
-    plan = merged.plan
-    rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
-    keys = [key for tally in counter.tallies.values() for key in tally.keys()]  # noqa: SIM118
-    return run_record(
-        {**dataclasses.asdict(plan.options), "out": run.given},
-        _inputs(plan, records),
-        started,
-        rule={
-            "name": ", ".join(rule.name for rule in rules),
-            "preset": plan.options.preset,
-            "source": ", ".join(rule.source for rule in rules),
-        },
-        lexicon=lexicon.source,
-        names={code: lexicon.names.get(code, code) for key in keys for code in key if code},
-        summary={**summary.to_json(), "out": run.given},
-        partitions={"count": len(plan.partitions), "plan": merged.store.plan_sha256()},
-        files=run.sizes(),
-    )
+    return counter, several
 
 
 def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:

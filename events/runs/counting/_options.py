@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from events import _shared_options as shared
-from events._options import declared, option
+from events._options import Result, declared, option
 
 
 @declared
@@ -91,7 +90,7 @@ class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunO
 
 
 @dataclass(frozen=True, slots=True)
-class EventsResult:
+class EventsResult(Result):
     """Result of a run.
 
     Attributes
@@ -135,7 +134,3 @@ class EventsResult:
     n_computed: int = 1
     n_several_parses: int = 0
     uncertainty: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        return dataclasses.asdict(self)

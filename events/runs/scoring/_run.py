@@ -23,7 +23,7 @@ from corefsample.formats.scored._writing import QuarantineFile, convert, quarant
 from corefsample.mention_ranking._model import ScoringTally
 from corefsample.recalibration._english import chosen_recalibration
 from corefsample.syntax._roles import is_unparsed
-from events._options import fields_of
+from events._options import Result, fields_of
 from events.news._fields import Article
 from events.news._quality import TextTally
 from events.runs._annotated_output import write_annotated
@@ -184,7 +184,7 @@ RECORD_SUFFIX = ".scoring.json"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoreResult:
+class ScoreResult(Result):
     """Outputs and counts of a scoring run.
 
     Attributes
@@ -226,12 +226,9 @@ class ScoreResult:
     workers: int | None
     seconds: float
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields by name, with those of the tally among them."""
-        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.name != "tally"}
-        fields["texts"] = dataclasses.asdict(self.texts)
-        counts = dataclasses.asdict(self.tally)
-        return {**fields, **counts, "mean_dropped_mass": self.tally.mean_dropped_mass, "reasons": list(self.reasons)}
+    def _more(self) -> dict[str, Any]:
+        tally = {**dataclasses.asdict(self.tally), "mean_dropped_mass": self.tally.mean_dropped_mass}
+        return {**tally, "texts": dataclasses.asdict(self.texts)}
 
 
 def score_corpus(

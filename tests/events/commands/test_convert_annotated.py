@@ -346,7 +346,8 @@ def test_scored_documents_keep_everything_on_the_way_to_scored_ones(
 ) -> None:
     write_documents(scored, tmp_path / "s.jsonl")
     run = run_convert(tmp_path / "s.jsonl", tmp_path / "t.parquet")
-    assert run.to_json() == {"out": str(tmp_path / "t.parquet"), "n_documents": 4, "n_quarantined": 0}
+    counts = {"n_documents": 4, "n_quarantined": 0, "skipped": {}, "left_out": {}}
+    assert run.to_json() == {"out": str(tmp_path / "t.parquet"), **counts}
     found = list(read_documents(tmp_path / "t.parquet"))
     assert all(sr.same_documents(a, b) for a, b in zip(found, scored, strict=True))
 

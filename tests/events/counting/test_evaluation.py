@@ -148,7 +148,7 @@ def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, da
             np.full((1, matches.instances.shape[1]), len(matches.actors), np.int32),
             np.full((1, matches.instances.shape[1]), -1, np.int32),
         ),
-        _kernels.Scratch.of(1, n, len(rows)),
+        _kernels.Scratch(np.zeros((1, n, 64), np.int32), np.zeros((n, 64), np.uint8)),
         hits,
         np.zeros((len(matches.instances), n_events), np.int64),
         np.zeros((1, len(matches.described_mentions)), np.int64),
