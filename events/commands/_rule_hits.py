@@ -118,7 +118,7 @@ def rule_hits(
     files
         Files of scored mentions, globs, or "-".
     rule, preset, lexicon, scheme
-        As for `events.runs.counting._job.CountOptions`, of one rule.
+        As for `events.runs.CountOptions`, of one rule.
     on_progress
         Called after each batch with bytes read, bytes in all, and documents.
 

@@ -28,10 +28,9 @@ from corefsample.posterior._posterior import parse_rows
 from corefsample.posterior._recalibrated import CorpusRecalibration, unlike_scores
 from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
 from corefsample.syntax._schemes import scheme_names
-from events.counting._counted_rows import CountedRows, SortedRows, document_rows
+from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, document_rows
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._definitions import Definitions
-from events.counting._doc_ids import CountedIds
 from events.counting._evaluation import DocumentEvents, Predicate, Task, Threads, evaluate_document, evaluate_predicate
 from events.counting._evidence import ParsedMentions, evidence_batch, evidence_rows, evidence_schema
 from events.counting._periods import Calendar, Period

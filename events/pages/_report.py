@@ -78,7 +78,7 @@ def write_report(
     Parameters
     ----------
     folder
-        Folder written by `events.runs.counting._job.count_events`.
+        Folder written by `events.commands.run_events`.
     out
         The file; by default report.html in the folder.
     title

@@ -35,21 +35,21 @@ from corefsample.files._reading import read_ahead
 from corefsample.files._remote_services import is_url
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._parquet_writer import ParquetWriter, abandon
+from events.counting._count_posterior import samples_table
 from events.counting._counted_rows import in_groups
 from events.counting._counter import DUPLICATE, EventCounter
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._evidence import evidence_schema
-from events.counting._run_tables import samples_table
 from events.counting._tables import arrow_schema, count_columns, event_name
 from events.plots import actor_comparison, bands_by_event, event_bands
 from events.plots.comparisons import comparisons_by_event
+from events.runs._output_folder import RunFolder
 from events.runs._pictures import save_pictures
 from events.runs._plan import Part
 from events.runs._record import run_record
 from events.runs._store import Places, Records, Store, writing
 from events.runs.counting._options import EventsResult
 from events.runs.counting._plan import RunPlan
-from events.runs.counting._run_folder import RunFolder
 
 if TYPE_CHECKING:
     import pandas as pd

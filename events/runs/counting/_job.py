@@ -28,6 +28,7 @@ from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.rules._rules import Rule
 from events.runs._engines import Engine
+from events.runs._output_folder import RunFolder
 from events.runs._plan import RESTART, STANDARD_INPUT, InputFile, Part, changes
 from events.runs._progress import Progress
 from events.runs._run import begun, missing_parts, working_in
@@ -35,7 +36,6 @@ from events.runs._store import Places, Store, writing
 from events.runs.counting._finalise import QUARANTINE, MergedPartitions, write_run
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
 from events.runs.counting._plan import RunPlan, planned, with_partitions
-from events.runs.counting._run_folder import RunFolder
 
 OnProgress = Callable[[int, int], None]
 

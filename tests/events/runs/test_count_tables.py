@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from events import EventCounter
 from events.counting._evidence import EVIDENCE_SCHEMA, EvidenceRow, evidence_batch
+from events.runs._output_folder import RunFolder
 from events.runs.counting._finalise import write_counts
-from events.runs.counting._run_folder import RunFolder
 
 DAY = datetime.date(1999, 1, 1)
 
