@@ -302,6 +302,7 @@ class CountedIds:
         self._digests = bytearray()
         self.numbers = array("q")
         self._known: set[bytes] | None = None  # made when it is first needed: a run of the command does without
+        self._sorted = np.zeros(0, np.uint64)  # first halves of the digests that were compared with others
 
     def add(self, batch: DocumentBatch) -> None:
         """Add the documents of a batch."""
@@ -330,16 +331,16 @@ class CountedIds:
         return np.frombuffer(self._digests, _HALVES)
 
     def repeated_in(self, other: CountedIds) -> list[tuple[int, int]]:
-        """Documents of another counter whose doc_id is here, in their order: the first index here, and theirs there."""
-        digests = np.concatenate((self._halves(), other._halves()))
-        high = np.sort(digests["high"])
-        if not (high[1:] == high[:-1]).any():  # as of most parts of a corpus
+        """Documents of another counter whose doc_id is here, in their order: the index here, and that of the other."""
+        here, there = self._halves(), other._halves()
+        added = np.sort(here["high"][len(self._sorted) :])
+        self._sorted = np.insert(self._sorted, self._sorted.searchsorted(added), added)
+        left, right = self._sorted.searchsorted(there["high"]), self._sorted.searchsorted(there["high"], side="right")
+        if (left == right).all():  # as of most parts of a corpus
             return []
-        order = np.lexsort((np.arange(len(digests)), digests["low"], digests["high"]))  # of the same, the earlier first
-        is_new = np.concatenate(([True], digests[order[1:]] != digests[order[:-1]]))
-        firsts = order[np.maximum.accumulate(np.where(is_new, np.arange(len(order)), 0))]
-        pairs = zip(order[~is_new].tolist(), firsts[~is_new].tolist(), strict=True)
-        return [(first, later - len(self)) for later, first in sorted(pairs)]
+        known = {here[i].tobytes(): int(i) for i in np.flatnonzero(np.isin(here["high"], there["high"]))}
+        digests = [digest.tobytes() for digest in there]
+        return [(known[digest], i) for i, digest in enumerate(digests) if digest in known]
 
     def save(self, folder: Path) -> None:
         """Write them into the folder of a counter."""

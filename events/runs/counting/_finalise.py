@@ -38,7 +38,7 @@ from corefsample.formats.scored._parquet_writer import ParquetWriter, abandon
 from events.counting._count_posterior import samples_table
 from events.counting._counted_rows import in_groups
 from events.counting._counter import DUPLICATE, EventCounter
-from events.counting._counts import EventCounts, Interval, joined_counts
+from events.counting._counts import EventCounts, joined_counts
 from events.counting._evidence import evidence_schema
 from events.counting._tables import arrow_schema, count_columns, event_name
 from events.plots import actor_comparison, bands_by_event, event_bands
@@ -48,7 +48,7 @@ from events.runs._pictures import save_pictures
 from events.runs._plan import Part
 from events.runs._record import run_record
 from events.runs._store import Places, Records, Store, writing
-from events.runs.counting._options import EventsResult
+from events.runs.counting._options import CountOptions, EventsResult
 from events.runs.counting._plan import RunPlan
 
 if TYPE_CHECKING:
@@ -229,16 +229,8 @@ def _written(run: RunFolder, merged: MergedPartitions, pictures: bool) -> tuple[
         message = f"a corpus must hold at least one document, got none{aside}"
         raise InputError(message, place=", ".join(file.path for file in plan.inputs))
     pa.default_memory_pool().release_unused()  # what the partitions needed; tables take as much again
-    several = write_counts(
-        run,
-        counter,
-        level=plan.options.level,
-        interval=plan.options.interval,
-        compare=plan.options.compare or (),
-        names=plan.definitions().lexicon.names,
-        pictures=pictures,
-    )
-    return counter, several
+    names = plan.definitions().lexicon.names
+    return counter, write_counts(run, counter, plan.options, names=names, pictures=pictures)
 
 
 def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:
@@ -285,12 +277,10 @@ _GROUP_BYTES = 32 * 2**20  # of the content of documents, about
 def write_counts(
     run: RunFolder,
     counter: EventCounter,
+    options: CountOptions,
     *,
-    level: float = 0.95,
-    interval: Interval = "quantile",
-    compare: Sequence[str] = (),
-    names: Mapping[str, str] | None = None,
-    pictures: bool = True,
+    names: Mapping[str, str],
+    pictures: bool,
 ) -> list[EventCounts]:
     """Write the tables and pictures of counted events; their bytes do not depend on the order of the documents.
 
@@ -300,10 +290,8 @@ def write_counts(
         The folder, which is begun.
     counter
         The counts; with a folder, so that it has the documents with evidence.
-    level, interval
-        Of the credible intervals.
-    compare
-        Two events whose counts to compare, or none.
+    options
+        What was counted.
     names
         Names of actors by their codes, for pictures.
     pictures
@@ -314,7 +302,7 @@ def write_counts(
     list of EventCounts
         Of each rule.
     """
-    several = counter.counts_of_all(level=level, interval=interval)
+    several = counter.counts_of_all(level=options.level, interval=options.interval)
     with (
         TemporaryDirectory(dir=run.file(".")) as temporary,
         ThreadPoolExecutor(1, thread_name_prefix="corefsample-write") as background,
@@ -324,7 +312,7 @@ def write_counts(
         _write_evidence(run, counter, Path(temporary))
         _write_all_documents(run, counter, Path(temporary))
         table = joined_counts(several, counter.roles)
-        comparison = _comparison(several, compare)
+        comparison = _comparison(several, options.compare or ())
         documents.result()
     if counter.uncertainty in ("fit", "domain"):
         pq.write_table(samples_table(several, counter.roles), run.file("count_samples.parquet"))
@@ -334,7 +322,7 @@ def write_counts(
     if comparison is not None:
         comparison.to_csv(run.file("comparisons.csv"), index=False)
     if pictures:
-        draw_run(run, table, comparison, names or {})
+        draw_run(run, table, comparison, names)
     return several
 
 
