@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from events.runs._progress import Progress
     from events.runs.scoring._run import ScoreResult
 
+__all__ = ["ScoreOptions", "print_score", "run_score"]
+
 
 def run_score(
     inputs: PathLike | Iterable[PathLike], options: ScoreOptions, *, on_progress: Progress | None = None
