@@ -196,15 +196,15 @@ def test_a_full_disk_loses_nothing(case: Case, reference: dict[str, bytes], tmp_
 def test_a_part_that_cannot_be_kept_stops_the_run_and_loses_nothing(
     case: Case, reference: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:
-    out, rename = case.out(tmp_path), os.rename
+    out, replace = case.out(tmp_path), os.replace
 
     def full(source: Any, target: Any) -> None:
         if f"part-0000{failing}" in str(target):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
-        rename(source, target)
+        replace(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr("os.rename", full)
+        patch.setattr("os.replace", full)
         with error(OutputError, place=str(out)):
             case.run(out)
     assert len(complete(out)) == failing - 1
