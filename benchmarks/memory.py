@@ -27,7 +27,7 @@ FIRST_DAY, N_DAYS = np.datetime64("1987-01-01"), 7_670
 # Each step in a process of its own: what one step keeps does not hide the peak of the next.
 STEP = """
 import json, sys
-from events.runs.counting._job import CountOptions, finalise_run, initialise_run, run_partition
+from events.runs import CountOptions, finalise_run, initialise_run, run_partition
 step, path, out = sys.argv[1:]
 if step == "initialise":
     initialise_run(path, out, CountOptions(n_samples=100))

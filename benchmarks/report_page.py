@@ -19,11 +19,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from corefsample import write_documents
-from events.commands import EventsOptions, run_events
-from events.commands._simulated_run import run_demo
+from events.commands import DemoOptions, EventsOptions, run_demo, run_events
 from events.lexicon._lexicon import load_lexicon
 from events.pages import write_report
-from events.pages._report import chart_library
+from events.pages._charts import chart_library
 from events.simulation._countries import SimulatedCountry, default_countries
 from events.simulation._documents import simulate_documents
 
@@ -104,7 +103,7 @@ def measure(run: Path, page: Path, n_documents: int) -> None:
 
 def screenshot(picture: Path, folder: Path) -> None:
     """Draw the embedded example's page with one quarter's documents and one of them open."""
-    run_demo(folder / "demo")
+    run_demo(DemoOptions(out=f"{folder}/demo"))
     title = "Simulated news: who attacks? 1990 to 1999"
     page = Path(write_report(folder / "demo" / "run", folder / "demo.html", title=title).out)
     with chromium() as browser:

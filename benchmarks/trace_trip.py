@@ -51,7 +51,7 @@ LEFT_OUT = (
     *(f"corefsample.{name}" for name in ("_random", "_random_kernels", "_processors", "_processes", "_memory")),
     "corefsample.files",  # paths, bytes, locks, digests
     *(f"events.{name}" for name in ("_options", "_shared_options", "commands._screen")),  # of the command line
-    *(f"events.{name}" for name in ("runs._record", "runs.counting._actor_notes")),  # what is said about a run
+    "events.runs._record",  # what is said about a run
 )
 PIPELINE = Path(__file__).resolve().parents[2] / "shared" / "models" / "en_gum_ud"
 ARTICLE = "doc_id,date,text\none,1999-05-03,American forces attacked a bridge. They had warned the village.\n"

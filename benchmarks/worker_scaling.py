@@ -17,7 +17,7 @@ from typing import Any
 
 import distributed
 
-from events.runs.counting._job import CountOptions, initialise_run, run_partition
+from events.runs import CountOptions, initialise_run, run_partition
 
 
 def confined(processor: int) -> None:

@@ -1,4 +1,7 @@
-"""Options that are declared once: type, range, default and docstring of a field serve Python and the command line."""
+"""Options that are declared once: type, range, default and docstring of a field serve Python and the command line.
+
+And results of commands, which become JSON in one way.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import dataclasses
 import inspect
 import os
 import re
+from collections.abc import Mapping
 from types import NoneType
 from typing import (
     Any,
@@ -177,3 +181,50 @@ def _kind(hint: Any) -> tuple[type, tuple[str, ...], int, bool]:
         item, n_values = inner[0], 0 if inner[-1] is ... else len(inner)
     choices = get_args(item) if get_origin(item) is Literal else ()
     return str if choices else item, choices, n_values, NoneType in members
+
+
+class Result:
+    """Base of what a command returns, a frozen dataclass."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name, and more that follows from those that JSON cannot represent."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {**{name: _json(value) for name, value in values.items() if _is_json(value)}, **self._more()}
+
+    def _more(self) -> dict[str, Any]:
+        return {}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FolderResult(Result):
+    """What the result of every command has that writes into a folder, or not.
+
+    Attributes
+    ----------
+    out
+        The folder, or None if nothing was written.
+    n_quarantined
+        Bad documents set aside.
+    seconds
+        Wall time.
+    """
+
+    out: str | None
+    n_quarantined: int
+    seconds: float
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_json, value))
+    return value is None or isinstance(value, (str, int, float, Mapping, Exception)) or hasattr(value, "to_json")
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _json(each) for key, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_json(each) for each in value]
+    return value.to_json() if hasattr(value, "to_json") else str(value) if isinstance(value, Exception) else value

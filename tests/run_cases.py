@@ -19,9 +19,11 @@ from references import scoring as sr
 
 from corefsample.documents._batch import from_documents
 from corefsample.formats.scored._parquet_writer import ParquetWriter
-from events.runs.counting._job import CountOptions, count_events
+from events.commands import EventsOptions, ScoreOptions, run_events, run_score
+from events.runs import CountOptions
+from events.runs.counting._options import EventsResult
 from events.runs.scoring._options import ScoringOptions
-from events.runs.scoring._run import score_corpus
+from events.runs.scoring._run import ScoreResult
 
 TABLES = (
     *("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "near_half.csv", "comparisons.csv"),
@@ -41,6 +43,22 @@ def slower(function):
 store.Store._complete = slower(store.Store._complete)
 workers.Scorer.score = slower(workers.Scorer.score)
 """
+
+
+def count_events(
+    inputs: Any, out: Any, options: CountOptions | None = None, *, on_progress: Any = None, **more: Any
+) -> EventsResult:
+    """Run `events` with options of counting and others."""
+    chosen = EventsOptions(out=out, **vars(options or CountOptions()), **more)
+    return run_events(inputs, chosen, on_progress=on_progress)
+
+
+def score_corpus(
+    inputs: Any, out: Any, options: ScoringOptions | None = None, *, on_progress: Any = None, **more: Any
+) -> ScoreResult:
+    """Run `score` with options of scoring and others."""
+    chosen = ScoreOptions(out=out, **vars(options or ScoringOptions()), **more)
+    return run_score(inputs, chosen, on_progress=on_progress)
 
 
 @dataclass(frozen=True)

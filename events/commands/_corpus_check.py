@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -14,13 +12,14 @@ from corefsample.documents._rejected import Rejected
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from corefsample.syntax._schemes import fitting_schemes
+from events._options import Result
 from events.runs._progress import Progress
 
 _SHOWN = 20  # problems
 
 
 @dataclass(slots=True)
-class CorpusReport:
+class CorpusReport(Result):
     """Content of files of scored mentions.
 
     Attributes
@@ -60,10 +59,6 @@ class CorpusReport:
     new_mass: float = 0.0
     n_problems: int = 0
     problems: list[CorefsampleError] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        return dataclasses.asdict(self) | {"problems": [str(problem) for problem in self.problems]}
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""

@@ -6,16 +6,16 @@ import os
 import platform
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
 from itertools import chain
-from typing import Any
 
 from corefsample import __version__
 from corefsample._extras import requirements
 from corefsample._jit import cache_folders, is_cached, kernels_of
 from corefsample._memory import available_memory
 from corefsample._processors import processors
+from events._options import Result
 
 __all__ = ["Environment", "describe_environment"]
 
@@ -24,7 +24,7 @@ _NAME = re.compile(r"^[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Result):
     """What the installation consists of.
 
     Attributes
@@ -60,10 +60,6 @@ class Environment:
     kernel_folders: tuple[str, ...]
     kernels_missing: tuple[str, ...]
     variables: dict[str, str]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return asdict(self)
 
     def lines(self) -> list[tuple[str, str]]:
         """Names and values for the screen."""

@@ -21,7 +21,7 @@ from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import parse_rows
 from corefsample.posterior._recalibrated import CorpusRecalibration
 from events import _shared_options as shared
-from events._options import declared, option
+from events._options import Result, declared, option
 from events.counting._evaluation import evaluate_document
 from events.counting._tables import event_name
 from events.lexicon._lexicon import Lexicon, load_lexicon
@@ -36,7 +36,7 @@ DEFAULT_SAMPLE = 20
 
 def explained(
     inputs: PathLike | Iterable[PathLike], options: ExplainOptions, on_progress: Progress | None
-) -> Explanation:
+) -> ExplainResult:
     """The triggers of the options, and the chosen ones; see `events.commands.explain.run_explain`."""
     rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
     check_classes(rule, lexicon)
@@ -65,7 +65,7 @@ def explained(
             if limit is not None and len(chosen) > limit:
                 heapq.heappop(chosen)
     shown = tuple(each for _, _, each in sorted(chosen, key=lambda item: item[1]))
-    return Explanation(rule.name, rule.preset, lexicon.source, n_documents, n_triggers, outcomes, shown)
+    return ExplainResult(rule.name, rule.preset, lexicon.source, n_documents, n_triggers, outcomes, shown)
 
 
 def traced(
@@ -178,7 +178,7 @@ N_SAMPLES = 1000  # as `events` draws by default
 
 
 @dataclass(frozen=True, slots=True)
-class EventShare:
+class EventShare(Result):
     """An event of a document: its actors ("IRQ>KWT", "-" for none), P(event), and its Monte Carlo standard error."""
 
     actors: str
@@ -187,10 +187,6 @@ class EventShare:
 
     def __str__(self) -> str:
         return f"{self.actors} {self.probability:.3f} (MC error {self.mc_se:.3f})"
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        return {"actors": self.actors, "probability": self.probability, "mc_se": self.mc_se}
 
 
 def parses_of(batch: DocumentBatch, row: int) -> list[tuple[float, DocumentBatch, int]]:
@@ -319,7 +315,7 @@ class Explained:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class ExplainResult(Result):
     """Triggers of a corpus with what became of them.
 
     Attributes
@@ -341,11 +337,6 @@ class Explanation:
     n_triggers: int
     outcomes: dict[str, int]
     shown: tuple[Explained, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        return {**fields, "shown": [each.to_json() for each in self.shown]}
 
 
 @declared

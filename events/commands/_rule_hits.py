@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
+from events._options import Result
 from events.commands._explaining import traced
 from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
@@ -26,7 +25,7 @@ _SHOWN = 20  # problems
 
 
 @dataclass(slots=True)
-class RuleHits:
+class RuleHits(Result):
     """What a rule and a lexicon find in a corpus.
 
     Attributes
@@ -70,11 +69,6 @@ class RuleHits:
     unmatched: dict[str, tuple[int, str]] = field(default_factory=dict)
     n_problems: int = 0
     problems: list[CorefsampleError] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        return {**fields, "problems": [str(problem) for problem in self.problems]}
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
@@ -124,7 +118,7 @@ def rule_hits(
     files
         Files of scored mentions, globs, or "-".
     rule, preset, lexicon, scheme
-        As for `events.runs.counting._job.CountOptions`, of one rule.
+        As for `events.runs.CountOptions`, of one rule.
     on_progress
         Called after each batch with bytes read, bytes in all, and documents.
 

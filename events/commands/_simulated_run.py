@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corefsample import _checks
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._atomic import write_json
-from corefsample.files._paths import PathLike
 from corefsample.files._remote_services import is_url
 from corefsample.formats.scored._writing import write_documents
 from events.counting import count_pmf
+from events.counting._definitions import Definitions
 from events.counting._truth import TrueEvents
-from events.lexicon._lexicon import load_lexicon
 from events.pages import write_report
 from events.pages._report import can_report
 from events.plots import event_bands
-from events.rules._rules import load_rules
+from events.runs._output_folder import RunFolder
 from events.runs._pictures import save_pictures
 from events.runs._progress import Progress
 from events.runs.counting._job import count_events
-from events.runs.counting._options import CountOptions, EventsResult
-from events.runs.counting._run_folder import RunFolder
+from events.runs.counting._options import EventsOptions, EventsResult
 from events.simulation._documents import simulate_documents
 
 if TYPE_CHECKING:
@@ -74,77 +70,48 @@ class DemoResult:
         return {"news": self.news, **coverage, **self.summary.to_json()}
 
 
-def run_demo(
-    out: PathLike,
-    *,
-    n_documents: int = 2000,
-    seed: int = 0,
-    overwrite: bool = False,
-    on_progress: Progress | None = None,
-) -> DemoResult:
-    """Simulate news into a folder, run the events job on it, and make its HTML page if the libraries are installed.
-
-    Parameters
-    ----------
-    out
-        Folder for news.parquet and the run's folder, run.
-    n_documents
-        Articles to simulate, at least 1.
-    seed
-        Seed of the simulation and the samples.
-    overwrite
-        Whether an earlier demo may be replaced.
-    on_progress
-        Called from time to time with documents done, documents in all, and documents done.
-
-    Raises
-    ------
-    ParameterError
-        If the folder contains an earlier demo, or something else, or a number is outside its range.
-    """
+def simulated_run(options: Any, on_progress: Progress | None) -> DemoResult:
+    """Simulate, count and draw, as `events.commands.run_demo` says; `options` are those of the command."""
     import pandas as pd
 
-    _checks.whole("n_documents", n_documents, 1)
-    _checks.seed(seed)
-    if not os.fspath(out):
+    out, overwrite = options.out, options.overwrite
+    if not out:
         raise ParameterError("must name a folder, got ''", parameter="out")
     if is_url(out):
-        raise ParameterError(f"must be a local folder, got {os.fspath(out)}", parameter="out")
+        raise ParameterError(f"must be a local folder, got {out}", parameter="out")
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"must be a folder, got the file {folder}", parameter="out")
     if (folder / _NEWS).exists() and not overwrite:
         hint = ParameterHint("overwrite", "replaces it")
         raise ParameterError(f"must contain no earlier demo, got {folder}", parameter="out", hint=hint)
-    RunFolder(folder / _RUN, overwrite=overwrite)  # raises for a folder in use, before anything is written
+    run = folder / _RUN
+    RunFolder(run, overwrite=overwrite)  # raises for a folder in use, before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     news = str(folder / _NEWS)
 
-    options = CountOptions(seed=seed)
-    truth = TrueEvents(
-        load_rules(options.rules[0], options.preset), load_lexicon(options.lexicon), period=options.period
-    )
+    counting = EventsOptions(out=str(run), seed=options.seed, overwrite=overwrite, pictures=False)
+    definitions = Definitions.named(counting.rules, counting.preset, counting.lexicon)
+    truth = TrueEvents(definitions.rules[0], definitions.lexicon, period=counting.period)
 
     def documents() -> Iterator[ScoredDocument]:
-        simulated = simulate_documents(n_documents, seed=seed, event_share=_EVENT_SHARE)
+        simulated = simulate_documents(options.n_documents, seed=options.seed, event_share=_EVENT_SHARE)
         for done, each in enumerate(simulated, start=1):
             truth.add(each.document)
             yield each.document
             if on_progress is not None and done % 50 == 0:
-                on_progress(done, n_documents, done)
+                on_progress(done, options.n_documents, done)
 
     write_documents(documents(), news, overwrite=overwrite)
-    run = folder / _RUN
-    summary = count_events(news, run, options, overwrite=overwrite, on_progress=on_progress, pictures=False)
+    summary = count_events(news, counting, on_progress=on_progress)
     record = json.loads((run / _RECORD).read_text(encoding="utf-8"))
     write_json(run / _RECORD, {**record, "simulated": True})
     counts = pd.read_parquet(run / "counts.parquet")
     save_pictures({"bands": lambda: _titled_bands(counts, record["names"])}, lambda name: run / name)
     if can_report():
         write_report(run, overwrite=overwrite)
-    return DemoResult(
-        news, summary, *_coverage(truth, counts, pd.read_parquet(run / "evidence.parquet")), options.level
-    )
+    coverage = _coverage(truth, counts, pd.read_parquet(run / "evidence.parquet"))
+    return DemoResult(news, summary, *coverage, counting.level)
 
 
 def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | SubFigure:

@@ -25,7 +25,7 @@ import click
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events import audit
-from events._options import declared, option
+from events._options import Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
 
@@ -64,7 +64,7 @@ class AuditEstimateOptions(shared.Pictures):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEstimateResult:
+class AuditEstimateResult(Result):
     """Result of an estimate.
 
     Attributes
@@ -106,10 +106,6 @@ class AuditEstimateResult:
     n_periods: int
     n_resolve: int
     files: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        return dataclasses.asdict(self)
 
 
 def run_audit_estimate(

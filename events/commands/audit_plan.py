@@ -13,7 +13,6 @@ Examples
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shlex
 from collections.abc import Mapping
@@ -26,7 +25,7 @@ import click
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from events import _shared_options as shared
 from events import audit
-from events._options import declared, option
+from events._options import Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
 
@@ -96,7 +95,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditPlanResult:
+class AuditPlanResult(Result):
     """Result of a plan.
 
     Attributes
@@ -125,10 +124,6 @@ class AuditPlanResult:
     n_new: int
     n_without_text: int
     strata: tuple[Mapping[str, Any], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields of the plan by name."""
-        return {name: value for name, value in dataclasses.asdict(self).items() if name != "source"}
 
 
 def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResult:

@@ -24,7 +24,7 @@ import click
 from corefsample import links, plots
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import declared, option
+from events._options import FolderResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
 
@@ -68,33 +68,22 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CalibrateResult:
+class CalibrateResult(FolderResult):
     """Result of a calibration.
 
     Attributes
     ----------
     calibration
         The measured calibration.
-    out
-        The folder, or None if nothing was written.
-    n_quarantined
-        Bad documents set aside.
-    seconds
-        Wall time.
     """
 
     calibration: LinkCalibration
-    out: str | None
-    n_quarantined: int
-    seconds: float
 
-    def to_json(self) -> dict[str, Any]:
-        """The rows of the table, and how many documents and mentions were left out."""
-        from events.runs._record import json_rows, plain_fields
+    def _more(self) -> dict[str, Any]:
+        from events.runs._record import json_rows
 
         tables = self.calibration.tables
         return {
-            **plain_fields(self),
             "n_documents": tables.n_documents,
             "n_without_gold": tables.n_without_gold,
             "n_unannotated": tables.n_unannotated,
@@ -103,7 +92,7 @@ class CalibrateResult:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CalibratePairedResult:
+class CalibratePairedResult(FolderResult):
     """Result of a comparison of two scorers.
 
     Attributes
@@ -114,30 +103,18 @@ class CalibratePairedResult:
         Names of the first and of the second scorer's files.
     n_without_gold
         Documents left out because they have no gold, of both.
-    out
-        The folder, or None if nothing was written.
-    n_quarantined
-        Bad documents set aside.
-    seconds
-        Wall time.
     """
 
     comparison: PairedComparison
     inputs: tuple[str, str]
     n_without_gold: int
-    out: str | None
-    n_quarantined: int
-    seconds: float
 
-    def to_json(self) -> dict[str, Any]:
-        """The rows of the table, and what they were computed from."""
-        from events.runs._record import json_rows, plain_fields
+    def _more(self) -> dict[str, Any]:
+        from events.runs._record import json_rows
 
         compared = self.comparison
         return {
-            **plain_fields(self),
             "n_documents": compared.n_blocks,
-            "inputs": list(self.inputs),
             "n_bins": list(compared.n_bins),
             **{name: getattr(compared, name) for name in ("n_pairs", "norm", "level", "n_resamples")},
             "differences": json_rows(compared.to_frame()),

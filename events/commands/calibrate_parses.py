@@ -26,7 +26,7 @@ import click
 from corefsample import parses, plots
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from events import _shared_options as shared
-from events._options import declared, option
+from events._options import FolderResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
 
@@ -97,7 +97,7 @@ class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, sh
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CalibrateParsesResult:
+class CalibrateParsesResult(FolderResult):
     """Result of a calibration of parses.
 
     Attributes
@@ -115,12 +115,6 @@ class CalibrateParsesResult:
         Dependency schemes of the treebank and of the pipeline. If they differ, only roles and role paths are measured.
     n_documents, n_words
         Measured.
-    out
-        The folder, or None if nothing was written.
-    n_quarantined
-        Bad documents set aside.
-    seconds
-        Wall time.
     """
 
     calibration: ParseCalibration
@@ -130,20 +124,14 @@ class CalibrateParsesResult:
     schemes: tuple[str, str]
     n_documents: int
     n_words: int
-    out: str | None
-    n_quarantined: int
-    seconds: float
 
-    def to_json(self) -> dict[str, Any]:
-        """Temperatures and the rows of the table."""
-        from events.runs._record import json_rows, plain_fields
+    def _more(self) -> dict[str, Any]:
+        from events.runs._record import json_rows
 
-        fit = None if self.fit is None else {**plain_fields(self.fit), "is_at_end": self.fit.is_at_end}
+        names = ("temperature", "lower", "upper", "level", "is_at_end")
+        fit = None if self.fit is None else {name: getattr(self.fit, name) for name in names}
         return {
-            **plain_fields(self),
             "fit": fit,
-            "temperatures": list(self.temperatures),
-            "schemes": list(self.schemes),
             "properties": json_rows(self.calibration.to_frame()),
         }
 

@@ -24,7 +24,7 @@ from corefsample import plots, recalibration
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events import plots as event_plots
-from events._options import declared, option
+from events._options import FolderResult, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_files, print_text
@@ -80,7 +80,7 @@ class CalibrateQueriesOptions(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CalibrateQueriesResult:
+class CalibrateQueriesResult(FolderResult):
     """Result of a check of intervals.
 
     Attributes
@@ -89,28 +89,19 @@ class CalibrateQueriesResult:
         The queries, and their probabilities before and after recalibration.
     n_documents
         Documents with gold.
-    n_without_gold, n_quarantined
-        Documents left out because they have no gold, and bad documents set aside.
-    out
-        The folder, or None if nothing was written.
-    seconds
-        Wall time.
+    n_without_gold
+        Documents left out because they have no gold.
     """
 
     study: QueryStudy
     n_documents: int
     n_without_gold: int
-    out: str | None
-    n_quarantined: int
-    seconds: float
 
-    def to_json(self) -> dict[str, Any]:
-        """Counts, scores and recalibrations, and the coverage of all intervals."""
-        from events.runs._record import json_rows, plain_fields
+    def _more(self) -> dict[str, Any]:
+        from events.runs._record import json_rows
 
         study = self.study
         return {
-            **plain_fields(self),
             "n_queries": len(study.table.queries),
             "n_pairs": study.table.n_pairs,
             "n_left_out": study.n_left_out,

@@ -23,13 +23,13 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import declared
+from events._options import Result, declared
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts
 
@@ -63,7 +63,7 @@ class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.
 
 
 @dataclass(frozen=True, slots=True)
-class ConvertResult:
+class ConvertResult(Result):
     """Result of a conversion.
 
     Attributes
@@ -83,12 +83,6 @@ class ConvertResult:
     n_quarantined: int
     skipped: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name; counts of mentions only if there are any."""
-        content = {name: getattr(self, name) for name in ("out", "n_documents", "n_quarantined")}
-        counts = {"skipped": dict(self.skipped), "left_out": dict(self.left_out)}
-        return content | {name: count for name, count in counts.items() if count}
 
 
 def run_convert(

@@ -55,10 +55,9 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     ParameterError
         If the folder contains an earlier demo, or something else, or a number is outside its range.
     """
-    from events.commands._simulated_run import run_demo as run
+    from events.commands._simulated_run import simulated_run
 
-    options = options or DemoOptions()
-    return run(options.out, **options.chosen("n_documents", "seed", "overwrite"), on_progress=on_progress)
+    return simulated_run(options or DemoOptions(), on_progress)
 
 
 def print_demo(result: DemoResult) -> None:

@@ -23,11 +23,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from events import _shared_options as shared
-from events._options import declared, fields_of, option
 from events.commands._parser import Command
 from events.commands._screen import COLUMNS, counted, print_files, print_text
-from events.runs.counting._options import CountOptions, EventsResult
+from events.runs.counting._options import EventsOptions, EventsResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,19 +34,6 @@ if TYPE_CHECKING:
     from events.runs._progress import Progress
 
 __all__ = ["EventsOptions", "EventsResult", "print_counts_of_run", "print_events", "run_events"]
-
-
-@declared
-class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunOptions):
-    """What to count, how, and where to write it.
-
-    Attributes
-    ----------
-    out
-        Folder for tables, pictures and the record of the run.
-    """
-
-    out: str = option(metavar="FOLDER")
 
 
 def run_events(
@@ -77,9 +62,7 @@ def run_events(
     """
     from events.runs.counting._job import count_events
 
-    names = ("overwrite", "restart", "pictures", "workers", "scheduler")
-    counting = CountOptions(**options.chosen(*fields_of(CountOptions)))
-    return count_events(inputs, options.out, counting, **options.chosen(*names), on_progress=on_progress)
+    return count_events(inputs, options, on_progress=on_progress)
 
 
 def print_events(summary: EventsResult) -> None:

@@ -26,7 +26,7 @@ from events.commands._screen import counted, print_pairs, print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
-    from events.commands._explaining import Explained, Explanation
+    from events.commands._explaining import Explained, ExplainResult
     from events.runs._progress import Progress
 
 _ROUNDING = 1e-9  # of the sum of the shares of parses
@@ -44,7 +44,7 @@ _OUTCOMES = {
 
 def run_explain(
     inputs: PathLike | Iterable[PathLike], options: ExplainOptions | None = None, *, on_progress: Progress | None = None
-) -> Explanation:
+) -> ExplainResult:
     """Trace the triggers of a rule in scored documents, and choose some to show with the events of their documents.
 
     In a document with several parses, a trigger is traced in each of them. It counts once, with the outcome of those
@@ -71,7 +71,7 @@ def run_explain(
     return explained(inputs, options or ExplainOptions(), on_progress)
 
 
-def print_explain(run: Explanation) -> None:
+def print_explain(run: ExplainResult) -> None:
     """Print the triggers that were chosen, and what they are."""
     outcomes = ", ".join(f"{name} {count:,}" for name, count in sorted(run.outcomes.items()))
     print_text(

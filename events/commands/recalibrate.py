@@ -23,7 +23,7 @@ import click
 from corefsample import recalibration
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import declared, option
+from events._options import Result, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_text
@@ -76,7 +76,7 @@ class RecalibrateOptions(shared.Overwrite, FitOptions):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecalibrateResult:
+class RecalibrateResult(Result):
     """Result of a recalibration.
 
     Attributes
@@ -118,20 +118,15 @@ class RecalibrateResult:
     n_quarantined: int
     seconds: float
 
-    def to_json(self) -> dict[str, Any]:
-        """The fit, its scores on held-out documents, and how many documents were left out."""
-        from events.runs._record import plain_fields
-
+    def _more(self) -> dict[str, Any]:
         held_out, draws = self.cross_fit, self.draws
         return {
-            **plain_fields(self),
             "objective": self.fit.objective,
             "form": self.fit.form,
             "prior_sd": self.fit.prior_sd,
             **self.fit.recalibration.to_json(),
             "temperature_se": float(draws.temperature.std(ddof=1)),
             "new_bias_se": float(draws.new_bias.std(ddof=1)),
-            "applied": self.applied.to_json(),
             "domain_effect": None if self.domain_effect is None else dataclasses.asdict(self.domain_effect),
             "n_folds": held_out.n_folds,
             "score_before": held_out.score_before,

@@ -23,7 +23,7 @@ from events.commands._screen import print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
-    from events.pages._report import ReportSummary
+    from events.pages._report import ReportResult
 
 
 @declared
@@ -51,7 +51,7 @@ class ReportOptions(shared.Overwrite):
     audit: str | None = option(default=None, metavar="FOLDER")
 
 
-def run_report(folder: PathLike, options: ReportOptions | None = None) -> ReportSummary:
+def run_report(folder: PathLike, options: ReportOptions | None = None) -> ReportResult:
     """Write the page of a finished events run: see `events.pages.write_report`."""
     from events.pages import write_report
 
@@ -59,7 +59,7 @@ def run_report(folder: PathLike, options: ReportOptions | None = None) -> Report
     return write_report(folder, **options.chosen(*fields_of(ReportOptions)))
 
 
-def print_report(summary: ReportSummary) -> None:
+def print_report(summary: ReportResult) -> None:
     """Print what the page contains."""
     click.echo(f"Report   {summary.out} ({summary.n_bytes / 1e6:.1f} MB)")
     print_text(

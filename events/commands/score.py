@@ -23,48 +23,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from events import _shared_options as shared
-from events._options import declared, fields_of, option
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_text
-from events.runs.scoring._options import ScoringOptions
+from events.runs.scoring._options import ScoreOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
     from events.news._quality import TextTally
     from events.runs._progress import Progress
-    from events.runs.scoring._run import ScoringRun
+    from events.runs.scoring._run import ScoreResult
 
-
-@declared
-class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
-    """How to score, and where to write it.
-
-    Attributes
-    ----------
-    out
-        File for the scored mentions: .jsonl, .jsonl.gz, .parquet.
-    number_articles
-        Name articles by file and number instead: news.csv#1.
-    """
-
-    out: str = option(metavar="FILE")
-    number_articles: bool = option(default=False, is_recorded=False)
-
-    def _check(self) -> None:
-        super()._check()
-        if self.number_articles:
-            object.__setattr__(self, "id_column", None)
+__all__ = ["ScoreOptions", "print_score", "run_score"]
 
 
 def run_score(
     inputs: PathLike | Iterable[PathLike], options: ScoreOptions, *, on_progress: Progress | None = None
-) -> ScoringRun:
+) -> ScoreResult:
     """Score documents with an antecedent model.
 
     The bytes of the output depend on the documents, the model, the pipeline and the options alone: not on the number
     of processes, nor on whether the run was interrupted. While it runs, finished parts are kept in the folder
-    `out`.parts; an interrupted run leaves them there, and the same call continues from them.
+    `out`.partial (of a URL, in the current folder). An interrupted run leaves them there, and the same call resumes it.
 
     Parameters
     ----------
@@ -91,12 +70,10 @@ def run_score(
     """
     from events.runs.scoring._run import score_corpus
 
-    scoring = ScoringOptions(**options.chosen(*fields_of(ScoringOptions)))
-    names = ("overwrite", "restart", "workers", "scheduler")
-    return score_corpus(inputs, options.out, scoring, **options.chosen(*names), on_progress=on_progress)
+    return score_corpus(inputs, options, on_progress=on_progress)
 
 
-def print_score(run: ScoringRun) -> None:
+def print_score(run: ScoreResult) -> None:
     """Print what was scored, and what is wrong with the texts."""
     tally = run.tally
     click.echo(

@@ -26,7 +26,7 @@ import corefsample
 from corefsample import mention_ranking
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import declared, option
+from events._options import Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_counts, print_text
 
@@ -104,7 +104,7 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TrainResult:
+class TrainResult(Result):
     """Outputs and results of a training run.
 
     Attributes
@@ -151,12 +151,9 @@ class TrainResult:
         """Report of the chosen pass."""
         return next(report for report in self.reports if (report.l2, report.epoch) == (self.l2, self.epoch))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields by name, with the figures on held-out documents and of all passes."""
-        names = [field.name for field in dataclasses.fields(self) if field.name not in ("model", "reports")]
+    def _more(self) -> dict[str, Any]:
         found = self.chosen.held_out
         return {
-            **{name: getattr(self, name) for name in names},
             "held_out": None if found is None else dataclasses.asdict(found),
             "passes": [_report_row(report) for report in self.reports],
         }

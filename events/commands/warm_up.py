@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from corefsample.errors import CorefsampleError
-from events._options import Options, declared
+from events._options import Options, Result, declared
 from events.commands._parser import Command
 from events.commands._screen import counted
 
@@ -32,7 +31,7 @@ class WarmUpOptions(Options):
 
 
 @dataclass(frozen=True, slots=True)
-class WarmUp:
+class WarmUpResult(Result):
     """What was compiled, and where it is.
 
     Attributes
@@ -49,12 +48,8 @@ class WarmUp:
     n_kernels: int
     seconds: float
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return asdict(self)
 
-
-def run_warm_up(options: WarmUpOptions | None = None) -> WarmUp:
+def run_warm_up(options: WarmUpOptions | None = None) -> WarmUpResult:
     """Score simulated news and count their events, so that the kernels of both are in numba's cache.
 
     Raises
@@ -65,8 +60,8 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUp:
     from corefsample._jit import cache_folders, compiled_kernels, kernels_of
     from corefsample.formats.scored._writing import write_documents
     from events.runs.counting._job import count_events
-    from events.runs.counting._options import CountOptions
-    from events.runs.scoring._options import ScoringOptions
+    from events.runs.counting._options import EventsOptions
+    from events.runs.scoring._options import ScoreOptions
     from events.runs.scoring._run import score_corpus
     from events.simulation._documents import simulate_documents
 
@@ -77,13 +72,13 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUp:
     with tempfile.TemporaryDirectory() as name:
         news, scored = (Path(name) / f"{each}.parquet" for each in ("news", "scored"))
         write_documents((each.document for each in simulate_documents(_DOCUMENTS, seed=0, event_share=1.0)), news)
-        score_corpus(news, scored, ScoringOptions(mentions="parse"))
-        count_events(scored, Path(name) / "run", CountOptions(n_samples=_SAMPLES), pictures=False)
+        score_corpus(news, ScoreOptions(out=str(scored), mentions="parse"))
+        count_events(scored, EventsOptions(out=f"{name}/run", n_samples=_SAMPLES, pictures=False))
     kernels = compiled_kernels()
-    return WarmUp(tuple(cache_folders(kernels)), len(kernels), round(time.time() - started, 3))
+    return WarmUpResult(tuple(cache_folders(kernels)), len(kernels), round(time.time() - started, 3))
 
 
-def print_warm_up(run: WarmUp) -> None:
+def print_warm_up(run: WarmUpResult) -> None:
     """Print which kernels are compiled, and where they are."""
     click.echo(f"{counted(run.n_kernels, 'kernel')} ready in {run.seconds:,.1f} s:")
     for folder in run.folders:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
 from corefsample.errors import ParameterError
+from events.counting._count_posterior import SAMPLES, read_counts, read_samples, table_path
 from events.counting._counts import EventCounts
-from events.counting._run_tables import SAMPLES, read_counts, read_samples, table_path
 from events.counting._tables import ACTOR, TIMESTAMP, event_key, event_name, role_columns, role_values
 
 if TYPE_CHECKING:

@@ -1,13 +1,14 @@
-"""The rows that a counter collects beside its sums: evidence, all documents, and those with evidence."""
+"""What a counter collects beside its sums: rows of evidence, of all documents, of those with evidence; doc_ids."""
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import SCHEMA
+from corefsample.files._digests import id_digest
 from events.counting._evaluation import DocumentEvents
 from events.counting._evidence import evidence_schema
 from events.counting._periods import Period
@@ -286,3 +288,69 @@ def in_groups(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
             waiting, n_waiting = [rows.slice(end)], n_waiting - end
     if n_waiting:
         yield pa.concat_tables(waiting).combine_chunks()
+
+
+_FILE = "ids.npz"
+
+_HALVES = [("high", "<u8"), ("low", "<u8")]
+
+
+class CountedIds:
+    """Digests of the doc_ids of documents in the order in which they were counted, and the numbers of their lines."""
+
+    def __init__(self) -> None:
+        self._digests = bytearray()
+        self.numbers = array("q")
+        self._known: set[bytes] | None = None  # made when it is first needed: a run of the command does without
+        self._sorted = np.zeros(0, np.uint64)  # first halves of the digests that were compared with others
+
+    def add(self, batch: DocumentBatch) -> None:
+        """Add the documents of a batch."""
+        digests = [id_digest(doc_id) for doc_id in batch.doc_ids]
+        self._digests += b"".join(digests)
+        self.numbers.extend(batch.places)
+        if self._known is not None:
+            self._known.update(digests)
+
+    def extend(self, other: CountedIds) -> None:
+        """Add the documents of another counter."""
+        self._digests += other._digests
+        self.numbers += other.numbers
+        self._known = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __contains__(self, doc_id: str) -> bool:
+        if self._known is None:
+            self._known = {digest.tobytes() for digest in self._halves()}
+        return id_digest(doc_id) in self._known
+
+    def _halves(self) -> Any:
+        """The two halves of each digest, a view that must not outlive the call: nothing can be added meanwhile."""
+        return np.frombuffer(self._digests, _HALVES)
+
+    def repeated_in(self, other: CountedIds) -> list[tuple[int, int]]:
+        """Documents of another counter whose doc_id is here, in their order: the index here, and that of the other."""
+        here, there = self._halves(), other._halves()
+        added = np.sort(here["high"][len(self._sorted) :])
+        self._sorted = np.insert(self._sorted, self._sorted.searchsorted(added), added)
+        left, right = self._sorted.searchsorted(there["high"]), self._sorted.searchsorted(there["high"], side="right")
+        if (left == right).all():  # as of most parts of a corpus
+            return []
+        known = {here[i].tobytes(): int(i) for i in np.flatnonzero(np.isin(here["high"], there["high"]))}
+        digests = [digest.tobytes() for digest in there]
+        return [(known[digest], i) for i, digest in enumerate(digests) if digest in known]
+
+    def save(self, folder: Path) -> None:
+        """Write them into the folder of a counter."""
+        np.savez(folder / _FILE, digests=np.frombuffer(self._digests, np.uint8), numbers=np.array(self.numbers))
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Those that `save` wrote."""
+        ids = cls()
+        with np.load(folder / _FILE) as content:
+            ids._digests += content["digests"].tobytes()
+            ids.numbers.frombytes(content["numbers"].tobytes())
+        return ids

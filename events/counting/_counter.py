@@ -27,16 +27,14 @@ from corefsample.posterior._posterior import parse_rows
 from corefsample.posterior._recalibrated import CorpusRecalibration, unlike_scores
 from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
 from corefsample.syntax._schemes import scheme_names
-from events.counting._counted_rows import CountedRows, SortedRows, document_rows
+from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, document_rows
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._definitions import Definitions
-from events.counting._doc_ids import CountedIds, repeated_ids
-from events.counting._evaluation import DocumentEvents, Predicate, evaluate_document, evaluate_predicate
+from events.counting._evaluation import DocumentEvents, Predicate, Task, Threads, evaluate_document, evaluate_predicate
 from events.counting._evidence import ParsedMentions, evidence_batch, evidence_rows, evidence_schema
 from events.counting._periods import Calendar, Period
 from events.counting._tables import ACTOR, event_key
 from events.counting._tally import MOST_PERIODS, CountTally
-from events.counting._threads import Task, Threads
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import DocumentMatches, Screen
 from events.rules._rules import Rule
@@ -477,9 +475,9 @@ class EventCounter:
             raise ParameterError(
                 "must count the same events by the same period, got another counter", parameter="other"
             )
-        again = [] if distinct else repeated_ids([self.ids, other.ids])
+        again = [] if distinct else self.ids.repeated_in(other.ids)
         if again:
-            raise InputError(DUPLICATE, place=f"document {again[0][1][1]} of the other counter")
+            raise InputError(DUPLICATE, place=f"document {other.ids.numbers[again[0][1]]} of the other counter")
         if self.n_documents and other.n_documents and self.uncertainty != other.uncertainty:
             raise unlike_scores(other.scores_had, self.scores_had).as_input_error(other._source)
         numbers = self.calendar.numbers([datetime.date.fromisoformat(date) for date, _ in other._extremes])

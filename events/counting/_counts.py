@@ -208,6 +208,10 @@ class EventCounts:
         interval = hdi_interval if self.interval == "hdi" else quantile_interval
         return interval(self._pmf(cell), self.level)
 
+    def events(self) -> list[EventKey]:
+        """Events with any evidence, sorted by their names."""
+        return self.tally.keys()
+
     def periods(self) -> list[Period]:
         """Every period from the first with a document to the last."""
         return self.calendar.periods(self.tally.periods())
@@ -248,8 +252,8 @@ class EventCounts:
         Returns
         -------
         pandas.DataFrame
-            event; period; period_start; first; second; p_first_greater, p_equal, p_second_greater; mean_difference
-            (first - second); lower, upper and level of its central credible interval.
+            event; period; period_start (timestamp); first; second; p_first_greater, p_equal, p_second_greater;
+            mean_difference (first - second); lower, upper and level of its central credible interval.
 
         Raises
         ------
@@ -270,7 +274,8 @@ class EventCounts:
             else:
                 result = compare_counts(*self.tally.exclusive(*keys, period.number), self.level)
             rows.append((self.event, period.label, period.start, *names, *dataclasses.astuple(result), self.level))
-        return pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
+        table = pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
+        return table.assign(period_start=np.array(table["period_start"].tolist(), TIMESTAMP))
 
 
 def joined_counts(several: Sequence[EventCounts], roles: Sequence[str]) -> pd.DataFrame:

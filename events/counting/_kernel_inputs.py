@@ -94,7 +94,8 @@ class KernelInputs:
         hits = np.zeros((sum(self._n_events), labels.shape[1]), np.uint8)
         instance_hits = np.zeros((len(instances), max(self._n_events)), np.int64)
         description_hits = np.zeros((len(self._several), len(described)), np.int64)
-        scratch = _kernels.Scratch.of(len(codes), *labels.shape)
+        block = len(labels), min(labels.shape[1], _kernels.BLOCK)
+        scratch = _kernels.Scratch(np.zeros((len(codes), *block), np.int32), np.zeros(block, np.uint8))
         _kernels.evaluate(labels, *self._arrays, scratch, hits, instance_hits, description_hits)
         bounds, events = rules.first_instances.tolist(), rules.first_events.tolist()
         return [

@@ -47,12 +47,6 @@ class Scratch(NamedTuple):
     described: Ints32  # (g, labels, block): what a label is described as in each sample
     makes_event: Bytes  # (labels, block): whether its entity is one of an event
 
-    @classmethod
-    def of(cls, n_groups: int, n_mentions: int, n_samples: int) -> Scratch:
-        """Allocate it."""
-        block = min(n_samples, BLOCK)
-        return cls(np.zeros((n_groups, n_mentions, block), np.int32), np.zeros((n_mentions, block), np.uint8))
-
 
 @kernel_in_place
 def evaluate(

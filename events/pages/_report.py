@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from corefsample.errors import ParameterError
 from corefsample.files._atomic import require_free, unwritable, write_bytes
 from corefsample.files._paths import PathLike, joined
 from corefsample.files._remote_services import is_url
+from events._options import Result
 from events.pages._others import KINDS
 from events.pages._rendering import Sources, rendered
 from events.pages._report_content import Report, read_report
@@ -32,7 +32,7 @@ SOURCES = Sources(
 
 
 @dataclass(frozen=True, slots=True)
-class ReportSummary:
+class ReportResult(Result):
     """Size and content of a page.
 
     Attributes
@@ -57,10 +57,6 @@ class ReportSummary:
     n_others: int
     n_bytes: int
 
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        return dataclasses.asdict(self)
-
 
 def can_report() -> bool:
     """Whether the libraries of the extra "report" are installed."""
@@ -76,13 +72,13 @@ def write_report(
     n_others: int = 500,
     audit: PathLike | None = None,
     overwrite: bool = False,
-) -> ReportSummary:
+) -> ReportResult:
     """Write the page of a finished events run.
 
     Parameters
     ----------
     folder
-        Folder written by `events.runs.counting._job.count_events`.
+        Folder written by `events.commands.run_events`.
     out
         The file; by default report.html in the folder.
     title
@@ -119,7 +115,7 @@ def write_report(
         except OSError as error:
             raise unwritable(path, error) from None
     write_bytes(path, content, overwrite=overwrite)
-    return ReportSummary(
+    return ReportResult(
         path,
         len(report.counts["actors"]),
         len(report.counts["periods"]),

@@ -15,8 +15,8 @@ from corefsample._arrays import Ints
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
+from events.counting._count_posterior import checked_table
 from events.counting._periods import Calendar
-from events.counting._run_tables import checked_table
 from events.counting._tables import role_columns
 from events.pages._audited import AuditContent, read_audit
 from events.pages._document_texts import DocumentTexts, Places

@@ -12,8 +12,8 @@ from corefsample._checks import shown
 from corefsample.errors import InputError
 from corefsample.files._folders import FolderCopy, opened_folder
 from corefsample.files._paths import PathLike
+from events.counting._count_posterior import checked_table, read_counts, read_samples
 from events.counting._evidence import evidence_schema
-from events.counting._run_tables import checked_table, read_counts, read_samples
 from events.counting._tables import role_columns, row_names
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def read_run(folder: PathLike) -> FinishedRun:
     Parameters
     ----------
     folder
-        Folder written by `events.runs.counting._job.count_events`.
+        Folder written by `events.commands.run_events`.
 
     Raises
     ------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import platform
 from collections.abc import Hashable, Mapping, Sequence
@@ -61,12 +60,6 @@ def run_record(
         "python": platform.python_version(),
         "versions": {name: metadata.version(name) for name in _VERSIONS},
     }
-
-
-def plain_fields(result: Any) -> dict[str, Any]:
-    """Fields of a dataclass whose values are numbers, text or None."""
-    values = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
-    return {name: value for name, value in values.items() if value is None or isinstance(value, (str, int, float))}
 
 
 def json_rows(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:

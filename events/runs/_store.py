@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +24,6 @@ from events.runs._plan import Part, Plan
 
 KEPT, UNFINISHED, _UNFINISHED_SUFFIX = "partitions", "unfinished", ".partial"
 _PLAN = "plan.json"
-# Not the prefix of incomplete files: other processes that write into the same folder remove those without a lock.
-_COMPUTING = "computing-"
 
 P = TypeVar("P", bound=Plan)
 Records = dict[int, dict[str, Any]]
@@ -146,27 +144,29 @@ class Store:
 
     # --- results ---
 
-    def compute(self, part: Part, write: Callable[[Path], dict[str, Any]], plan: Plan) -> None:
-        """Complete a part: `write` fills a folder and returns the record, which is written last.
+    @contextmanager
+    def computing(self, part: Part, plan: Plan) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """Compute a part: a folder that the block fills, and a record that it completes, which is written last.
 
         A part that is computed again replaces its result.
         """
         self._record_path(part.number).unlink(missing_ok=True)
         # Each result has a name of its own: two processes may compute the same part at the same time.
-        name = secrets.token_hex(8)
-        folder = self.path / f"{_COMPUTING}{name}"
+        folder = self.path / f"part-{part.number:05d}-{secrets.token_hex(8)}"
         folder.mkdir()
+        record = {"plan": plan.digest()}
         try:
-            record = write(folder)
-            self._complete(part, folder, f"part-{part.number:05d}-{name}", {"plan": plan.digest(), **record})
-        finally:
+            yield folder, record
+            self._complete(part, folder, record)
+        except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
+            raise
 
-    def _complete(self, part: Part, folder: Path, name: str, record: Mapping[str, Any]) -> None:
-        """Put a result in its place, and write its record, which makes the part complete."""
+    def _complete(self, part: Part, folder: Path, record: Mapping[str, Any]) -> None:
+        """Write the record of a result, which makes the part complete."""
         files = {each.name: {"bytes": each.stat().st_size, "sha256": sha256(each)} for each in sorted(folder.iterdir())}
-        os.rename(folder, self.path / name)
-        _write_checked(self._record_path(part.number), {"part": part.number, "result": name, "files": files, **record})
+        content = {"part": part.number, "result": folder.name, "files": files, **record}
+        _write_checked(self._record_path(part.number), content)
 
     def record(self, part: Part, *, verify: bool = True) -> dict[str, Any] | None:
         """The record of a part, or None if it is not complete: no record, or a file is not as recorded.
@@ -223,7 +223,9 @@ class Store:
     # --- documents whose doc_id an earlier part has ---
 
     def exclude(self, plan: P, numbers: Mapping[int, list[int]]) -> P:
-        """The plan with more lines or rows excluded, by the numbers of their parts; it is written."""
+        """The plan with more lines or rows excluded, by the numbers of their parts, which are no longer complete."""
+        for number in numbers:
+            self._record_path(number).unlink(missing_ok=True)
         known = {str(part): sorted({*plan.excluded.get(str(part), ()), *rows}) for part, rows in numbers.items()}
         plan = dataclasses.replace(plan, excluded={**plan.excluded, **known})
         self.write_plan(plan)
@@ -248,7 +250,7 @@ def writing(places: Places) -> Iterator[None]:
 
 def _is_ours(path: Path) -> bool:
     """Whether a run made an entry of the folder of its parts."""
-    return path.name in (LOCK_NAME, _PLAN) or path.name.startswith((PARTIAL_PREFIX, _COMPUTING, "part-", "merged"))
+    return path.name in (LOCK_NAME, _PLAN) or path.name.startswith((PARTIAL_PREFIX, "part-", "merged"))
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -11,40 +11,55 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
 
+from corefsample._log import log_step
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
+from corefsample.files._reading import read_ahead
 from corefsample.files._remote_services import is_url
 from corefsample.formats import DocumentStream
+from corefsample.formats.scored._parquet_writer import ParquetWriter, abandon
+from events.counting._count_posterior import samples_table
+from events.counting._counted_rows import in_groups
 from events.counting._counter import DUPLICATE, EventCounter
-from events.counting._counts import EventCounts
-from events.counting._doc_ids import CountedIds, repeated_ids
-from events.counting._tables import event_name
+from events.counting._counts import EventCounts, joined_counts
+from events.counting._evidence import evidence_schema
+from events.counting._tables import arrow_schema, count_columns, event_name
+from events.plots import actor_comparison, bands_by_event, event_bands
+from events.plots.comparisons import comparisons_by_event
+from events.runs._output_folder import RunFolder
+from events.runs._pictures import save_pictures
+from events.runs._plan import Part
 from events.runs._record import run_record
 from events.runs._store import Places, Records, Store, writing
-from events.runs.counting._options import EventsResult
-from events.runs.counting._plan import Partition, RunPlan
-from events.runs.counting._run import QUARANTINE, run_partition
-from events.runs.counting._run_folder import RunFolder
-from events.runs.counting._tables import write_counts
+from events.runs.counting._options import CountOptions, EventsResult
+from events.runs.counting._plan import RunPlan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+QUARANTINE = "quarantine.jsonl"
 
 _MOST_NAMED = 3  # missing partitions in a message
 
 
-def finalise_run(
-    folder: PathLike,
-    *,
-    pictures: bool = True,
-    started: float | None = None,
-    n_computed: int | None = None,
-) -> EventsResult:
+def finalise_run(folder: PathLike, *, pictures: bool = True) -> EventsResult:
     """Make the tables, pictures and record of a run from its partitions, all of which must be complete.
 
     Parameters
@@ -53,17 +68,13 @@ def finalise_run(
         Folder of the run, as given to `initialise_run`.
     pictures
         Whether to draw the bands, and the comparison.
-    started
-        When the run began, in seconds since the epoch; None: now.
-    n_computed
-        Number of partitions that were computed for this call, for the summary; None: all.
 
     Raises
     ------
     InputError
         If no run was begun; if a partition is missing; if two documents of different partitions have the same doc_id
-        (where bad documents are set aside, the second one is, and its partition computed again); if there is no
-        document; or if the dates make too many periods.
+        (where bad documents are set aside, the partition of the second one is missing then, and has to be run again);
+        if there is no document; or if the dates make too many periods.
     OutputError
         If a file cannot be written.
     """
@@ -71,144 +82,155 @@ def finalise_run(
     store = places.any()
     if store is None:
         raise InputError("run must be initialised before it is finalised, got no partitions", place=places.given)
-    plan = store.plan(RunPlan)
-    complete = _complete(store, plan, folder)
-    again = _repeated(complete)
-    if again:
-        plan = store.exclude(plan, again)
-        for number in again:
-            run_partition(folder, number)
-        complete = _complete(store, plan, folder)
+    merged = MergedPartitions(store, store.plan(RunPlan))
+    _complete(merged, places, verify=True)
+    for part in merged.plan.in_order():
+        merged.add(part, merged.load(part))
     with writing(places):
-        return _finished(places, complete, pictures, started or time.time(), n_computed)
+        return write_run(places, merged, pictures=pictures, started=time.time())
 
 
-@dataclass(frozen=True, slots=True)
-class _Complete:
-    """All partitions of a run, complete, with their records by number."""
+class MergedPartitions:
+    """The counts of partitions, which are added in the order of the inputs.
 
-    store: Store
-    plan: RunPlan
-    records: Records
+    Attributes
+    ----------
+    store, plan
+        Of the run.
+    counter
+        The counts so far.
+    """
 
-    def results(self) -> list[Path]:
-        """Folders of the results, in the order of the inputs."""
-        return [self.store.result(self.records[each.number]) for each in self.plan.in_order()]
+    def __init__(self, store: Store, plan: RunPlan) -> None:
+        self.store, self.plan = store, plan
+        self.counter: EventCounter | None = None
+        self._ends: list[int] = []  # number of documents after each partition that was added
+        self._added: list[Part] = []
+
+    def load(self, part: Part) -> EventCounter:
+        """The counts of a complete partition."""
+        return EventCounter.load(self.store.result(self.store.record(part, verify=False) or {}))
+
+    def add(self, part: Part, counter: EventCounter) -> bool:
+        """Add the counts of a partition, and return True.
+
+        If it has doc_ids of earlier ones, these documents are excluded instead, and the partition is not complete.
+
+        Raises
+        ------
+        InputError
+            At the first such document, unless bad documents are set aside.
+        """
+        if self.counter is None:
+            self.counter = counter
+        else:
+            repeated = self.counter.ids.repeated_in(counter.ids)
+            if repeated:
+                numbers = [counter.ids.numbers[later] for _, later in repeated]
+                if self.plan.stops:
+                    place, doc_id = _place(self.plan, part, numbers[0])
+                    first = repeated[0][0]
+                    earlier = self._added[bisect_right(self._ends, first)]
+                    before, _ = _place(self.plan, earlier, self.counter.ids.numbers[first])
+                    raise InputError(f"{DUPLICATE}, first at {before}", place=f"{place}: doc_id {doc_id!r}")
+                self.plan = self.store.exclude(self.plan, {part.number: numbers})
+                return False
+            self.counter.merge(counter, distinct=True)
+        self._ends.append(len(self.counter.ids))
+        self._added.append(part)
+        return True
 
 
-def _finished(
-    places: Places, complete: _Complete, pictures: bool, started: float, n_computed: int | None
+def write_run(
+    places: Places, merged: MergedPartitions, *, pictures: bool, started: float, n_computed: int | None = None
 ) -> EventsResult:
-    """Write the files of a run, and put its partitions in their place."""
-    store, plan = complete.store, complete.plan
+    """Write the files of a run whose partitions were all added, and put these in their place.
+
+    Parameters
+    ----------
+    places, merged
+        Of the run.
+    pictures
+        Whether to draw the bands, and the comparison.
+    started
+        When the run began, in seconds since the epoch.
+    n_computed
+        Number of partitions that were computed for this call, for the summary; None: all.
+    """
+    records = _complete(merged, places, verify=False)
+    store, plan = merged.store, merged.plan
     store.clean()
     # A folder that exists may be replaced: `initialise_run` made sure of that.
-    with RunFolder(places.given, overwrite=store.path != places.beside or is_url(places.given)) as folder:
-        summary = _written(folder, complete, pictures, started, n_computed)
+    with RunFolder(places.given, overwrite=store.path != places.beside or is_url(places.given)) as run:
+        _quarantined(run, merged, records)
+        counter, several = _written(run, merged, pictures)
+        periods = several[0].periods()
+        names = [(counts.event, event_name(key)) for counts in several for key in counts.events()]
+        result = EventsResult(
+            out=places.given,
+            n_documents=counter.n_documents,
+            n_sampled=counter.n_sampled,
+            n_with_events=counter.n_with_events,
+            n_quarantined=run.n_set_aside,
+            n_ambiguous=counter.n_ambiguous,
+            actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in names),
+            periods=(periods[0].label, periods[-1].label),
+            seconds=round(time.time() - started, 3),
+            n_partitions=len(plan.partitions),
+            n_computed=len(plan.partitions) if n_computed is None else n_computed,
+            n_several_parses=counter.n_several_parses,
+            uncertainty=counter.uncertainty,
+        )
+        rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
+        codes = [code for counts in several for key in counts.events() for code in key if code]
+        run.finish_record(
+            run_record(
+                {**dataclasses.asdict(plan.options), "out": places.given},
+                _inputs(plan, records),
+                started,
+                rule={
+                    "name": ", ".join(rule.name for rule in rules),
+                    "preset": plan.options.preset,
+                    "source": ", ".join(rule.source for rule in rules),
+                },
+                lexicon=lexicon.source,
+                names={code: lexicon.names.get(code, code) for code in codes},
+                summary=result.to_json(),
+                partitions={"count": len(plan.partitions), "plan": store.plan_sha256()},
+                files=run.sizes(),
+            )
+        )
     if plan.can_be_resumed and not is_url(places.given):
         places.keep(store)
     else:
         shutil.rmtree(store.path)
         shutil.rmtree(places.kept, ignore_errors=True)
-    return dataclasses.replace(summary, out=places.given)
+    return result
 
 
-def _complete(store: Store, plan: RunPlan, folder: PathLike) -> _Complete:
-    """All partitions, or raise if one is missing."""
-    records = store.records(plan)
+def _complete(merged: MergedPartitions, places: Places, *, verify: bool) -> Records:
+    """Records of all partitions, or raise if one is missing."""
+    plan = merged.plan
+    records = merged.store.records(plan, verify=verify)
     missing = [each for each in plan.in_order() if each.number not in records]
     if missing:
         named = ", ".join(map(str, missing[:_MOST_NAMED])) + (", ..." if len(missing) > _MOST_NAMED else "")
         rule = f"all {len(plan.partitions)} partitions must be complete"
         hint = "run them, or the same command again"
-        raise InputError(f"{rule}, got {len(missing)} missing: {named}", place=os.fspath(folder), hint=hint)
-    return _Complete(store, plan, records)
+        raise InputError(f"{rule}, got {len(missing)} missing: {named}", place=places.given, hint=hint)
+    return records
 
 
-def _written(
-    run: RunFolder, complete: _Complete, pictures: bool, started: float, n_computed: int | None
-) -> EventsResult:
-    """Write the files of a run, and return its summary."""
-    plan = complete.plan
-    options = plan.options
-    counter = _merged(complete)
-    _quarantined(run, complete)
-    if not counter.n_documents:
+def _written(run: RunFolder, merged: MergedPartitions, pictures: bool) -> tuple[EventCounter, list[EventCounts]]:
+    """Write the tables and pictures of the counts, and return these."""
+    plan, counter = merged.plan, merged.counter
+    if counter is None or not counter.n_documents:
         aside = f", {run.n_set_aside} set aside, first: {run.first_set_aside}" if run.n_set_aside else ""
         message = f"a corpus must hold at least one document, got none{aside}"
         raise InputError(message, place=", ".join(file.path for file in plan.inputs))
     pa.default_memory_pool().release_unused()  # what the partitions needed; tables take as much again
-    several = write_counts(
-        run,
-        counter,
-        level=options.level,
-        interval=options.interval,
-        compare=options.compare or (),
-        names=plan.definitions().lexicon.names,
-        pictures=pictures,
-    )
-    summary = _summary(run, counter, several, started, len(plan.partitions), n_computed)
-    run.finish_record(_record(run, complete, counter, summary, started))
-    return summary
-
-
-def _summary(
-    run: RunFolder,
-    counter: EventCounter,
-    several: Sequence[EventCounts],
-    started: float,
-    n_partitions: int,
-    n_computed: int | None,
-) -> EventsResult:
-    names = [(counts.event, event_name(key)) for counts in several for key in counts.tally.keys()]  # noqa: SIM118
-    periods = several[0].periods()
-    return EventsResult(
-        out=os.fspath(run.path),
-        n_documents=counter.n_documents,
-        n_sampled=counter.n_sampled,
-        n_with_events=counter.n_with_events,
-        n_quarantined=run.n_set_aside,
-        n_ambiguous=counter.n_ambiguous,
-        actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in names),
-        periods=(periods[0].label, periods[-1].label),
-        seconds=round(time.time() - started, 3),
-        n_partitions=n_partitions,
-        n_computed=n_partitions if n_computed is None else n_computed,
-        n_several_parses=counter.n_several_parses,
-        uncertainty=counter.uncertainty,
-    )
-
-
-def _record(
-    run: RunFolder, complete: _Complete, counter: EventCounter, summary: EventsResult, started: float
-) -> dict[str, Any]:
-    plan = complete.plan
-    rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
-    keys = [key for tally in counter.tallies.values() for key in tally.keys()]  # noqa: SIM118
-    return run_record(
-        {**dataclasses.asdict(plan.options), "out": run.given},
-        _inputs(plan, complete.records),
-        started,
-        rule={
-            "name": ", ".join(rule.name for rule in rules),
-            "preset": plan.options.preset,
-            "source": ", ".join(rule.source for rule in rules),
-        },
-        lexicon=lexicon.source,
-        names={code: lexicon.names.get(code, code) for key in keys for code in key if code},
-        summary={**summary.to_json(), "out": run.given},
-        partitions={"count": len(plan.partitions), "plan": complete.store.plan_sha256()},
-        files=run.sizes(),
-    )
-
-
-def _merged(complete: _Complete) -> EventCounter:
-    """The counts of all partitions; that their doc_ids differ is known."""
-    first, *others = complete.results()
-    counter = EventCounter.load(first)
-    for folder in others:
-        counter.merge(EventCounter.load(folder), distinct=True)
-    return counter
+    names = plan.definitions().lexicon.names
+    return counter, write_counts(run, counter, plan.options, names=names, pictures=pictures)
 
 
 def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:
@@ -221,40 +243,17 @@ def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:
     return [file.to_record(checksums[file.absolute]) for file in plan.inputs]
 
 
-def _quarantined(run: RunFolder, complete: _Complete) -> None:
+def _quarantined(run: RunFolder, merged: MergedPartitions, records: Records) -> None:
     """Add the documents that partitions set aside, in the order of the inputs."""
-    for path in (folder / QUARANTINE for folder in complete.results()):
+    for part in merged.plan.in_order():
+        path = merged.store.result(records[part.number]) / QUARANTINE
         if path.exists():
             with open(path, encoding="utf-8") as lines:
                 for row in map(json.loads, lines):
                     run.set_aside(Rejected(unit=row.pop("place"), number=None, **row))
 
 
-def _repeated(complete: _Complete) -> dict[int, list[int]]:
-    """Numbers of the lines or rows of each partition whose doc_id an earlier partition has.
-
-    Raises
-    ------
-    InputError
-        At the first, unless bad documents are set aside.
-    """
-    plan, partitions = complete.plan, complete.plan.in_order()
-    pairs = repeated_ids(list(map(CountedIds.load, complete.results())))
-    found: dict[int, list[int]] = {}
-    for (earlier, first), (later, number) in pairs:
-        if plan.options.on_error == "stop":
-            raise _repeated_error(plan, (partitions[earlier], first), (partitions[later], number))
-        found.setdefault(partitions[later].number, []).append(number)
-    return found
-
-
-def _repeated_error(plan: RunPlan, first: tuple[Partition, int], second: tuple[Partition, int]) -> InputError:
-    place, doc_id = _place(plan, *second)
-    earlier, _ = _place(plan, *first)
-    return InputError(f"{DUPLICATE}, first at {earlier}", place=f"{place}: doc_id {doc_id!r}")
-
-
-def _place(plan: RunPlan, partition: Partition, number: int) -> tuple[str, str]:
+def _place(plan: RunPlan, partition: Part, number: int) -> tuple[str, str]:
     """Place and doc_id of a document by its partition and number."""
     file = plan.input_of(partition)
     stream = DocumentStream(file.place, row_groups=partition.groups, parses=True, on_rejected=lambda rejected: None)
@@ -262,3 +261,162 @@ def _place(plan: RunPlan, partition: Partition, number: int) -> tuple[str, str]:
         if number in batch.places:
             return f"{batch.source}: {batch.unit} {number}", batch.doc_ids[list(batch.places).index(number)]
     return file.path, ""
+
+
+_NEAR_HALF = 100
+
+_EVIDENCE_GROUP = 2000  # rows
+
+_TABLE_GROUP = 50_000  # rows of the table of all documents
+
+_DOCUMENT_GROUP = 256
+
+_GROUP_BYTES = 32 * 2**20  # of the content of documents, about
+
+
+def write_counts(
+    run: RunFolder,
+    counter: EventCounter,
+    options: CountOptions,
+    *,
+    names: Mapping[str, str],
+    pictures: bool,
+) -> list[EventCounts]:
+    """Write the tables and pictures of counted events; their bytes do not depend on the order of the documents.
+
+    Parameters
+    ----------
+    run
+        The folder, which is begun.
+    counter
+        The counts; with a folder, so that it has the documents with evidence.
+    options
+        What was counted.
+    names
+        Names of actors by their codes, for pictures.
+    pictures
+        Whether to draw the bands, and the comparison.
+
+    Returns
+    -------
+    list of EventCounts
+        Of each rule.
+    """
+    several = counter.counts_of_all(level=options.level, interval=options.interval)
+    with (
+        TemporaryDirectory(dir=run.file(".")) as temporary,
+        ThreadPoolExecutor(1, thread_name_prefix="corefsample-write") as background,
+    ):
+        # Arrow compresses the documents without Python's global lock, while the other tables are made.
+        documents = background.submit(_write_documents, run, counter, Path(temporary))
+        _write_evidence(run, counter, Path(temporary))
+        _write_all_documents(run, counter, Path(temporary))
+        table = joined_counts(several, counter.roles)
+        comparison = _comparison(several, options.compare or ())
+        documents.result()
+    if counter.uncertainty in ("fit", "domain"):
+        pq.write_table(samples_table(several, counter.roles), run.file("count_samples.parquet"))
+    table.to_csv(run.file("counts.csv"), index=False)
+    schema = arrow_schema(count_columns(counter.roles, recalibrated=counter.uncertainty is not None))
+    pq.write_table(pa.Table.from_pandas(table, schema, preserve_index=False), run.file("counts.parquet"))
+    if comparison is not None:
+        comparison.to_csv(run.file("comparisons.csv"), index=False)
+    if pictures:
+        draw_run(run, table, comparison, names)
+    return several
+
+
+def _comparison(several: Sequence[EventCounts], compare: Sequence[str]) -> pd.DataFrame | None:
+    import pandas as pd
+
+    return pd.concat([each.compare(*compare) for each in several], ignore_index=True) if compare else None
+
+
+@contextmanager
+def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+    """Write a file; after an error it is left as it is."""
+    writer = pq.ParquetWriter(path, schema)
+    try:
+        yield writer
+        writer.close()
+    finally:
+        abandon(writer)
+
+
+def _write_evidence(run: RunFolder, counter: EventCounter, temporary: Path) -> None:
+    """Write the evidence, twice, and the rows closest to one half."""
+    schema = evidence_schema(counter.roles, parses=counter.n_several_parses > 0)
+    options = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
+    nearest = schema.empty_table()
+    with (
+        _parquet(run.file("evidence.parquet"), schema) as table,
+        pa.csv.CSVWriter(run.file("evidence.csv"), schema, write_options=options) as text,
+    ):
+        for group in in_groups(counter.rows.evidence.tables(temporary), _EVIDENCE_GROUP):
+            rows = group.select(schema.names)
+            log_step("finalising: evidence of %s", rows["date"][-1])
+            table.write_table(rows)
+            text.write_table(rows)
+            both = pa.concat_tables([nearest, rows])
+            distances = pc.abs(pc.subtract(both["probability"], 0.5)).to_numpy()
+            nearest = both.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # of a tie, the earlier row
+    pa.csv.write_csv(nearest, run.file("near_half.csv"), options)
+
+
+def _write_all_documents(run: RunFolder, counter: EventCounter, temporary: Path) -> None:
+    rows = counter.rows.all_documents
+    with _parquet(run.file("all_documents.parquet"), rows.schema) as table:
+        for group in in_groups(rows.tables(temporary), _TABLE_GROUP):
+            table.write_table(group)
+
+
+def _write_documents(run: RunFolder, counter: EventCounter, temporary: Path) -> None:
+    """Write the documents with evidence, complete, for a report."""
+    with ParquetWriter(str(run.file("documents.parquet"))) as writer:
+        # The next ones are merged while some are compressed.
+        for batch in read_ahead(_document_groups(counter.rows.documents.tables(temporary))):
+            log_step("finalising: documents of %s", batch.dates[-1])
+            writer.write(batch)
+            writer.end_group()
+
+
+def _document_groups(tables: Iterable[pa.Table]) -> Iterator[DocumentBatch]:
+    """Documents in row groups: of a number, or of a size that depends on their content alone."""
+    waiting: list[pa.RecordBatch] = []
+    n_rows = n_bytes = 0
+    for batch in (batch for table in tables for batch in table.to_batches()):
+        start = 0
+        for row, size in enumerate(_sizes(batch), start=1):
+            n_rows, n_bytes = n_rows + 1, n_bytes + size
+            if n_rows == _DOCUMENT_GROUP or n_bytes >= _GROUP_BYTES:
+                yield _documents([*waiting, batch.slice(start, row - start)])
+                waiting, start, n_rows, n_bytes = [], row, 0, 0
+        if start < len(batch):
+            waiting.append(batch.slice(start))
+    if waiting:
+        yield _documents(waiting)
+
+
+def _documents(batches: Sequence[pa.RecordBatch]) -> DocumentBatch:
+    (rows,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return DocumentBatch("evidence", rows, "document", range(1, len(rows) + 1))
+
+
+def _sizes(batch: pa.RecordBatch) -> list[int]:
+    """About the bytes of each document: of its candidates and tokens."""
+    documents = DocumentBatch("evidence", batch, "document", range(1, batch.num_rows + 1))
+    mentions, candidates = documents.mentions[0], documents.candidates[0]
+    sizes: list[int] = (12 * np.diff(candidates[mentions]) + 40 * np.diff(documents.token_bounds)).tolist()
+    return sizes
+
+
+def draw_run(
+    folder: RunFolder, counts: pd.DataFrame, comparison: pd.DataFrame | None, names: Mapping[str, str]
+) -> None:
+    """Draw the bands, and the comparison if there is one, into the folder, as `save_pictures` does."""
+    several = len(counts["event"].unique()) > 1
+    pictures = {"bands": partial(bands_by_event if several else event_bands, counts, names=names)}
+    if comparison is not None:
+        draw = comparisons_by_event if len(comparison["event"].unique()) > 1 else actor_comparison
+        pictures["comparison"] = partial(draw, counts, comparison, names=names)
+    save_pictures(pictures, folder.file)

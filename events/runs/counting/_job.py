@@ -6,105 +6,89 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from corefsample._log import logger
-from corefsample._processors import one_processor_left
-from corefsample.errors import ParameterError
+from corefsample._processors import one_processor_left, processors
+from corefsample.documents._base import RECALIBRATION_FIELD
+from corefsample.errors import InputError, ParameterError
+from corefsample.files._digests import sha256
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike, path_list
 from corefsample.files._remote_services import is_url
+from corefsample.formats import DocumentStream
+from corefsample.formats.scored._writing import QuarantineFile
+from events.counting._counter import EventCounter
 from events.counting._tables import event_key
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.rules._rules import Rule
 from events.runs._engines import Engine
-from events.runs._plan import STANDARD_INPUT, Part, changes
+from events.runs._output_folder import RunFolder
+from events.runs._plan import RESTART, STANDARD_INPUT, InputFile, Part, changes
+from events.runs._progress import Progress
 from events.runs._run import begun, missing_parts, working_in
 from events.runs._store import Places, Store, writing
-from events.runs.counting._finalise import finalise_run
-from events.runs.counting._options import CountOptions, EventsResult
+from events.runs.counting._finalise import QUARANTINE, MergedPartitions, write_run
+from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
 from events.runs.counting._plan import RunPlan, planned, with_partitions
-from events.runs.counting._run import run_partition
-from events.runs.counting._run_folder import RunFolder
 
-Progress = Callable[[int, int, int], None]
+OnProgress = Callable[[int, int], None]
+
+_BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
 
 
 def count_events(
-    inputs: PathLike | Iterable[PathLike],
-    out: PathLike,
-    options: CountOptions | None = None,
-    *,
-    overwrite: bool = False,
-    restart: bool = False,
-    pictures: bool = True,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    on_progress: Progress | None = None,
+    inputs: PathLike | Iterable[PathLike], options: EventsOptions, *, on_progress: Progress | None = None
 ) -> EventsResult:
-    """Count events in pre-scored mention files and write the run's folder.
-
-    The inputs are divided into partitions. An interrupted run leaves the complete ones, and the same call resumes it; a
-    call with more inputs computes those and counts all. The files do not depend on the partitions, the processes, or
-    the order of the documents. See docs/partitions.md.
-
-    Parameters
-    ----------
-    inputs
-        Files, URLs, globs, or "-" for JSON Lines on standard input; every document with a date and tokens.
-    out
-        Folder, or its URL, for counts, evidence, pictures and the run record; see the README for its files.
-    options
-        What to count.
-    overwrite
-        Whether an earlier run's folder may be replaced.
-    restart
-        Whether to discard the complete partitions of an interrupted run.
-    pictures
-        Whether to draw the bands, and the comparison.
-    workers
-        Number of processes; None or 1: this process alone, with threads.
-    scheduler
-        Address of an existing Dask scheduler, "tcp://...", whose workers see the same files.
-    on_progress
-        Called after each batch with the bytes read, the bytes of all files, and the documents counted.
-
-    Raises
-    ------
-    ParameterError, InputError, OutputError
-        If an option, a document, a rule or lexicon file, or the folder breaks its rule, or another run works in the
-        folder; then no folder is left, but the complete partitions are.
-    """
+    """Count events, as `events.commands.run_events` says."""
     started = time.time()
-    engine = Engine(workers, scheduler)
+    engine = Engine(options.workers, options.scheduler)
     _require_files(inputs, engine)
-    plan = planned(inputs, options or CountOptions())
-    with working_in(out) as places:
-        finished = None if overwrite or restart else finished_summary(places, plan)
+    plan = planned(inputs, options)
+    with working_in(options.out) as places:
+        finished = None if options.overwrite or options.restart else finished_summary(places, plan)
         if finished is not None:
             return finished
-        store, plan = begin_run(places, plan, overwrite=overwrite, restart=restart)
+        store, plan = begin_run(places, plan, overwrite=options.overwrite, restart=options.restart)
         missing = missing_parts(store, plan)
-        _compute(places, missing, engine, _Progress(store, plan, missing, on_progress))
-        summary = finalise_run(out, pictures=pictures, started=started, n_computed=len(missing))
-        with opened_folder(out, only=lambda name: name == "all_documents.parquet") as folder:
+        merged = _merged(places, store, plan, missing, engine, on_progress)
+        with writing(places):
+            summary = write_run(places, merged, pictures=options.pictures, started=started, n_computed=len(missing))
+        with opened_folder(options.out, only=lambda name: name == "all_documents.parquet") as folder:
             warn_about_actors(folder, plan.definitions().rules, plan.definitions().lexicon)
         return summary
 
 
-def _compute(places: Places, missing: list[Part], engine: Engine, progress: _Progress) -> None:
-    """Compute the missing partitions."""
+def _merged(
+    places: Places, store: Store, plan: RunPlan, missing: list[Part], engine: Engine, on_progress: Progress | None
+) -> MergedPartitions:
+    """Compute the missing partitions, and add up all; one with doc_ids of earlier ones is computed without these."""
+    merged, progress = MergedPartitions(store, plan), _Progress(store, plan, missing, on_progress)
 
-    def here(number: int) -> None:
-        with one_processor_left():
-            run_partition(places.given, number, on_progress=progress.within(number))
+    def here(part: Part) -> EventCounter:
+        with one_processor_left(), writing(places):
+            return _counted(store, merged.plan, part, None, progress.within(part))
 
-    elsewhere = partial(run_partition, places.out, threads=engine.threads)
-    for number, _ in engine.results(elsewhere, [each.number for each in missing], here=here, are_small=True):
-        progress.complete(number, report=not engine.is_here)
+    elsewhere = partial(_counted_elsewhere, places.out, engine.threads)
+    with closing(engine.results(elsewhere, missing, here=here, are_small=True)) as results:
+        for part in plan.in_order():
+            counter = None
+            if part in missing:
+                _, counter = next(results)
+                progress.complete(part, report=not engine.is_here)
+            if not merged.add(part, counter or merged.load(part)):
+                merged.add(part, here(part))
+    return merged
+
+
+def _counted_elsewhere(out: PathLike, threads: int | None, part: Part) -> None:
+    """Compute a partition in another process; its counter stays in the store."""
+    run_partition(out, part.number, threads=threads)
 
 
 def _require_files(inputs: PathLike | Iterable[PathLike], engine: Engine) -> None:
@@ -119,25 +103,24 @@ class _Progress:
 
     def __init__(self, store: Store, plan: RunPlan, missing: list[Part], on_progress: Progress | None) -> None:
         self._store, self._plan, self._on_progress = store, plan, on_progress
-        self._parts = {each.number: each for each in plan.partitions}
         self._n_bytes, self._n_documents = 0.0, 0
-        for number in self._parts.keys() - {each.number for each in missing}:
-            self.complete(number, report=False)
+        for part in plan.partitions:
+            if part not in missing:
+                self.complete(part, report=False)
 
-    def within(self, number: int) -> Callable[[int, int], None] | None:
+    def within(self, part: Part) -> OnProgress | None:
         """Progress of a partition that runs in this process."""
-        return None if self._on_progress is None else partial(self._report, self._bytes(number))
+        return None if self._on_progress is None else partial(self._report, self._bytes(part))
 
-    def complete(self, number: int, *, report: bool) -> None:
+    def complete(self, part: Part, *, report: bool) -> None:
         """Add a complete partition."""
-        record = self._store.record(self._parts[number], verify=False) or {"documents": 0}
-        self._n_bytes += self._bytes(number)
+        record = self._store.record(part, verify=False) or {"documents": 0}
+        self._n_bytes += self._bytes(part)
         self._n_documents += record["documents"]
         if report:
             self._report(0.0, 0, 0)
 
-    def _bytes(self, number: int) -> float:
-        part = self._parts[number]
+    def _bytes(self, part: Part) -> float:
         return part.share * self._plan.input_of(part).n_bytes
 
     def _report(self, most: float, n_read: int, n_documents: int) -> None:
@@ -213,6 +196,120 @@ def finished_summary(places: Places, now: RunPlan) -> EventsResult | None:
         return EventsResult(**{**fields, "actors": tuple(fields["actors"]), "periods": tuple(fields["periods"])})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def run_partition(folder: PathLike, number: int, *, threads: int | None = None) -> None:
+    """Compute one partition of a run that `initialise_run` began, and keep its result.
+
+    Partitions can run in any order, at the same time, and in several processes. The result depends on the plan and the
+    documents alone. A partition that is run again replaces its result.
+
+    Parameters
+    ----------
+    folder
+        The folder of the run, as given to `initialise_run`.
+    number
+        Of the partition, from 1.
+    threads
+        Of the sampler; None: those of the options, or one per processor.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such partition.
+    InputError
+        If no run was begun, an input has changed since, or a document is invalid.
+    OutputError
+        If the result cannot be written.
+    """
+    places = Places(os.fspath(folder))
+    store = places.any()
+    if store is None:
+        raise InputError("run must be initialised before its partitions, got none", place=places.given)
+    plan = store.plan(RunPlan)
+    partition = plan.partition(number)
+    if partition is None:
+        rule = f"must be one of {len(plan.partitions)}"
+        raise ParameterError(f"{rule}, got {number}", parameter="number", place=places.given)
+    with writing(places):
+        _counted(store, plan, partition, threads, None)
+
+
+def _counted(
+    store: Store, plan: RunPlan, partition: Part, threads: int | None, on_progress: OnProgress | None
+) -> EventCounter:
+    """Count the documents of a partition, and write its result; the rows of the counter are in its folder."""
+    file, options = plan.input_of(partition), plan.options
+    _require_unchanged(file)
+    with store.computing(partition, plan) as (result, record):
+        with closing(QuarantineFile(str(result / QUARANTINE))) as quarantine, ThreadPoolExecutor(1) as background:
+            # The first partition of a file computes the checksum of the file too.
+            needs_digest = not partition.first and file.path != STANDARD_INPUT and file.tag is None
+            digest = background.submit(sha256, file.place) if needs_digest else None
+            counter = _counter(plan, store, result)
+            documents = DocumentStream(
+                file.place,
+                needs=("date", "tokens"),
+                on_rejected=quarantine if options.on_error == "quarantine" else None,
+                batch_size=_BATCH,
+                row_groups=partition.groups,
+                parses=True,
+                ahead=True,
+            )
+
+            def on_batch() -> None:
+                if on_progress is not None:
+                    on_progress(documents.bytes_read, counter.n_documents)
+
+            excluded = plan.excluded.get(str(partition.number), ())
+            n_threads = threads or options.threads or processors()
+            counter.update(documents, threads=n_threads, repeated=excluded, on_batch=on_batch)
+            counter.save(result)
+            file_sha256 = None if digest is None else digest.result()
+        _require_unchanged(file)
+        record["input"] = {"bytes": file.n_bytes, "changed": file.changed, "sha256": file_sha256}
+        record["documents"], record["quarantined"] = counter.n_documents, quarantine.count
+        record["scores_had"] = counter.scores_had
+    return counter
+
+
+def _counter(plan: RunPlan, store: Store, folder: Path) -> EventCounter:
+    """A counter of what the plan says, with its rows in a folder."""
+    options = plan.options
+    recalibration = plan.recalibration()
+    had = _scores_had(plan, store) if recalibration.takes_alike else None
+    if had is not None:
+        recalibration.begin({RECALIBRATION_FIELD: had})
+    return EventCounter(
+        plan.definitions(),
+        scheme=options.scheme,
+        period=options.period,
+        n_samples=options.n_samples,
+        seed=options.seed,
+        recalibration=recalibration,
+        by_sample=options.interval == "normal",
+        compared=options.compare or (),
+        folder=folder,
+    )
+
+
+def _scores_had(plan: RunPlan, store: Store) -> str | None:
+    """What the scores of a complete partition had, so that others are found before all documents are counted."""
+    digest = plan.digest()
+    for partition in plan.in_order():
+        record = store.record(partition, verify=False)
+        if record is not None and record["plan"] == digest and record["documents"]:
+            return str(record["scores_had"])
+    return None
+
+
+def _require_unchanged(file: InputFile) -> None:
+    if file.path != STANDARD_INPUT and not file.is_unchanged():
+        rule = "file must be as it was when the run began, got another size or time of change"
+        raise InputError(rule, place=file.path, hint=RESTART)
+
+
+# --- what is said about a run ---
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from events import _shared_options as shared
-from events._options import declared, option
-
-if TYPE_CHECKING:
-    from corefsample.posterior._recalibrated import CorpusRecalibration
+from events._options import Result, declared, option
 
 
 @declared
@@ -74,33 +70,27 @@ class CountOptions(
             return None if self.uncertainty == "none" else ENGLISH
         return named_recalibration(self.recalibration)
 
-    def recalibrated(self) -> CorpusRecalibration:
-        """What the documents of a corpus are recalibrated with.
-
-        Raises
-        ------
-        InputError
-            If the file is no such record.
-        ParameterError
-            If the record lacks the uncertainty that is asked for.
-        """
-        from corefsample.posterior._recalibrated import CorpusRecalibration
-        from corefsample.recalibration import read_recalibration
-        from corefsample.recalibration._english import NO_RECALIBRATION, named_recalibration
-
-        name = named_recalibration(self.recalibration)
-        given = None if name is None else read_recalibration(name)
-        as_scored = self.recalibration == NO_RECALIBRATION
-        return CorpusRecalibration(given, self.uncertainty, self.seed, as_scored=as_scored)
-
     @property
     def rules(self) -> tuple[str, ...]:
         """The rules, one or several."""
         return (self.rule,) if isinstance(self.rule, str) else tuple(self.rule)
 
 
+@declared
+class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunOptions):
+    """What to count, how, and where to write it.
+
+    Attributes
+    ----------
+    out
+        Folder for tables, pictures and the record of the run.
+    """
+
+    out: str = option(metavar="FOLDER")
+
+
 @dataclass(frozen=True, slots=True)
-class EventsResult:
+class EventsResult(Result):
     """Result of a run.
 
     Attributes
@@ -144,7 +134,3 @@ class EventsResult:
     n_computed: int = 1
     n_several_parses: int = 0
     uncertainty: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        return dataclasses.asdict(self)

@@ -16,8 +16,11 @@ from corefsample.files._digests import sha256
 from corefsample.files._paths import input_paths, is_file, open_binary
 from corefsample.formats.scored._parquet import row_group_sizes
 from corefsample.formats.scored._stream import SUFFIXES
+from corefsample.posterior._recalibrated import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._english import recalibration_file
+from corefsample.recalibration._english import NO_RECALIBRATION, named_recalibration, recalibration_file
+from corefsample.recalibration._uncertain import UncertainRecalibration
+from events._options import fields_of
 from events.counting._definitions import Definitions
 from events.counting._periods import Calendar
 from events.counting._tables import EventKey, event_key, event_name
@@ -26,7 +29,6 @@ from events.rules._rules import Rule
 from events.runs._plan import InputFile, Part, Plan
 from events.runs.counting._options import CountOptions
 
-Partition = Part
 _BY_SCORES = "that of the scores"
 _FREE = ("threads", "partition_size", "on_error")
 _LIBRARIES = ("numpy", "numba", "pandas", "pyarrow")
@@ -58,6 +60,14 @@ class RunPlan(Plan):
         """The rules and the lexicon, loaded and checked once in each process."""
         return _definitions(self.options, json.dumps(self.contents))
 
+    def recalibration(self) -> CorpusRecalibration:
+        """What the documents are recalibrated with; its record is read once in each process."""
+        options = self.options
+        name = named_recalibration(options.recalibration)
+        given = None if name is None else _recalibration(name, json.dumps(self.contents["recalibration"]))
+        as_scored = options.recalibration == NO_RECALIBRATION
+        return CorpusRecalibration(given, options.uncertainty, options.seed, as_scored=as_scored)
+
 
 def planned(inputs: Any, options: CountOptions) -> RunPlan:
     """Make the plan of a new run: one partition a file of JSON Lines, and row groups of Parquet files.
@@ -69,15 +79,18 @@ def planned(inputs: Any, options: CountOptions) -> RunPlan:
     """
     Calendar(options.period)
     rules = json.dumps([_checksum(rule) for rule in options.rules])
+    path = None if options.record is None else recalibration_file(options.record)
+    record = sha256(path) if path is not None and is_file(path) else None
     contents = {
         "rule": [options.rule, hashlib.sha256(rules.encode()).hexdigest()],
-        "recalibration": [options.record, _record_sha256(options.record)],
+        "recalibration": [options.record, record],
         "lexicon": [options.lexicon, _checksum(options.lexicon)],
     }
     versions = {name: metadata.version(name) for name in _LIBRARIES}
-    settings = json.loads(json.dumps(dataclasses.asdict(options)))
+    settings = json.loads(json.dumps(options.chosen(*fields_of(CountOptions))))
     free = {name: settings.pop(name) for name in _FREE}
     plan = RunPlan(settings, free, json.loads(json.dumps(contents)), (), versions=versions)
+    plan.recalibration()  # an error of its own before any work
     definitions = plan.definitions()
     for rule in definitions.rules:
         compared_keys(options, rule, definitions.lexicon)
@@ -113,13 +126,6 @@ def _ranges(file: InputFile, size: int) -> list[tuple[int | None, int | None, fl
     return ranges or [(None, None, 1.0)]
 
 
-def _record_sha256(recalibration: str | None) -> str | None:
-    if recalibration is None:
-        return None
-    read_recalibration(recalibration)  # an error of its own before any work
-    return sha256(recalibration_file(recalibration))
-
-
 def _checksum(source: str | None) -> str:
     """SHA-256 of a rule or lexicon file, and of the package's, which it can use."""
     content = b""
@@ -140,6 +146,12 @@ def _checksum(source: str | None) -> str:
 def _definitions(options: CountOptions, contents: str) -> Definitions:
     """Rules and lexicon of options, loaded again if the contents of their files have changed."""
     return Definitions.named(options.rules, options.preset, options.lexicon)
+
+
+@lru_cache(maxsize=2)
+def _recalibration(name: str, contents: str) -> UncertainRecalibration:
+    """A recalibration, read again if the content of its file has changed."""
+    return read_recalibration(name)
 
 
 def compared_keys(options: CountOptions, rule: Rule, lexicon: Lexicon) -> list[EventKey]:

@@ -81,3 +81,24 @@ class ScoringOptions(shared.Scheme, shared.EntityFields, shared.OnError, shared.
     def article_options(self) -> dict[str, Any]:
         """Keywords of `events.news.ArticleStream`."""
         return self.chosen(*ARTICLE_OPTIONS)
+
+
+@declared
+class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
+    """How to score, and where to write it.
+
+    Attributes
+    ----------
+    out
+        File for the scored mentions: .jsonl, .jsonl.gz, .parquet.
+    number_articles
+        Name articles by file and number instead: news.csv#1.
+    """
+
+    out: str = option(metavar="FILE")
+    number_articles: bool = option(default=False, is_recorded=False)
+
+    def _check(self) -> None:
+        super()._check()
+        if self.number_articles:
+            object.__setattr__(self, "id_column", None)

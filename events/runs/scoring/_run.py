@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, islice
@@ -24,16 +23,18 @@ from corefsample.formats.scored._writing import QuarantineFile, convert, quarant
 from corefsample.mention_ranking._model import ScoringTally
 from corefsample.recalibration._english import chosen_recalibration
 from corefsample.syntax._roles import is_unparsed
+from events._options import Result, fields_of
 from events.news._fields import Article
 from events.news._quality import TextTally
 from events.runs._annotated_output import write_annotated
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import Engine
 from events.runs._plan import InputFile, Part, Plan
+from events.runs._progress import Progress
 from events.runs._record import free_outputs, run_record
 from events.runs._run import begun, must_stop, working_in
 from events.runs._store import Places, Records, Store, writing
-from events.runs.scoring._options import ScoringOptions
+from events.runs.scoring._options import ScoreOptions, ScoringOptions
 from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task
 
 DOCUMENTS_A_PART = 16
@@ -83,8 +84,10 @@ def score_missing(
     for task, scored in engine.results(function, tasks, here=lambda task: scorer.score(task.items)):
         if scored.rejected and plan.stops:
             raise scored.rejected[0].error()
-        with writing(places):
-            store.compute(Part(task.number), partial(_kept, task, scored), plan)
+        with writing(places), store.computing(Part(task.number), plan) as (folder, record):
+            if scored.documents:
+                write_documents(scored.documents, folder / _DOCUMENTS)
+            record.update(_described(task, scored))
         n_done += len(scored.documents)
         if task.number == 1 and len(task.items) == DOCUMENTS_A_PART:
             _warn_early(scored.texts)
@@ -107,10 +110,8 @@ def _tasks(inputs: DocumentInputs, known: Records, plan: ScorePlan) -> Iterator[
             return
 
 
-def _kept(task: Task, scored: Scored, folder: Path) -> dict[str, Any]:
-    """Write the documents of a part into its folder, and return its record."""
-    if scored.documents:
-        write_documents(scored.documents, folder / _DOCUMENTS)
+def _described(task: Task, scored: Scored) -> dict[str, Any]:
+    """The record of a part."""
     return {
         "read": len(task.items),
         "documents": len(scored.documents),
@@ -181,11 +182,9 @@ def _rejected(row: Mapping[str, str]) -> Rejected:
 
 RECORD_SUFFIX = ".scoring.json"
 
-Progress = Callable[[int, int, int], None]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoringRun:
+class ScoreResult(Result):
     """Outputs and counts of a scoring run.
 
     Attributes
@@ -227,69 +226,18 @@ class ScoringRun:
     workers: int | None
     seconds: float
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields by name, with those of the tally among them."""
-        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.name != "tally"}
-        fields["texts"] = dataclasses.asdict(self.texts)
-        counts = dataclasses.asdict(self.tally)
-        return {**fields, **counts, "mean_dropped_mass": self.tally.mean_dropped_mass, "reasons": list(self.reasons)}
+    def _more(self) -> dict[str, Any]:
+        tally = {**dataclasses.asdict(self.tally), "mean_dropped_mass": self.tally.mean_dropped_mass}
+        return {**tally, "texts": dataclasses.asdict(self.texts)}
 
 
 def score_corpus(
-    inputs: PathLike | Iterable[PathLike],
-    out: PathLike,
-    options: ScoringOptions | None = None,
-    *,
-    overwrite: bool = False,
-    restart: bool = False,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    on_progress: Progress | None = None,
-) -> ScoringRun:
-    """Score documents with an antecedent model.
-
-    The bytes of the output depend on the documents, the model, the pipeline and the options alone: not on the number
-    of processes, nor on whether the run was resumed. While it runs, finished parts are kept in the folder
-    `out`.partial (of a URL, in the current folder). An interrupted run leaves them there, and the same call resumes it.
-
-    Parameters
-    ----------
-    inputs
-        Files, folders of news, globs, or "-": annotated corpora (CoNLL-U, CoNLL-2012), scored mentions, or dated news
-        (with `ScoringOptions.pipeline`, as documents without a parse). Annotated entities, dates and metadata are kept.
-    out
-        New file: .jsonl, .jsonl.gz or .parquet. The record is written beside it, to the name with .scoring.json added,
-        and bad documents, if any, to the name with .quarantine.jsonl added. The clustering of `ScoringOptions.clusters`
-        such as binder, is written to the name with its ending replaced by .binder.conllu.
-    options
-        How to score.
-    overwrite
-        Whether files of a finished run may be replaced.
-    restart
-        Whether to discard the parts of an interrupted run. Otherwise inputs, model, pipeline and options must be the
-        same as in that run, except on_error and clusters.
-    workers
-        Number of processes; None: one for each processor for text, this process alone otherwise.
-    scheduler
-        Address of an existing Dask scheduler, "tcp://...", instead. Its workers have the same model, pipeline and
-        version; they need not see the inputs and the output.
-    on_progress
-        Called after some documents, with bytes read, bytes in all, and number of documents.
-
-    Raises
-    ------
-    ParameterError
-        If an option is outside its range, the pipeline does not parse, an output exists and `overwrite` is false, or
-        an interrupted run began with something else; before the first document.
-    InputError
-        If the model is of another version, a document is bad, or there is no document.
-    OutputError
-        If a file cannot be written.
-    """
+    inputs: PathLike | Iterable[PathLike], chosen: ScoreOptions, *, on_progress: Progress | None = None
+) -> ScoreResult:
+    """Score documents, as `events.commands.run_score` says."""
     started = time.time()
-    options = options or ScoringOptions()
-    engine = _engine(options, workers, scheduler)
-    path = os.fspath(out)
+    options = ScoringOptions(**chosen.chosen(*fields_of(ScoringOptions)))
+    engine, path, overwrite = _engine(chosen), chosen.out, chosen.overwrite
     require_suffix(path, SUFFIXES, ParameterError)
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     clusters = None if options.clusters is None else _clusters_path(path, options.clusters)
@@ -306,7 +254,7 @@ def score_corpus(
     plan = planned(documents.paths, scorer)
     with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
         with working_in(path) as places:
-            store, plan = begun(places, plan, restart=restart)
+            store, plan = begun(places, plan, restart=chosen.restart)
             n_resumed = score_missing(documents, scorer, places, store, plan, engine=engine, on_progress=on_progress)
             result = joined_parts(store, plan, on_rejected)
             remove_file(record)  # of an earlier run, whose output is about to be replaced
@@ -315,7 +263,7 @@ def score_corpus(
         left_out: dict[str, int] = {}
         if clusters is not None:
             left_out = dict(write_annotated(path, clusters, clustering=options.clusters, on_unwritable="skip").left_out)
-        run = ScoringRun(
+        run = ScoreResult(
             out=path,
             record=record,
             tally=result.tally,
@@ -327,7 +275,7 @@ def score_corpus(
             recalibration=chosen_recalibration(options.recalibration, options.model),
             clusters=clusters,
             left_out=left_out,
-            workers=None if scheduler is not None else engine.workers or 1,
+            workers=None if chosen.scheduler is not None else engine.workers or 1,
             seconds=round(time.time() - started, 3),
         )
         change = scorer.recalibration
@@ -349,10 +297,11 @@ def _clusters_path(path: str, clusters: str) -> str:
     return f"{path.removesuffix(suffix)}.{clusters}.conllu"
 
 
-def _engine(options: ScoringOptions, workers: int | None, scheduler: str | None) -> Engine:
-    if workers is None and scheduler is None and options.pipeline is not None:
+def _engine(options: ScoreOptions) -> Engine:
+    workers = options.workers
+    if workers is None and options.scheduler is None and options.pipeline is not None:
         workers = processors()
-    return Engine(workers, scheduler)
+    return Engine(workers, options.scheduler)
 
 
 def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOptions) -> None:

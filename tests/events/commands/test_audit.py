@@ -15,6 +15,7 @@ from command_line import called, refused
 from events_audit_made import edit
 from expected_errors import error
 from references import events as er
+from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError
 from events.audit import _kernels, estimate_total, read_run_documents
@@ -23,7 +24,6 @@ from events.audit._totals import METHODS
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.commands._audit_files import read_plan
 from events.pages._report_content import read_report
-from events.runs.counting._job import CountOptions, count_events
 
 
 def counted(folder: Path, **options: Any) -> Path:

@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 import pytest
 from events_audit_made import frame
+from run_cases import CountOptions, count_events
 
 from corefsample import write_documents
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
-from events.runs.counting._job import CountOptions, count_events
 from events.simulation._documents import simulate_documents
 
 

@@ -19,8 +19,8 @@ from references import events as er
 
 import events.counting._counter
 import events.runs._pictures
+import events.runs.counting._finalise
 import events.runs.counting._job
-import events.runs.counting._tables
 from corefsample import __version__, read_documents
 
 
@@ -175,8 +175,8 @@ def test_a_file_is_converted_and_counted(capsys: pytest.CaptureFixture[str], cor
     assert called(capsys, "convert", corpus, out) == (0, f"10 documents written to {out}\n", "")
     status, text, _ = called(capsys, "convert", out, tmp_path / "again.jsonl.gz", "--json")
     assert status == 0
-    expected = {"out": str(tmp_path / "again.jsonl.gz"), "n_documents": 10, "n_quarantined": 0}
-    assert json.loads(text) == expected
+    counts = {"n_documents": 10, "n_quarantined": 0, "skipped": {}, "left_out": {}}
+    assert json.loads(text) == {"out": str(tmp_path / "again.jsonl.gz"), **counts}
     assert [d.doc_id for d in read_documents(tmp_path / "again.jsonl.gz")] == [d["doc_id"] for d in er.corpus()]
 
 

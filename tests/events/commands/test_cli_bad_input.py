@@ -21,13 +21,13 @@ from places import TEST_DATA
 from references import events as er
 from references import recalibration as rr
 from references import scoring as sr
+from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
 from corefsample import CorefsampleError, InputError, ParameterError, Recalibration
 from corefsample.errors import ParameterHint
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events.commands._failures import Failure
-from events.runs.counting._job import CountOptions, count_events
 
 RICH = {**er.corpus()[4], "doc_id": "rich", "version": 1, "gold": ["e1", None, 7], "genre": "news"}
 RICH["tokens"] = RICH["tokens"] | {"xpos": ["X"] * len(RICH["tokens"]["text"])}

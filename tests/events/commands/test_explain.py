@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 from command_line import called
 from references import events as er
+from run_cases import CountOptions, count_events
 
 from events.commands import DoctorOptions, run_doctor
 from events.commands._rule_hits import RuleHits
 from events.commands.explain import ExplainOptions, run_explain
 from events.lexicon._lexicon import load_lexicon
 from events.rules._rules import load_rules
-from events.runs.counting._job import CountOptions, Inspected, actor_notes, count_events, inspected
+from events.runs.counting._job import Inspected, actor_notes, inspected
 
 SENTENCES = {
     "counted": ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],

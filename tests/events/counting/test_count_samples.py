@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from run_cases import CountOptions, count_events
 from tallies import names
 
 from corefsample import InputError, ParameterError, ScoredDocument, write_documents
@@ -20,7 +21,6 @@ from events.counting import CountSamples, read_count_posterior
 from events.counting._count_posterior import count_posterior
 from events.counting._count_samples import count_samples
 from events.counting._counts import EventCounts
-from events.runs.counting._job import CountOptions, count_events
 
 N_SAMPLES = 40
 

@@ -163,6 +163,7 @@ def test_the_columns_of_a_comparison_are_fixed() -> None:
     table = counts_of(tally_of(SMALL)).compare("AAA", "BBB")
     assert list(table.columns) == columns.split(", ") == list(COMPARISON_COLUMNS)
     assert table["period"].tolist() == ["1999Q1", "1999Q2", "1999Q3", "1999Q4"]
+    assert table["period_start"].dtype == "datetime64[ms]"
 
 
 @settings(max_examples=60)

@@ -191,7 +191,7 @@ def test_an_interval_whose_end_is_exactly_at_the_level() -> None:
 @pytest.mark.parametrize("n_samples", [10**8 + 1, 10**13, 2**63, 2**70])
 def test_too_many_samples_are_an_error_before_any_work(n_samples: int) -> None:
     from corefsample import AntecedentDistribution, sample_clusterings
-    from events.runs.counting._job import CountOptions
+    from events.runs import CountOptions
 
     message = f"n_samples must be at most 100000000, got {n_samples}"
     antecedents = AntecedentDistribution.from_lists([[]], [[]])

@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 import tolerance
 from references import coreference as references
+from run_cases import CountOptions, count_events
 
 from corefsample import ScoredDocument, read_documents
 from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
 from events.matching._matching import MentionMatches
 from events.rules._rules import load_rules
-from events.runs.counting._job import CountOptions, EventsResult, count_events
+from events.runs.counting._options import EventsResult
 
 N_SAMPLES = 2000
 SLOW_SAMPLES = 1500
@@ -26,7 +27,7 @@ def conflict(gum_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     """A run of the rule of conflict verbs."""
     out = tmp_path_factory.mktemp("gum") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("events.runs.counting._tables.event_bands", lambda *args, **keywords: None)
+        patch.setattr("events.runs.counting._finalise.event_bands", lambda *args, **keywords: None)
         patch.setattr("events.runs._pictures.save_figure", lambda figure, path: Path(path).touch())
         return count_events(gum_path, out, CountOptions(rule="conflict", n_samples=N_SAMPLES)), out
 

@@ -12,10 +12,10 @@ import pytest
 from chromium import chromium, requested, resize, until
 from page_documents import HOSTILE_TITLE, LEXICON, crossing, hostile
 from report_pages import DRAWN
+from run_cases import CountOptions, count_events
 
 from corefsample import write_documents
 from events.pages import write_report
-from events.runs.counting._job import CountOptions, count_events
 from events.simulation._documents import simulate_documents
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from references import events as er
 from references import parses as pr
+from run_cases import CountOptions, count_events
 
 from events.pages import write_report
 from events.pages._document_texts import checked_places
-from events.runs.counting._job import CountOptions, count_events
 
 PLACES = {"instances": [[2, [-1], 0.7]], "descriptions": [], "parses": [[2, "nsubj troops", 0.7, 1.0]]}
 

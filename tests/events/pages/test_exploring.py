@@ -17,13 +17,13 @@ import pytest
 from chromium import accessibility_faults, choose_scheme, missing, resize, until
 from references import events as er
 from report_pages import DRAWN, all_of, choose, choose_actor, listed, one, open_document, text
+from run_cases import CountOptions, count_events
 
 from corefsample import read_documents, write_documents
 from corefsample.recalibration import english_recalibration
 from events import simulate_documents
 from events.counting import read_count_samples
 from events.pages import write_report
-from events.runs.counting._job import CountOptions, count_events
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver

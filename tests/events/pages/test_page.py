@@ -17,12 +17,12 @@ import pytest
 from command_line import called, refused
 from page_documents import HOSTILE_NAME, HOSTILE_TITLE
 from references import events as er
+from run_cases import CountOptions, count_events
 
 from corefsample import ParameterError
 from events.pages import write_report
 from events.pages._report import rendered_page
 from events.pages._report_content import read_report
-from events.runs.counting._job import CountOptions, count_events
 
 pytest.importorskip("altair", reason="extra `report`")
 

@@ -12,9 +12,9 @@ import pytest
 from chromium import accessibility_faults, choose_scheme, missing, resize, until
 from references import events as er
 from report_pages import DRAWN, all_of, choose_actor, one, open_document, text
+from run_cases import CountOptions, count_events
 
 from events.pages import write_report
-from events.runs.counting._job import CountOptions, count_events
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver

@@ -8,13 +8,13 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from references import events as er
+from run_cases import CountOptions, count_events
 
 from corefsample import read_documents
 from corefsample.formats import DocumentStream
 from events import EventCounter
 from events.audit import read_run_documents
 from events.audit._frame_files import counted_documents
-from events.runs.counting._job import CountOptions, count_events
 
 OPTIONS = CountOptions(n_samples=300)
 

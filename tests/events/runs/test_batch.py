@@ -19,17 +19,18 @@ import pytest
 from expected_errors import error
 from references import coreference as references
 from references import events as er
+from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
 import events.counting._counter
 import events.runs._pictures
-import events.runs.counting._run
-import events.runs.counting._tables
+import events.runs.counting._finalise
+import events.runs.counting._job
 from corefsample import InputError, OutputError, ParameterError, read_documents
 from corefsample._processors import processors
 from events import EventCounter
 from events.counting._tables import COUNT_COLUMNS
-from events.runs.counting._job import CountOptions, EventsResult, count_events
+from events.runs.counting._options import EventsResult
 
 FILES = {
     "all_documents.parquet",
@@ -264,7 +265,7 @@ def test_quarantine_leaves_the_results_of_the_good_documents(corpus: Path, tmp_p
 def test_a_bad_document_does_not_take_the_doc_id_of_a_good_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(events.runs.counting._run, "_BATCH", size)
+    monkeypatch.setattr(events.runs.counting._job, "_BATCH", size)
     good = er.corpus()
     unknown = {**good[1], "tokens": good[1]["tokens"] | {"dep": ["SBJ"] * len(good[1]["tokens"]["dep"])}}
     lines = [{**good[1], "scores": [[]]}, unknown, *good, good[2]]  # and a repeated one, which is rejected
@@ -343,7 +344,7 @@ def _full(*args: Any, **keywords: Any) -> None:
 @pytest.mark.parametrize(
     "writer",
     [
-        "events.runs.counting._tables.ParquetWriter.write",
+        "events.runs.counting._finalise.ParquetWriter.write",
         "events.runs._output_folder.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from events import EventCounter
 from events.counting._evidence import EVIDENCE_SCHEMA, EvidenceRow, evidence_batch
-from events.runs.counting._run_folder import RunFolder
-from events.runs.counting._tables import write_counts
+from events.runs import CountOptions
+from events.runs._output_folder import RunFolder
+from events.runs.counting._finalise import write_counts
 
 DAY = datetime.date(1999, 1, 1)
 
@@ -30,7 +31,7 @@ def written(rows: list[EvidenceRow], out: Path, at_once: int = 30) -> None:
     for start in reversed(range(0, len(rows), at_once)):
         counter.rows.evidence.add(evidence_batch(rows[start : start + at_once], {"attack": ("actor",)}, ("actor",)))
     with RunFolder(out) as folder:
-        write_counts(folder, counter, pictures=False)
+        write_counts(folder, counter, CountOptions(), names={}, pictures=False)
         folder.finish_record({"corefsample": "0"})
 
 

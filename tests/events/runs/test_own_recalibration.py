@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import called, refused
 from expected_errors import error
+from run_cases import CountOptions, count_events
 
 from corefsample import (
     InputError,
@@ -36,7 +37,6 @@ from events.counting._count_posterior import count_posterior
 from events.counting._count_samples import count_samples
 from events.counting._periods import Calendar
 from events.matching import match_document
-from events.runs.counting._job import CountOptions, count_events
 
 N_SAMPLES, N_DRAWS = 100, 50
 GENRES = ("news", "news", "speech", None)

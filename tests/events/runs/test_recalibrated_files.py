@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import refused
+from run_cases import CountOptions, count_events
 
 from corefsample import Recalibration, read_documents, write_documents
 from corefsample.recalibration import RecalibrationDraws, english_recalibration, score_english
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events import simulate_documents
 from events.commands import RecalibrateOptions, run_recalibrate
-from events.runs.counting._job import CountOptions, count_events
 
 FAST = {"n_samples": 200, "period": "year"}
 

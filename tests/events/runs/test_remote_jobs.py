@@ -15,6 +15,7 @@ import pytest
 from command_line import called, refused
 from references import events as er
 from remote_files import memory, s3_server, stored_in
+from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, sample_clusterings, write_documents
 from corefsample.documents._batch import from_documents
@@ -23,7 +24,6 @@ from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.counting import read_count_posterior
 from events.pages import write_report
 from events.pages._report_content import read_report
-from events.runs.counting._job import CountOptions, count_events
 
 s3fs = pytest.importorskip("s3fs", reason="extra `remote`")
 

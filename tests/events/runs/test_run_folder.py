@@ -15,7 +15,7 @@ from places import PROJECT
 
 from corefsample import ParameterError
 from corefsample.documents._rejected import Rejected
-from events.runs.counting._run_folder import RunFolder
+from events.runs._output_folder import RunFolder
 
 
 def finished(folder: RunFolder) -> None:

@@ -18,8 +18,8 @@ from references import scoring as sr
 from run_cases import Case, complete, documents, failing, in_groups, left, stop_after
 
 from corefsample import InputError, OutputError, ParameterError, write_documents
+from events.runs import finalise_run, initialise_run, run_partition
 from events.runs._engines import Engine
-from events.runs.counting._job import finalise_run, initialise_run, run_partition
 
 
 def stopped(case: Case, out: Path, n_parts: int = 2, **keywords: Any) -> Path:
@@ -353,6 +353,20 @@ def test_quarantine_does_not_depend_on_the_partitions(counting: Case, tmp_path: 
     assert found[0] == found[1]
     aside = map(json.loads, found[0][""].splitlines())
     assert [line["place"] for line in aside] == [f"row {n}" for n in (21, 31, 42, 43, 60)]
+
+
+def test_finishing_by_hand_names_the_partition_to_run_again(counting: Case, tmp_path: Path) -> None:
+    given: list[Any] = documents()
+    given[41]["doc_id"] = given[5]["doc_id"]
+    path, options = in_groups(tmp_path / "news.parquet", given), counting.options(on_error="quarantine")
+    for number in initialise_run(path, tmp_path / "steps", options):
+        run_partition(tmp_path / "steps", number)
+    with pytest.raises(InputError, match=r"got 1 missing: part 5 .news.parquet, row groups 12 to 14"):
+        finalise_run(tmp_path / "steps", pictures=False)
+    run_partition(tmp_path / "steps", 5)
+    assert finalise_run(tmp_path / "steps", pictures=False).n_quarantined == 1
+    counting.run(tmp_path / "run", inputs=path, options=options)
+    assert counting.content(tmp_path / "steps") == counting.content(tmp_path / "run")
 
 
 def test_a_stray_date_in_another_partition_is_found(counting: Case, tmp_path: Path) -> None:

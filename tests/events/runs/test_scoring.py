@@ -19,6 +19,7 @@ from command_line import called, refused
 from expected_errors import error
 from places import PROJECT
 from references import scoring as sr
+from run_cases import score_corpus
 
 from corefsample import InputError, ParameterError, Recalibration, read_corefud, read_documents, write_documents
 from corefsample.coreference._exact import canonical_labels, map_clustering
@@ -34,10 +35,10 @@ from events.news._fields import Article
 from events.runs._document_inputs import named_kind
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._parsing import article_metadata, load_pipeline, paragraphs_of, parsed_words
-from events.runs.scoring._run import ScoringRun, score_corpus
+from events.runs.scoring._run import ScoreResult
 from events.runs.scoring._workers import Scorer, Task, load_recalibration, score_task
 
-Score = Callable[..., ScoringRun]
+Score = Callable[..., ScoreResult]
 UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
 
 
@@ -55,7 +56,7 @@ def documents() -> list[AnnotatedDocument]:
 def score(tmp_path: Path, model_path: Path) -> Score:
     """Scoring with the small model, into s.jsonl unless told otherwise."""
 
-    def started(inputs: Any, out: str = "s.jsonl", workers: int | None = None, **options: Any) -> ScoringRun:
+    def started(inputs: Any, out: str = "s.jsonl", workers: int | None = None, **options: Any) -> ScoreResult:
         chosen = ScoringOptions(**{"model": str(model_path), **options})
         return score_corpus(inputs, tmp_path / out, chosen, workers=workers)
 

@@ -12,6 +12,7 @@ from command_line import called, refused
 from expected_errors import error
 from places import EN_CORE_WEB_SM, EN_GUM_UD
 from references import coreference as references
+from run_cases import score_corpus
 
 from corefsample import ParameterError, ScoredDocument, read_documents
 from corefsample.documents._tokens import Tokens
@@ -23,7 +24,6 @@ from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._mentions import mentions_from_parse
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._parsing import joined
-from events.runs.scoring._run import score_corpus
 
 ARTICLES = [
     {

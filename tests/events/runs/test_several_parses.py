@@ -13,13 +13,13 @@ import pytest
 from expected_errors import error
 from references import events as er
 from references import parses as pr
-from run_cases import TABLES
+from run_cases import TABLES, CountOptions, count_events
 
 from corefsample import InputError, read_documents, write_documents
 from corefsample.recalibration import read_recalibration
 from events import EventCounter
 from events.commands import run_calibrate
-from events.runs.counting._job import CountOptions, EventsResult, count_events
+from events.runs.counting._options import EventsResult
 
 OPTIONS = CountOptions(n_samples=80, compare=("USA", "IRQ"), partition_size=7, threads=1)
 PARSE_COLUMNS = ["n_parses", "parse_variance", "coreference_variance", "parses", "trigger_parses"]

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from expected_errors import error
 from references import events as er
+from run_cases import CountOptions, count_events
 
 from corefsample import ParameterError, read_documents, write_documents
 from events import EventCounter, TrueEvents, load_rules
 from events.counting import read_count_posterior
 from events.pages._report_content import read_report
-from events.runs.counting._job import CountOptions, count_events
 
 SENTENCES = [
     "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj",

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from command_line import called
 from expected_errors import error
-from run_cases import stop_after
+from run_cases import score_corpus, stop_after
 
 from corefsample import read_documents
 from corefsample.errors import ParameterError
 from events.news._quality import TextTally
 from events.runs.scoring._options import ScoringOptions
-from events.runs.scoring._run import score_corpus
 
 pytest.importorskip("ftfy", reason="extra `text`")
 
