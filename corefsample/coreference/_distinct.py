@@ -14,6 +14,7 @@ from corefsample.coreference import _distinct_kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, later_and_earlier
 
 Way = Literal["as drawn", "drawn again", "chain"]
+_WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain")
 
 _PILOT, _PILOT_CONSISTENT = 2000, 20  # draws that decide whether drawing again is quick enough
 _MOST_TRIES = 1 << 14  # of one sample
@@ -49,7 +50,7 @@ class Apart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditioned:
-    """What it took to make samples consistent.
+    """What it took to make samples consistent with pairs that are apart.
 
     Attributes
     ----------
@@ -64,6 +65,10 @@ class Conditioned:
 
     n_clashes: Ints
     way: Way
+
+    def __add__(self, other: Conditioned) -> Conditioned:
+        """What it took for the samples of both."""
+        return Conditioned(self.n_clashes + other.n_clashes, max(self.way, other.way, key=_WAYS.index))
 
 
 def condition(

@@ -14,7 +14,7 @@ from corefsample._arrays import Ints, Ints32
 from corefsample._random import document_key
 from corefsample.coreference import _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._distinct import Apart, condition
+from corefsample.coreference._distinct import Apart, Conditioned, condition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,12 +31,15 @@ class ClusteringSamples:
         view: ``labels.T`` is contiguous, so work on one mention over all samples is the fast direction.
     seed, doc_id, first_sample
         What the draws depend on; row s of `labels` is sample ``first_sample + s`` of the document.
+    conditioned
+        What it took to keep mentions apart, where some were given.
     """
 
     labels: Ints32
     seed: int
     doc_id: str
     first_sample: int = 0
+    conditioned: Conditioned | None = None
 
     def __post_init__(self) -> None:
         self.labels.flags.writeable = False
@@ -152,8 +155,9 @@ def sample_clusterings(
     rows = antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
     _kernels.alias_tables(*rows, cells, values)
     _kernels.sample_labels(antecedents.indptr, cells, values, key, first_sample, labels)
+    conditioned = None
     if apart is not None:
-        condition(
+        conditioned = condition(
             antecedents,
             Apart.of_pairs(apart, antecedents.n_mentions),
             labels,
@@ -164,4 +168,4 @@ def sample_clusterings(
             doc_id=doc_id,
             first_sample=first_sample,
         )
-    return ClusteringSamples(labels.T, seed, doc_id, first_sample)
+    return ClusteringSamples(labels.T, seed, doc_id, first_sample, conditioned)

@@ -116,7 +116,10 @@ def _cut(whole: Reading, kept: Bools) -> Reading:
         name: [value for value, keep in zip(values, kept, strict=True) if keep] for name, values in tokens.extra.items()
     }
     short = Tokens(
-        **texts, head=place[tokens.head[kept]], sent=np.unique(tokens.sent[kept], return_inverse=True)[1], extra=extra
+        **texts,
+        head=place[tokens.head[kept]],
+        sent=np.unique(tokens.sent[kept], return_inverse=True)[1].astype(np.int32),
+        extra=extra,
     )
     first, last = whole.mentions[:, 0], whole.mentions[:, 1] - 1
     inside = kept[first] & kept[last] & (tokens.sent[first] == tokens.sent[last]) & kept[whole.mentions[:, 2]]

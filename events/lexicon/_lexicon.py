@@ -123,12 +123,12 @@ class Lexicon:
     def are_distinct(self, one: Collection[str], other: Collection[str]) -> bool:
         """Whether an entity cannot be described as both sets of actors.
 
-        It can if one set has all of the other, up to related actors; inner actors are parts of others, and do not
-        count.
+        It can if one set has all of the other, up to related actors. Inner actors are parts of others, so the two
+        kinds are compared each by itself.
         """
         inner = self.inner_codes
-        first, second = {*one} - inner, {*other} - inner
-        return bool(self._beyond(first, second) and self._beyond(second, first))
+        kinds = (({*one} & inner, {*other} & inner), ({*one} - inner, {*other} - inner))
+        return any(self._beyond(first, second) and self._beyond(second, first) for first, second in kinds)
 
     def _beyond(self, one: set[str], other: set[str]) -> set[str]:
         """Codes of a set that are neither in the other nor related to one there."""

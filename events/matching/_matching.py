@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, product
+from itertools import combinations, compress, product
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,9 @@ from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.rules._rules import Frame, Phrase, Rule
 
 ABSENT = -1  # in place of a mention: nothing fills an optional role
+
+# Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
+_DESCRIBING = ("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier")
 
 NO_ACTOR = ""  # in place of a code: an optional role is absent, or its entity is no single actor
 
@@ -65,6 +68,9 @@ class MentionMatches:
         actor and as others is the inner one.
     excluded
         Triggers that a condition of the preset excludes.
+    apart
+        int32 (n_pairs, 2): mentions that are described as distinct actors, the same for all rules of a run; None if
+        the rule lets an entity be several. A mention that names several actors then counts for each.
     """
 
     actors: tuple[str, ...]
@@ -78,6 +84,7 @@ class MentionMatches:
     role_codes: tuple[tuple[str, ...], ...] | None = None
     inner: frozenset[str] = frozenset()
     excluded: tuple[ExcludedTrigger, ...] = ()
+    apart: Ints32 | None = None
 
     def __repr__(self) -> str:
         codes = ", ".join(self.actors) or "none"
@@ -226,6 +233,17 @@ class _Reading:
         self.index = LemmaIndex(self.view, words)
         self.by_head = Dependents(mentions[:, 2], len(tokens))  # mentions by the token that is their head
         self._described: dict[tuple[str, ...], _Descriptions] = {}
+        self._apart: Ints32 | None = None
+
+    def apart(self, found: LexiconMatches, lexicon: Lexicon) -> Ints32:
+        """Pairs of mentions that are described as distinct actors; once for all rules, by the same paths."""
+        if self._apart is None:
+            paths = tuple(path for name in _DESCRIBING for path in SCHEMES[self.scheme].paths[name])
+            sets: dict[int, frozenset[str]] = {}
+            for mention, code in described_words(self.view, self.by_head, paths, found.codes):
+                sets[mention] = sets.get(mention, frozenset()) | {code}
+            self._apart = _pairs_apart(sets, lexicon)
+        return self._apart
 
     def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
         """Mentions and the actors that they are described as; once for all rules with the same paths."""
@@ -241,6 +259,20 @@ class _Reading:
                 np.array([found.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
             )
         return self._described[paths]
+
+
+def _pairs_apart(sets: Mapping[int, frozenset[str]], lexicon: Lexicon) -> Ints32:
+    """Pairs of mentions whose sets of actors are distinct."""
+    by_set: dict[frozenset[str], list[int]] = {}
+    for mention, codes in sets.items():
+        by_set.setdefault(codes, []).append(mention)
+    pairs = [
+        pair
+        for (one, first), (other, second) in combinations(by_set.items(), 2)
+        if lexicon.are_distinct(one, other)
+        for pair in product(first, second)
+    ]
+    return np.array(pairs, np.int32).reshape(-1, 2)
 
 
 _NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 2), np.int32))
@@ -282,6 +314,7 @@ class _RuleReading:
             role_codes=tuple(_role_codes(rule, role, described.codes, lexicon) for role in rule.event),
             inner=lexicon.inner_codes.intersection(described.codes),
             excluded=tuple(self._excluded),
+            apart=self.parse.apart(found, lexicon) if rule.distinct_actors else None,
         )
 
 

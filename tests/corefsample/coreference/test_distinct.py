@@ -54,7 +54,8 @@ def test_the_first_samples_of_many_are_the_few_and_consistent_draws_stay() -> No
     many = sample_clusterings(distribution, n_samples=1000, apart=PAIRS, doc_id="a").labels
     few = sample_clusterings(distribution, n_samples=100, apart=PAIRS[::-1], doc_id="a").labels
     later = sample_clusterings(distribution, n_samples=900, apart=PAIRS, doc_id="a", first_sample=100).labels
-    assert (many[:100] == few).all() and (many[100:] == later).all()
+    assert (many[:100] == few).all()
+    assert (many[100:] == later).all()
     free = sample_clusterings(distribution, n_samples=1000, doc_id="a").labels
     good = np.all([free[:, i] != free[:, j] for i, j in PAIRS], axis=0)
     assert 0 < good.sum() < 1000
