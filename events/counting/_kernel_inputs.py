@@ -53,7 +53,7 @@ class KernelInputs:
         self._n_events = [math.prod(map(len, each.codes_of_roles)) for each in several]
         width = max(each.instances.shape[1] for each in several)
         rules = self._rules(width)
-        sets = [_Sets(codes, first) for codes in self._codes]
+        sets = [_Sets(codes, first) for codes in self._codes or [()]]
         instances = np.full((int(rules.first_instances[-1]), width), ABSENT, np.int32)
         for q, each in enumerate(several):
             rows = slice(rules.first_instances[q], rules.first_instances[q + 1])
