@@ -43,7 +43,7 @@ def mentions_apart(tokens: Tokens, mentions: Ints32, *, scheme: str | None = Non
     parse = neutral_parse(tokens, scheme)
     head = mentions[:, 2]
     governor, link = parse.head[head], parse.link[head]
-    again = np.array([tokens.text[token].lower().endswith(_REFLEXIVE) for token in head], np.bool_)
+    again = np.array([is_reflexive(tokens.text[token]) for token in head], np.bool_)
     by_governor: dict[int, list[int]] = {}
     by_head: dict[int, list[int]] = {}
     for i in range(len(mentions)):
@@ -60,6 +60,11 @@ def mentions_apart(tokens: Tokens, mentions: Ints32, *, scheme: str | None = Non
         pairs.update((i, j) for i in same for j in same if i != j and _is_inside(mentions, j, i))
     found = np.array(sorted({(max(pair), min(pair)) for pair in pairs}), np.int32)
     return found.reshape(-1, 2)
+
+
+def is_reflexive(word: str) -> bool:
+    """Whether a word names the subject of its verb again: "herself", "each other"."""
+    return word.lower().endswith(_REFLEXIVE)
 
 
 def _is_inside(mentions: Ints32, inner: int, outer: int) -> bool:

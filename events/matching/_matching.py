@@ -17,6 +17,7 @@ from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.syntax import SCHEMES
+from corefsample.syntax._coarguments import is_reflexive
 from corefsample.syntax._paths import Dependents, ParseView, follow, leading_to
 from corefsample.syntax._schemes import document_schemes
 from events.lexicon._lexicon import Lexicon, LexiconMatches
@@ -25,6 +26,8 @@ from events.rules._rules import Frame, Phrase, Rule
 ABSENT = -1  # in place of a mention: nothing fills an optional role
 
 # Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
+_SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
+_OBJECTS = frozenset(["obj", "dobj", "iobj", "dative"])
 _DESCRIBING = ("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier")
 
 NO_ACTOR = ""  # in place of a code: an optional role is absent, or its entity is no single actor
@@ -69,8 +72,9 @@ class MentionMatches:
     excluded
         Triggers that a condition of the preset excludes.
     apart
-        int32 (n_pairs, 2): mentions that are described as distinct actors, the same for all rules of a run; None if
-        the rule lets an entity be several. A mention that names several actors then counts for each.
+        int32 (n_pairs, 2): mentions of different entities, the same for all rules of a run: those described as distinct
+        actors, and subject and object of one verb. None if the rule lets an entity be several actors. Where it does
+        not, a mention that names several counts for each.
     """
 
     actors: tuple[str, ...]
@@ -236,14 +240,31 @@ class _Reading:
         self._apart: Ints32 | None = None
 
     def apart(self, found: LexiconMatches, lexicon: Lexicon) -> Ints32:
-        """Pairs of mentions that are described as distinct actors; once for all rules, by the same paths."""
+        """Pairs of mentions that are of different entities; once for all rules, by the same paths.
+
+        They are described as distinct actors, or are subject and object of one verb: "The president attacked Georgia."
+        """
         if self._apart is None:
             paths = tuple(path for name in _DESCRIBING for path in SCHEMES[self.scheme].paths[name])
             sets: dict[int, frozenset[str]] = {}
             for mention, code in described_words(self.view, self.by_head, paths, found.codes):
                 sets[mention] = sets.get(mention, frozenset()) | {code}
-            self._apart = _pairs_apart(sets, lexicon)
+            self._apart = np.concatenate((_pairs_apart(sets, lexicon), self._coarguments()))
         return self._apart
+
+    def _coarguments(self) -> Ints32:
+        """Pairs of a subject and an object of one verb that are not reflexive."""
+        view = self.view
+        pairs = [
+            (i, j)
+            for token, label in enumerate(view.labels)
+            if label in _OBJECTS and not is_reflexive(view.text[token])
+            for other in view.dependents[view.heads[token]]
+            if view.labels[other] in _SUBJECTS and not is_reflexive(view.text[other])
+            for i in self.by_head[token]
+            for j in self.by_head[other]
+        ]
+        return np.array(pairs, np.int32).reshape(-1, 2)
 
     def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
         """Mentions and the actors that they are described as; once for all rules with the same paths."""
