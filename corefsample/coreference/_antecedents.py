@@ -234,6 +234,34 @@ class AntecedentDistribution:
         distribution = self._from_valid(kept_before[self.indptr], self.antecedents[keep], self.scores[keep])
         return Pruned(distribution, dropped, self.n_candidates - distribution.n_candidates)
 
+    def without_links(self, pairs: npt.ArrayLike) -> Self:
+        """Remove candidates and renormalise the rest of their mention: the distribution without these direct links.
+
+        Two mentions of a pair can still be of one entity, by a third mention.
+
+        Parameters
+        ----------
+        pairs
+            int (n_pairs, 2): mention and candidate; a pair that is no candidate changes nothing.
+
+        Raises
+        ------
+        ParameterError
+            If a pair is not of two different mentions.
+
+        Examples
+        --------
+        >>> dist = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]])
+        >>> dist.without_links([[2, 0]]).probs
+        array([0.5, 0.5])
+        """
+        removed = later_and_earlier("pairs", pairs, self.n_mentions)
+        mentions = np.repeat(np.arange(self.n_mentions), np.diff(self.indptr))
+        n = max(self.n_mentions, 1)
+        keep = ~np.isin(mentions * n + self.antecedents, removed[:, 0] * n + removed[:, 1])
+        kept_before = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))
+        return self._from_valid(kept_before[self.indptr], self.antecedents[keep], self.scores[keep])
+
     def with_antecedent(self, mention: int, antecedent: int | None) -> Self:
         """Condition on one mention's antecedent: the distribution given that a_i = k.
 
@@ -303,6 +331,20 @@ class AntecedentDistribution:
                 "probability": np.insert(self.probs, before_new, self.new_probs),
             }
         )
+
+
+def later_and_earlier(name: str, pairs: npt.ArrayLike, n_mentions: int) -> Ints:
+    """Distinct pairs of mentions as int64 (n_pairs, 2), the later one first, ascending; raises ParameterError."""
+    given = np.asarray(pairs)
+    given = _checks.integers(name, given.ravel()) if given.size else np.zeros(0, np.int64)
+    if given.size % 2 or (given.size and np.asarray(pairs).shape != (given.size // 2, 2)):
+        raise ParameterError(f"must be (n_pairs, 2), got the shape {np.asarray(pairs).shape}", parameter=name)
+    given = given.reshape(-1, 2)
+    wrong = ((given < 0) | (given >= n_mentions)).any(axis=1) | (given[:, 0] == given[:, 1])
+    if wrong.any():
+        rule = f"must be pairs of different mentions from 0 to below {n_mentions}"
+        raise ParameterError(f"{rule}, got {given[wrong][0].tolist()}", parameter=name)
+    return np.unique(np.sort(given, axis=1)[:, ::-1], axis=0)
 
 
 def _is_whole(value: object) -> bool:

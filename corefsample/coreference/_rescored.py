@@ -9,6 +9,7 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._random import document_key
 from corefsample.coreference import _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, probabilities, require_distribution
+from corefsample.coreference._distinct import Apart, Conditioned, condition
 from corefsample.errors import ParameterError
 
 
@@ -20,7 +21,8 @@ def sample_rescored(
     seed: int = 0,
     doc_id: str = "",
     first_sample: int = 0,
-) -> Ints32:
+    apart: Apart | None = None,
+) -> tuple[Ints32, Conditioned | None]:
     """Draw clusterings of the same candidates under several sets of scores, one after another.
 
     They are those of `sample_clusterings` for `antecedents.with_scores` of each set, from the sample on with which the
@@ -36,10 +38,14 @@ def sample_rescored(
         int64 (n_sets,): samples of each set, at least 1.
     seed, doc_id, first_sample
         As of `sample_clusterings`.
+    apart
+        Mentions on whose being apart the clusterings are conditioned.
 
     Returns
     -------
     array of shape (n_mentions, n_samples of all sets), int32
+    Conditioned or None
+        What it took to keep mentions apart, where some were given.
 
     Raises
     ------
@@ -60,14 +66,26 @@ def sample_rescored(
     probs, new_probs = probabilities(rows, np.ascontiguousarray(scores).ravel())
     probs.flags.writeable = new_probs.flags.writeable = False  # as those of a distribution: one kernel serves both
     labels = np.empty((n, int(bounds[-1])), np.int32)
+    by_set = probs.reshape(n_sets, -1), new_probs.reshape(n_sets, -1)
     _kernels.sample_sets(
         antecedents.indptr,
         antecedents.antecedents,
-        probs.reshape(n_sets, -1),
-        new_probs.reshape(n_sets, -1),
+        *by_set,
         bounds,
         np.uint64(document_key(seed, doc_id)),
         first_sample,
         labels,
     )
-    return labels
+    if apart is None:
+        return labels, None
+    return labels, condition(
+        antecedents,
+        apart,
+        labels,
+        probs=by_set[0],
+        new_probs=by_set[1],
+        bounds=bounds,
+        seed=seed,
+        doc_id=doc_id,
+        first_sample=first_sample,
+    )

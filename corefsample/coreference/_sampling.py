@@ -7,12 +7,14 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
 from corefsample._random import document_key
 from corefsample.coreference import _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
+from corefsample.coreference._distinct import Apart, Conditioned, condition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,12 +31,15 @@ class ClusteringSamples:
         view: ``labels.T`` is contiguous, so work on one mention over all samples is the fast direction.
     seed, doc_id, first_sample
         What the draws depend on; row s of `labels` is sample ``first_sample + s`` of the document.
+    conditioned
+        What it took to keep mentions apart, where some were given.
     """
 
     labels: Ints32
     seed: int
     doc_id: str
     first_sample: int = 0
+    conditioned: Conditioned | None = None
 
     def __post_init__(self) -> None:
         self.labels.flags.writeable = False
@@ -88,6 +93,7 @@ def sample_clusterings(
     seed: int = 0,
     doc_id: str = "",
     first_sample: int = 0,
+    apart: npt.ArrayLike | None = None,
 ) -> ClusteringSamples:
     """Draw entity clusterings: antecedents independently, then the connected components of the links.
 
@@ -110,6 +116,10 @@ def sample_clusterings(
         Gives each document of a corpus a random stream of its own.
     first_sample
         Index of the first sample, for drawing more later.
+    apart
+        int (n_pairs, 2): mentions of different entities, on which the clusterings are conditioned. A sample is then the
+        first draw of its stream in which no pair is of one entity; see docs/theory.md for pairs that leave fewer than
+        one draw in a hundred.
 
     Returns
     -------
@@ -119,8 +129,8 @@ def sample_clusterings(
     Raises
     ------
     ParameterError
-        If antecedents is not a distribution, n_samples, seed or first_sample is outside its range, or doc_id is not a
-        string.
+        If antecedents is not a distribution, n_samples, seed or first_sample is outside its range, doc_id is not a
+        string, or a pair is not of two different mentions.
 
     References
     ----------
@@ -145,4 +155,17 @@ def sample_clusterings(
     rows = antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
     _kernels.alias_tables(*rows, cells, values)
     _kernels.sample_labels(antecedents.indptr, cells, values, key, first_sample, labels)
-    return ClusteringSamples(labels.T, seed, doc_id, first_sample)
+    conditioned = None
+    if apart is not None:
+        conditioned = condition(
+            antecedents,
+            Apart.of_pairs(apart, antecedents.n_mentions),
+            labels,
+            probs=antecedents.probs[None],
+            new_probs=antecedents.new_probs[None],
+            bounds=np.array([0, n_samples]),
+            seed=seed,
+            doc_id=doc_id,
+            first_sample=first_sample,
+        )
+    return ClusteringSamples(labels.T, seed, doc_id, first_sample, conditioned)

@@ -15,6 +15,7 @@ from corefsample.errors import ParameterError
 from corefsample.mention_ranking import _kernels, _training_kernels
 from corefsample.mention_ranking._model import MentionDocument, gold_entities, required_tokens
 from corefsample.mention_ranking._model_file import rounded
+from corefsample.mention_ranking._readings import Reading, TrainingMentions, readings
 from corefsample.mention_ranking.features._encoding import encode, hashed
 from corefsample.mention_ranking.features._hash_kernels import Hashed
 from corefsample.mention_ranking.features._pair_kernels import Encoded
@@ -100,8 +101,11 @@ def examples_of(
     vocabulary: Words32,
     templates: TemplateSet,
     scheme: str | None = None,
+    *,
+    mentions: TrainingMentions = "annotated",
+    window_seed: int | None = None,
 ) -> list[Example]:
-    """Encode documents; documents without annotated entities are left out.
+    """Encode documents, as `readings` says; documents without annotated entities are left out.
 
     Raises
     ------
@@ -114,13 +118,15 @@ def examples_of(
         if gold is None or all(entity is None for entity in gold):
             continue
         try:
-            doc = encode(required_tokens(document), document.mentions, vocabulary, scheme=scheme)
+            whole = Reading(required_tokens(document), document.mentions, gold)
+            for each in readings(whole, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
+                doc = encode(each.tokens, each.mentions, vocabulary, scheme=scheme)
+                codes: dict[int | str, int] = {}
+                entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in each.gold]
+                examples.append(Example(doc, hashed(doc, templates), np.array(entities, np.int64)))
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
         log_step("encoded document %d", len(examples) + 1)
-        codes: dict[int | str, int] = {}
-        entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in gold]
-        examples.append(Example(doc, hashed(doc, templates), np.array(entities, np.int64)))
     return examples
 
 

@@ -21,6 +21,7 @@ from corefsample.errors import ParameterError
 from corefsample.mention_ranking import _kernels
 from corefsample.mention_ranking.features._encoding import encode, hashed
 from corefsample.mention_ranking.features._templates import TemplateSet
+from corefsample.syntax._coarguments import mentions_apart
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._roles import is_unparsed
 
@@ -211,6 +212,9 @@ def score_documents(
 ) -> Iterator[ScoredDocument]:
     """Score the documents of a corpus one by one.
 
+    Links that grammar rules out are no candidates: between a subject and an object of one verb, unless one is
+    reflexive, and between a phrase and what modifies its head.
+
     Parameters
     ----------
     model
@@ -242,7 +246,7 @@ def score_documents(
                 found = mentions_from_parse(tokens, scheme=scheme)
                 gold = None if gold is None else _gold_of_spans(spans, gold, found)
                 spans = found
-            scored = model.pruned_score(tokens, spans, min_prob=min_prob, scheme=scheme)
+            scored = score_mentions(model, tokens, spans, min_prob, scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
         if tally is not None:
@@ -284,9 +288,17 @@ def score_parses(
     """
     spans = [mentions_from_parse(tokens, scheme=scheme) for tokens in parses]
     return [
-        (own, model.pruned_score(tokens, own, min_prob=min_prob, scheme=scheme))
-        for tokens, own in zip(parses, spans, strict=True)
+        (own, score_mentions(model, tokens, own, min_prob, scheme)) for tokens, own in zip(parses, spans, strict=True)
     ]
+
+
+def score_mentions(
+    model: AntecedentModel, tokens: Tokens, spans: npt.NDArray[Any], min_prob: float, scheme: str | None
+) -> Pruned:
+    """Scores of mentions, as of `AntecedentModel.pruned_score`, without the links that grammar rules out."""
+    found = model.pruned_score(tokens, spans, min_prob=min_prob, scheme=scheme)
+    distribution = found.distribution.without_links(mentions_apart(tokens, spans, scheme=scheme))
+    return Pruned(distribution, found.dropped_mass, found.n_dropped)
 
 
 def required_tokens(document: MentionDocument) -> Tokens:

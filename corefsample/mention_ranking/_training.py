@@ -30,6 +30,7 @@ from corefsample.mention_ranking._fitting import (
     fit,
 )
 from corefsample.mention_ranking._model import LARGEST_TABLE, AntecedentModel, MentionDocument
+from corefsample.mention_ranking._readings import TRAINING_MENTIONS, TrainingMentions
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.mention_ranking.features._words import word_hash
 
@@ -77,6 +78,8 @@ def train(
     seed: int = 0,
     n_threads: int = 2,
     scheme: str | None = None,
+    mentions: TrainingMentions = "annotated",
+    windows: bool = False,
     provenance: Mapping[str, Any] | None = None,
     on_epoch: Callable[[EpochReport], None] | None = None,
 ) -> AntecedentModel:
@@ -117,6 +120,12 @@ def train(
         At least 1; more than two have no effect.
     scheme
         ud2, ud1 or clearnlp; None recognises it from the labels of each document.
+    mentions
+        "annotated": the document's own. "parse": those found in its parse, with the entity of the annotated mention of
+        the same span, or else of the same head; the others are of no entity but their own. "both": each document once
+        with either. Held-out documents likewise.
+    windows
+        Whether to train on windows of 1 to 6 sentences, too, half of them with the document's first sentence in front.
     provenance
         Further entries of the model's provenance, in addition to options and held-out figures.
     on_epoch
@@ -149,16 +158,27 @@ def train(
     n_workers = min(_checks.whole("n_threads", n_threads, 1), BATCH)
     corpus = list(documents)
     vocabulary = _vocabulary(corpus, _checks.whole("min_count", min_count, 1))
-    examples = examples_of(corpus, vocabulary, templates, scheme)
+    read: dict[str, Any] = {
+        "mentions": _checks.choice("mentions", mentions, TRAINING_MENTIONS),
+        "window_seed": options.seed if windows else None,
+    }
+    examples = examples_of(corpus, vocabulary, templates, scheme, **read)
     if not examples:
         raise ParameterError("must have annotated entities to train on, got none", parameter="documents")
-    held_out_examples = None if held_out is None else examples_of(held_out, vocabulary, templates, scheme)
+    held_out_examples = None if held_out is None else examples_of(held_out, vocabulary, templates, scheme, **read)
     if held_out_examples is not None and not held_out_examples:
         raise ParameterError("must have annotated entities, got none", parameter="held_out")
     with ThreadPoolExecutor(n_workers) as threads:
         runs = [fit(examples, held_out_examples, penalty, options, threads, on_epoch) for penalty in penalties]
     weights, report = min(runs, key=lambda run: run[1].held_out.loss if run[1].held_out else 0.0)
-    more = {"costs": asdict(margin), "bits": bits, "min_count": min_count, "l2_tried": list(penalties)}
+    more = {
+        "mentions": mentions,
+        "windows": windows,
+        "costs": asdict(margin),
+        "bits": bits,
+        "min_count": min_count,
+        "l2_tried": list(penalties),
+    }
     notes = {
         **(provenance or {}),
         "options": {**asdict(options), **more},

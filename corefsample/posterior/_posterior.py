@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._distinct import Apart, Conditioned
 from corefsample.coreference._exact import map_clustering
 from corefsample.coreference._sampling import sample_clusterings
 from corefsample.documents import sample_parses
@@ -60,11 +62,14 @@ class ParseSamples(NamedTuple):
         int32 (n_mentions, n): their clusterings; the label of a mention is the first mention of its entity.
     likeliest
         int32 (n_mentions,): clustering of the likeliest antecedents given this parse.
+    conditioned
+        What it took to keep mentions apart, where some were given.
     """
 
     samples: Ints
     labels: Ints32
     likeliest: Ints32
+    conditioned: Conditioned | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,7 +171,7 @@ class PosteriorSamples:
         bounds = np.linspace(0, self.n_samples, n_draws + 1).astype(np.int64)
         return np.repeat(np.arange(n_draws), np.diff(bounds))
 
-    def of_parse(self, parse: int, n_mentions: int | None = None) -> ParseSamples:
+    def of_parse(self, parse: int, n_mentions: int | None = None, apart: npt.ArrayLike | None = None) -> ParseSamples:
         """The samples with one of the parses, and its likeliest clustering.
 
         Parameters
@@ -175,6 +180,9 @@ class PosteriorSamples:
             Number of the parse.
         n_mentions
             Draw only the first mentions, where the others do not matter.
+        apart
+            int (n_pairs, 2): mentions of different entities, on which the clusterings are conditioned, as of
+            `corefsample.sample_clusterings`. The likeliest clustering is not.
         """
         own, recalibrated = self.posterior.parses[parse].first_mentions(n_mentions), self.posterior.recalibrated
         samples = np.flatnonzero(self.parses == parse)
@@ -185,14 +193,20 @@ class PosteriorSamples:
             "first_sample": parse * _CLUSTERINGS,
         }
         if recalibrated is None:
-            labels = sample_clusterings(own.antecedents, **stream).labels.T if samples.size else None
+            drawn = sample_clusterings(own.antecedents, **stream, apart=apart) if samples.size else None
+            labels, conditioned = (None, None) if drawn is None else (drawn.labels.T, drawn.conditioned)
             likeliest = map_clustering(own.antecedents)
         else:
             share = SampleShare(samples, self.n_samples)
             draws = recalibrated.mixed
-            labels = mixture_labels(draws, own.antecedents, own.kinds, share=share, **stream) if samples.size else None
+            pairs = None if apart is None else Apart.of_pairs(apart, own.antecedents.n_mentions)
+            labels, conditioned = None, None
+            if samples.size:
+                stream |= {"share": share, "apart": pairs}
+                labels, conditioned = mixture_labels(draws, own.antecedents, own.kinds, **stream)
             likeliest = map_clustering(recalibrated.recalibration.apply(own.antecedents, own.kinds))
-        return ParseSamples(samples, np.zeros((len(likeliest), 0), np.int32) if labels is None else labels, likeliest)
+        labels = np.zeros((len(likeliest), 0), np.int32) if labels is None else labels
+        return ParseSamples(samples, labels, likeliest, conditioned)
 
 
 def parse_rows(batch: DocumentBatch, row: int) -> list[tuple[float, DocumentBatch, int]]:

@@ -12,6 +12,7 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._random import document_key
 from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._distinct import Apart, Conditioned
 from corefsample.coreference._rescored import sample_rescored
 from corefsample.errors import ParameterError
 from corefsample.recalibration._applied import after, described
@@ -256,7 +257,8 @@ def mixture_labels(
     doc_id: str,
     first_sample: int = 0,
     share: SampleShare | None = None,
-) -> Ints32:
+    apart: Apart | None = None,
+) -> tuple[Ints32, Conditioned | None]:
     """Sample clusterings whose recalibration is uncertain.
 
     The samples are divided among the recalibrations in order, so sample s has the same one in every document: a count
@@ -272,10 +274,14 @@ def mixture_labels(
         As for `corefsample.coreference.sample_clusterings`.
     share
         Which of the document's samples these n_samples are, if not all: each keeps the recalibration of its index.
+    apart
+        Mentions on whose being apart the clusterings are conditioned; each recalibration keeps its samples.
 
     Returns
     -------
     array of shape (n_mentions, n_samples), int32
+    Conditioned or None
+        What it took to keep mentions apart, where some were given.
     """
     n_in_all = n_samples if share is None else share.n_in_all
     bounds = np.linspace(0, n_in_all, min(len(recalibrations), n_in_all) + 1).astype(np.int64)
@@ -285,11 +291,14 @@ def mixture_labels(
     used = np.flatnonzero(sizes)
     places = None if recalibrations.tables is None else places_of(antecedents, kinds)
     parts = []
+    conditioned: Conditioned | None = None
     at_once = max(1, _MOST_SCORES // max(antecedents.n_candidates, 1))
     for start in range(0, len(used), at_once):
         chosen = used[start : start + at_once]
         changed = recalibrations.scores(chosen, antecedents.scores, places)
         first = first_sample + int(bounds[chosen[0]])
         sampling: dict[str, Any] = {"seed": seed, "doc_id": doc_id, "first_sample": first}
-        parts.append(sample_rescored(antecedents, changed, sizes[chosen], **sampling))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        labels, own = sample_rescored(antecedents, changed, sizes[chosen], **sampling, apart=apart)
+        parts.append(labels)
+        conditioned = own if conditioned is None or own is None else conditioned + own
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1), conditioned

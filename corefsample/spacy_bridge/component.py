@@ -231,6 +231,7 @@ class CorefComponent(Pipe):
             If the Doc has no parse, parts of speech, lemmas or sentences, has labels of no scheme, or lacks the group
             of its mentions; the place is the doc_id if ``doc.user_data`` has one.
         """
+        from corefsample.mention_ranking._model import score_mentions
         from corefsample.mention_ranking.features import mention_kinds
         from corefsample.spacy_bridge.documents import tokens_of_doc
 
@@ -238,9 +239,8 @@ class CorefComponent(Pipe):
         try:
             tokens = tokens_of_doc(doc)
             mentions = self._mentions(doc, tokens)
-            distribution = self.antecedent_model.score(
-                tokens, mentions, min_prob=settings.min_prob, scheme=settings.scheme
-            )
+            scored = score_mentions(self.antecedent_model, tokens, mentions, settings.min_prob, settings.scheme)
+            distribution = scored.distribution
         except ParameterError as error:
             if doc.user_data.get("doc_id") is None:
                 raise

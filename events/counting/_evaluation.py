@@ -253,9 +253,12 @@ def evaluate_document(
     for parse, several in sorted(matches.items()):
         # The one best is that of the first parse, which needs no sample.
         if parse == 0 or counts[parse]:
-            given = samples.of_parse(parse, _n_relevant(several))
-            for events in _given_parse(parse, several, given):
-                found.setdefault(events.matches.event, []).append(events)
+            free = [each for each in several if each.apart is None]
+            for own in (free, [each for each in several if each.apart is not None]):
+                if own:
+                    given = samples.of_parse(parse, _n_relevant(own), own[0].apart)
+                    for events in _given_parse(parse, own, given):
+                        found.setdefault(events.matches.event, []).append(events)
     return [_of_all_parses(posterior.doc_id, date, parses, counts) for parses in found.values()]
 
 
@@ -263,6 +266,7 @@ def _n_relevant(several: Sequence[MentionMatches]) -> int:
     """Number of mentions up to the last that is described or fills a role: the others do not change the events."""
     uncertain = [each for each in several if not _is_certain(each)]
     parts = [part for each in uncertain for part in (each.described_mentions, each.instances)]
+    parts += [each.apart for each in uncertain if each.apart is not None]
     return max((int(part.max(initial=-1)) for part in parts), default=-1) + 1
 
 

@@ -12,6 +12,9 @@ from corefsample._arrays import Bytes, Ints, Ints32
 from events.counting import _kernels
 from events.matching._matching import ABSENT, NO_ACTOR, MentionMatches
 
+_MOST_SETS = 256  # of actors that an entity can be described as; more are as several of which none counts
+_SEVERAL, _INNER = frozenset({-1}), frozenset({-2})  # several actors, or several inner ones, of which none counts
+
 
 class Hits(NamedTuple):
     """Samples with what one rule looks for, as in `events.counting.DocumentEvents`."""
@@ -36,7 +39,8 @@ def with_common_descriptions(several: Sequence[MentionMatches], chosen: Iterable
 def _shares_descriptions(one: MentionMatches, other: MentionMatches) -> bool:
     # Rules that describe mentions by the same paths have the same arrays, so their contents are not compared.
     same_arrays = one.described_mentions is other.described_mentions and one.described_actors is other.described_actors
-    return same_arrays and one.actors == other.actors and one.inner == other.inner
+    joint = (one.apart is None) == (other.apart is None)
+    return same_arrays and joint and one.actors == other.actors and one.inner == other.inner
 
 
 class KernelInputs:
@@ -49,20 +53,16 @@ class KernelInputs:
         self._n_events = [math.prod(map(len, each.codes_of_roles)) for each in several]
         width = max(each.instances.shape[1] for each in several)
         rules = self._rules(width)
-        described_codes = np.full((len(self._codes), len(first.described_mentions)), _kernels.NONE, np.int32)
-        for codes, g in self._codes.items():
-            number = {code: c for c, code in enumerate(codes)}
-            numbers = np.array([number.get(code, _kernels.NONE) for code in first.actors], np.int32)
-            described_codes[g] = numbers[first.described_actors]
-        inner = np.array([code in first.inner for code in first.actors], np.bool_)
+        sets = [_Sets(codes, first) for codes in self._codes or [()]]
         instances = np.full((int(rules.first_instances[-1]), width), ABSENT, np.int32)
         for q, each in enumerate(several):
             rows = slice(rules.first_instances[q], rules.first_instances[q + 1])
             instances[rows, : each.instances.shape[1]] = each.instances
         self._arrays = (
             first.described_mentions,
-            described_codes,
-            inner[first.described_actors],
+            np.stack([each.described_as for each in sets]),
+            _stacked([each.joined() for each in sets]),
+            _stacked([each.members() for each in sets]),
             instances,
             rules,
         )
@@ -90,7 +90,7 @@ class KernelInputs:
         """Hits of each rule; labels int32 (n_mentions, n_samples)."""
         labels = labels.view()
         labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
-        described, codes, _, instances, rules = self._arrays
+        described, codes, *_, instances, rules = self._arrays
         hits = np.zeros((sum(self._n_events), labels.shape[1]), np.uint8)
         instance_hits = np.zeros((len(instances), max(self._n_events)), np.int64)
         description_hits = np.zeros((len(self._several), len(described)), np.int64)
@@ -106,3 +106,58 @@ class KernelInputs:
             )
             for q in range(len(self._several))
         ]
+
+
+class _Sets:
+    """What an entity can be described as, for roles that can have some codes: sets of codes, by number.
+
+    An entity has the codes of all its descriptions if its mentions are kept apart where these are distinct; else only
+    one code, and with several none. Inner actors replace the others.
+    """
+
+    def __init__(self, codes: tuple[str, ...], matches: MentionMatches) -> None:
+        number = {code: c for c, code in enumerate(codes)}
+        self._inner = {number[code] for code in matches.inner if code in number}
+        self._joint = matches.apart is not None
+        self._sets: dict[frozenset[int], int] = {each: a for a, each in enumerate((frozenset(), _SEVERAL, _INNER))}
+        numbers = [number.get(code) for code in matches.actors]
+        alone = [0 if c is None else self._sets.setdefault(frozenset({c}), len(self._sets)) for c in numbers]
+        self.described_as = np.array(alone, np.int32)[matches.described_actors]
+        self._close([frozenset({c}) for c in numbers if c is not None])
+
+    def _close(self, single: list[frozenset[int]]) -> None:
+        """Add the sets that descriptions can make."""
+        waiting = list(single) if self._joint else []
+        while waiting and len(self._sets) < _MOST_SETS:
+            one = waiting.pop()
+            for other in single:
+                both = self._union(one, other)
+                if both not in self._sets:
+                    self._sets[both] = len(self._sets)
+                    waiting.append(both)
+
+    def _union(self, one: frozenset[int], other: frozenset[int]) -> frozenset[int]:
+        inner = frozenset((one | other) & {*self._inner, *_INNER})
+        both = inner or one | other
+        return both if self._joint or len(both) < 2 else _INNER if inner else _SEVERAL
+
+    def joined(self) -> Ints32:
+        """int32 (a, a): the number of what both make."""
+        unions = [[self._union(one, other) for other in self._sets] for one in self._sets]
+        several = self._sets[_SEVERAL]
+        return np.array([[self._sets.get(union, several) for union in row] for row in unions], np.int32)
+
+    def members(self) -> Ints32:
+        """int32 (a, c): the codes of each, -1 after the last."""
+        widest = max(map(len, self._sets))
+        table = np.full((len(self._sets), widest + 1), _kernels.NONE, np.int32)
+        for codes, a in self._sets.items():
+            if not codes & (_SEVERAL | _INNER):
+                table[a, : len(codes)] = sorted(codes)
+        return table
+
+
+def _stacked(tables: Sequence[Ints32]) -> Ints32:
+    """Tables of several sizes as one array, filled up with -1."""
+    shape = np.max([table.shape for table in tables], axis=0)
+    return np.stack([np.pad(table, [(0, n) for n in shape - table.shape], constant_values=-1) for table in tables])

@@ -5,10 +5,13 @@ Legend of dimensions and names
     t : instance (mentions that fill the roles at one trigger; m: one of them, -1 where a role is absent)
     r : label (first mention of an entity)
     g : group of roles that can have the same codes                 c : code, as a number within its group
+    a : what an entity is described as, so far: 0 for nothing, a number for each set of codes that it can be, and the
+        some without members for several of which none counts
     e : event of a rule, c for one role, c * n + c' for two, 0 for none; n is the number of codes of the second role
     q : rule; those that are evaluated together have the same descriptions
-    described_codes : (g, d)  code of the description, -1 if the group cannot have it
-    is_inner        : (d,)    whether that is an actor that is part of others, which then do not count
+    described_as : (g, d)     what description d says alone, 0 if the group cannot have its code
+    joined       : (g, a, a)  what an entity is described as by both
+    members      : (g, a, c)  codes of a, -1 after the last
 """
 
 from __future__ import annotations
@@ -17,17 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
-from corefsample._jit import kernel, kernel_in_place
+from corefsample._arrays import Bytes, Floats, Ints, Ints32
+from corefsample._jit import inner_kernel, kernel, kernel_in_place
 
 NONE = -1
 
 # Samples of a block: its codes (labels * 64 * 4 bytes for each group) stay in the processor's cache.
 BLOCK = 64
-# What a label is described as: 0 at first, RANK + 1 + c for one code, RANK + SEVERAL for more. For codes of inner
-# actors RANK is doubled: they replace the others.
-RANK = 1 << 28
-SEVERAL = RANK - 1
 
 
 class Rules(NamedTuple):
@@ -48,12 +47,71 @@ class Scratch(NamedTuple):
     makes_event: Bytes  # (labels, block): whether its entity is one of an event
 
 
+@inner_kernel
+def described_as_in(
+    instance: Ints32, groups: Ints32, q: int, role: int, described: Ints32, labels: Ints32, sample: int, s: int
+) -> int:
+    """What the entity that fills a role is described as; 0 if none fills it."""
+    m = instance[role]
+    return int(0 if m == NONE else described[groups[q, role], labels[m, sample], s])
+
+
+@inner_kernel
+def code_of(members: Ints32, groups: Ints32, absent: Ints32, q: int, role: int, a: int, i: int) -> int:
+    """The i-th code that a role has, or -1: those of its entity, or the code of no actor if it has none."""
+    if members[groups[q, role], a, 0] == NONE:
+        return absent[q, role] if i == 0 else NONE
+    return int(members[groups[q, role], a, i])
+
+
+@inner_kernel
+def add_events(
+    instance: Ints32,
+    rules: Rules,
+    q: int,
+    described: Ints32,
+    members: Ints32,
+    labels: Ints32,
+    sample: int,
+    s: int,
+    hits: Bytes,
+    instance_hits: Ints,
+) -> bool:
+    """Add the events of one instance in one sample, one for each choice of a code for each role."""
+    first_events, n_roles, groups, sizes, absent = rules[1], rules.n_roles[q], rules[3], rules[4], rules[5]
+    if n_roles == 0:
+        hits[first_events[q], sample] = 1
+        instance_hits[0] += 1
+        return True
+    found = False
+    first = described_as_in(instance, groups, q, 0, described, labels, sample, s)
+    second = described_as_in(instance, groups, q, 1, described, labels, sample, s) if n_roles > 1 else 0
+    for i in range(members.shape[2]):
+        e = code_of(members, groups, absent, q, 0, first, i)
+        if e == NONE:
+            break
+        if n_roles == 1:
+            hits[first_events[q] + e, sample] = 1
+            instance_hits[e] += 1
+            found = True
+            continue
+        for j in range(members.shape[2]):
+            c = code_of(members, groups, absent, q, 1, second, j)
+            if c == NONE:
+                break
+            hits[first_events[q] + e * sizes[q, 1] + c, sample] = 1
+            instance_hits[e * sizes[q, 1] + c] += 1
+            found = True
+    return found
+
+
 @kernel_in_place
 def evaluate(
     labels: Ints32,
     described_mentions: Ints32,
-    described_codes: Ints32,
-    is_inner: Bools,
+    described_as: Ints32,
+    joined: Ints32,
+    members: Ints32,
     instances: Ints32,
     rules: Rules,
     scratch: Scratch,
@@ -70,46 +128,32 @@ def evaluate(
     descriptions change codes without a branch.
     """
     n_samples = labels.shape[1]
-    n_groups, n_described = described_codes.shape
-    first_instances, first_events, roles_of, groups, sizes, absent = rules
+    n_groups, n_described = described_as.shape
+    first_instances, roles_of = rules.first_instances, rules.n_roles
     described, makes_event = scratch
     for start in range(0, n_samples, BLOCK):
         size = min(BLOCK, n_samples - start)
         for d in range(n_described):
             row = labels[described_mentions[d], start : start + size]
-            rank = RANK + RANK * is_inner[d]
             for g in range(n_groups):
-                if described_codes[g, d] != NONE:
-                    own = rank + 1 + described_codes[g, d]
-                    several = rank + SEVERAL
+                if described_as[g, d] != 0:
+                    after = joined[g, described_as[g, d]]
                     for s in range(size):
-                        before = described[g, np.uint32(row[s]), s]
-                        after = own if before == own or before < rank else several
-                        described[g, np.uint32(row[s]), s] = before if before > several else after
+                        label = np.uint32(row[s])
+                        described[g, label, s] = after[described[g, label, s]]
         for q in range(roles_of.shape[0]):
             is_any = False
             for t in range(first_instances[q], first_instances[q + 1]):
                 for s in range(size):
-                    e = 0
+                    if not add_events(
+                        instances[t], rules, q, described, members, labels, start + s, s, hits, instance_hits[t]
+                    ):
+                        continue
                     for role in range(roles_of[q]):
                         m = instances[t, role]
-                        code = 0
                         if m != NONE:
-                            code = described[groups[q, role], labels[m, start + s], s] & SEVERAL
-                        if code == 0 or code == SEVERAL:
-                            code = absent[q, role] + 1
-                        if code == 0:
-                            e = NONE
-                            break
-                        e = e * sizes[q, role] + code - 1
-                    if e != NONE:
-                        hits[first_events[q] + e, start + s] = 1
-                        instance_hits[t, e] += 1
-                        for role in range(roles_of[q]):
-                            m = instances[t, role]
-                            if m != NONE:
-                                makes_event[labels[m, start + s], s] = 1
-                                is_any = True
+                            makes_event[labels[m, start + s], s] = 1
+                            is_any = True
             if is_any:
                 for d in range(n_described):
                     row = labels[described_mentions[d], start : start + size]

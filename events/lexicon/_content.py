@@ -6,7 +6,7 @@ import datetime
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from corefsample.errors import InputError
 
@@ -100,6 +100,7 @@ class LexiconContent:
     ambiguous: Mapping[str, tuple[Alias, tuple[str, ...]]]  # by key: the alias and its codes, sorted
     titles: tuple[Title, ...] = ()
     inner: frozenset[str] = frozenset()  # kinds whose actors are parts of others
+    related: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by code, those an entity may have beside it
 
 
 def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent:
@@ -111,7 +112,8 @@ def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent
             ambiguous[key] = (alias, left)
     entries = {code: entry for code, entry in content.entries.items() if code not in removed}
     titles = tuple(title for title in content.titles if title.code not in removed)
-    return LexiconContent(entries, content.not_countries, ambiguous, titles, content.inner)
+    related = {code: codes.difference(removed) for code, codes in content.related.items() if code not in removed}
+    return LexiconContent(entries, content.not_countries, ambiguous, titles, content.inner, related)
 
 
 def combined(base: LexiconContent, own: LexiconContent) -> LexiconContent:
@@ -150,6 +152,7 @@ def combined(base: LexiconContent, own: LexiconContent) -> LexiconContent:
         {key: declared for key, declared in base.ambiguous.items() if key not in redefined} | dict(own.ambiguous),
         (*(title for title in base.titles if remaining((title.alias,), title.code)), *own.titles),
         base.inner | own.inner,
+        {**base.related, **own.related},
     )
 
 

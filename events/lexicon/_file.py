@@ -56,6 +56,7 @@ class _LexiconFile(msgspec.Struct, forbid_unknown_fields=True):
     entries: list[_Entry] = []
     titles: list[_Title] = []
     inner: list[str] = []
+    related: dict[str, list[str]] = {}
     not_countries: list[Text] = []
     ambiguous: list[_Declaration] = []
 
@@ -121,7 +122,12 @@ def read_content(source: str, data: bytes, extendable: Sequence[str]) -> Lexicon
     titles = tuple(
         _title(f"{source}: titles[{i}] ({raw.title})", raw, {*base.entries, *own}) for i, raw in enumerate(file.titles)
     )
-    content = combined(base, LexiconContent(own, aliases, ambiguous, titles, frozenset(file.inner)))
+    for first, others in file.related.items():
+        for code in (first, *others):
+            if code not in {*base.entries, *own}:
+                raise _invalid(source, f"related.{first}", "must be codes of entries", code)
+    related = {code: frozenset(others) for code, others in file.related.items()}
+    content = combined(base, LexiconContent(own, aliases, ambiguous, titles, frozenset(file.inner), related))
     kinds = {entry.kind for entry in content.entries.values()}
     for i, kind in enumerate(file.inner):
         if kind not in kinds:

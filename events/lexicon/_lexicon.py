@@ -6,7 +6,7 @@ import datetime
 import difflib
 import functools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import NamedTuple
@@ -58,6 +58,8 @@ class Lexicon:
         Code to the first and the last day on which it was valid.
     inner
         Classes whose actors are parts of others, as the police of a country are.
+    related
+        By code, the codes that are not distinct from it: of a state its successors, of a country its territories.
     """
 
     source: str
@@ -69,6 +71,7 @@ class Lexicon:
     _starts: tuple[frozenset[str], frozenset[str]]
     _nouns: AliasTable | None = None
     inner: frozenset[str] = field(default=frozenset())
+    related: Mapping[str, frozenset[str]] = field(default_factory=dict)
     _aliases_begin: Beginnings = field(init=False)
     _nouns_begin: Beginnings = field(init=False)
 
@@ -116,6 +119,21 @@ class Lexicon:
     def inner_codes(self) -> frozenset[str]:
         """Codes of actors that are parts of others."""
         return frozenset(code for code, kind in self.kinds.items() if kind in self.inner) if self.inner else frozenset()
+
+    def are_distinct(self, one: Collection[str], other: Collection[str]) -> bool:
+        """Whether an entity cannot be described as both sets of actors.
+
+        It can if one set has all of the other, up to related actors. Inner actors are parts of others, so the two
+        kinds are compared each by itself.
+        """
+        inner = self.inner_codes
+        kinds = (({*one} & inner, {*other} & inner), ({*one} - inner, {*other} - inner))
+        return any(self._beyond(first, second) and self._beyond(second, first) for first, second in kinds)
+
+    def _beyond(self, one: set[str], other: set[str]) -> set[str]:
+        """Codes of a set that are neither in the other nor related to one there."""
+        near = other.union(*(self.related.get(code, ()) for code in other))
+        return {code for code in one - near if not self.related.get(code, frozenset()) & other}
 
     def match(
         self,
@@ -247,6 +265,7 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None) -> Lexicon:
         not_countries: [G7 chord]             # contains a name, but is not a country
         ambiguous:
           - {alias: Guinean, codes: [GIN, GNB]}
+        related: {SUN: [RUS]}                 # an entity may be both, unlike of other actors
 
     What a file says about an alias replaces everything that the shipped lexicon says about it. An alias of two codes
     that were valid on the same day must be declared ambiguous, with all its codes.
@@ -296,6 +315,7 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         (cased.country_beginnings(), folded.country_beginnings()),
         AliasTable(nouns) if nouns else None,
         content.inner,
+        content.related,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, product
+from itertools import combinations, compress, product
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +17,18 @@ from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.syntax import SCHEMES
+from corefsample.syntax._coarguments import is_reflexive
 from corefsample.syntax._paths import Dependents, ParseView, follow, leading_to
 from corefsample.syntax._schemes import document_schemes
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.rules._rules import Frame, Phrase, Rule
 
 ABSENT = -1  # in place of a mention: nothing fills an optional role
+
+# Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
+_SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
+_OBJECTS = frozenset(["obj", "dobj", "iobj", "dative"])
+_DESCRIBING = ("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier")
 
 NO_ACTOR = ""  # in place of a code: an optional role is absent, or its entity is no single actor
 
@@ -65,6 +71,10 @@ class MentionMatches:
         actor and as others is the inner one.
     excluded
         Triggers that a condition of the preset excludes.
+    apart
+        int32 (n_pairs, 2): mentions of different entities, the same for all rules of a run: those described as distinct
+        actors, and subject and object of one verb. None if the rule lets an entity be several actors. Where it does
+        not, a mention that names several counts for each.
     """
 
     actors: tuple[str, ...]
@@ -78,6 +88,7 @@ class MentionMatches:
     role_codes: tuple[tuple[str, ...], ...] | None = None
     inner: frozenset[str] = frozenset()
     excluded: tuple[ExcludedTrigger, ...] = ()
+    apart: Ints32 | None = None
 
     def __repr__(self) -> str:
         codes = ", ".join(self.actors) or "none"
@@ -226,6 +237,34 @@ class _Reading:
         self.index = LemmaIndex(self.view, words)
         self.by_head = Dependents(mentions[:, 2], len(tokens))  # mentions by the token that is their head
         self._described: dict[tuple[str, ...], _Descriptions] = {}
+        self._apart: Ints32 | None = None
+
+    def apart(self, found: LexiconMatches, lexicon: Lexicon) -> Ints32:
+        """Pairs of mentions that are of different entities; once for all rules, by the same paths.
+
+        They are described as distinct actors, or are subject and object of one verb: "The president attacked Georgia."
+        """
+        if self._apart is None:
+            paths = tuple(path for name in _DESCRIBING for path in SCHEMES[self.scheme].paths[name])
+            sets: dict[int, frozenset[str]] = {}
+            for mention, code in described_words(self.view, self.by_head, paths, found.codes):
+                sets[mention] = sets.get(mention, frozenset()) | {code}
+            self._apart = np.concatenate((_pairs_apart(sets, lexicon), self._coarguments()))
+        return self._apart
+
+    def _coarguments(self) -> Ints32:
+        """Pairs of a subject and an object of one verb that are not reflexive."""
+        view = self.view
+        pairs = [
+            (i, j)
+            for token, label in enumerate(view.labels)
+            if label in _OBJECTS and not is_reflexive(view.text[token])
+            for other in view.dependents[view.heads[token]]
+            if view.labels[other] in _SUBJECTS and not is_reflexive(view.text[other])
+            for i in self.by_head[token]
+            for j in self.by_head[other]
+        ]
+        return np.array(pairs, np.int32).reshape(-1, 2)
 
     def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
         """Mentions and the actors that they are described as; once for all rules with the same paths."""
@@ -241,6 +280,20 @@ class _Reading:
                 np.array([found.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
             )
         return self._described[paths]
+
+
+def _pairs_apart(sets: Mapping[int, frozenset[str]], lexicon: Lexicon) -> Ints32:
+    """Pairs of mentions whose sets of actors are distinct."""
+    by_set: dict[frozenset[str], list[int]] = {}
+    for mention, codes in sets.items():
+        by_set.setdefault(codes, []).append(mention)
+    pairs = [
+        pair
+        for (one, first), (other, second) in combinations(by_set.items(), 2)
+        if lexicon.are_distinct(one, other)
+        for pair in product(first, second)
+    ]
+    return np.array(pairs, np.int32).reshape(-1, 2)
 
 
 _NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 2), np.int32))
@@ -282,6 +335,7 @@ class _RuleReading:
             role_codes=tuple(_role_codes(rule, role, described.codes, lexicon) for role in rule.event),
             inner=lexicon.inner_codes.intersection(described.codes),
             excluded=tuple(self._excluded),
+            apart=self.parse.apart(found, lexicon) if rule.distinct_actors else None,
         )
 
 

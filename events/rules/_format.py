@@ -76,6 +76,7 @@ class Preset(msgspec.Struct, forbid_unknown_fields=True):
     roles: dict[Name, Words] | None = None
     frames: Annotated[list[Name], msgspec.Meta(min_length=1)] | None = None
     unless: list[str] | None = None
+    distinct_actors: bool | None = None
     extends: str | None = None
 
 
@@ -111,6 +112,7 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
             roles=own.roles if own.roles is not None else base.roles,
             frames=own.frames or base.frames,
             unless=own.unless if own.unless is not None else base.unless,
+            distinct_actors=own.distinct_actors if own.distinct_actors is not None else base.distinct_actors,
         )
 
 

@@ -90,6 +90,9 @@ class Rule:
         All conditions on triggers, by name.
     unless
         Names of the conditions that exclude a trigger.
+    distinct_actors
+        Whether an entity is never two distinct actors, and a mention that names several actors counts for each; else
+        an entity counts for the only actor that its mentions name.
     examples
         Inline examples of the rule file, for all presets.
     description
@@ -106,6 +109,7 @@ class Rule:
     classes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     unless: tuple[str, ...] = ()
+    distinct_actors: bool = False
     examples: tuple[Example, ...] = ()
     description: str = ""
 
@@ -229,6 +233,7 @@ def _rule(file: RuleFile, preset: str, source: str) -> Rule:
         classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
         conditions=conditions_with(file.words, file.conditions),
         unless=tuple(dict.fromkeys(chosen.unless or ())),
+        distinct_actors=bool(chosen.distinct_actors),
         examples=file.examples,
         description=file.description,
     )

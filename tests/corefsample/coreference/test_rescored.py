@@ -41,7 +41,7 @@ def test_samples_are_those_of_one_call_for_each_set(
     distribution = AntecedentDistribution.from_lists(*lists)
     scores = np.random.default_rng(3).normal(0.0, spread, (len(sizes), distribution.n_candidates))
     options: dict[str, Any] = {"seed": seed, "doc_id": "a", "first_sample": first_sample}
-    found = sample_rescored(distribution, scores, np.array(sizes), **options)
+    found, _ = sample_rescored(distribution, scores, np.array(sizes), **options)
     assert found.dtype == np.int32
     np.testing.assert_array_equal(found, one_by_one(distribution, scores, sizes, **options))
 
@@ -50,7 +50,7 @@ def test_a_document_with_more_mentions_than_16_bits() -> None:
     n = 66_000  # each mention has the one before as its candidate
     distribution = AntecedentDistribution.from_csr(np.append(0, np.arange(n)), np.arange(n - 1), np.zeros(n - 1))
     scores = np.array([[0.5], [-1.0]]) * np.ones(distribution.n_candidates)
-    found = sample_rescored(distribution, scores, np.array([2, 1]))
+    found, _ = sample_rescored(distribution, scores, np.array([2, 1]))
     np.testing.assert_array_equal(found, one_by_one(distribution, scores, [2, 1]))
 
 

@@ -24,9 +24,10 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking import AntecedentModel, _kernels, score_documents
-from corefsample.mention_ranking._model import ScoringTally
+from corefsample.mention_ranking._model import MIN_PROB, ScoringTally, score_mentions
 from corefsample.mention_ranking.features._encoding import encode, hashed
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
+from corefsample.syntax._coarguments import mentions_apart
 from corefsample.syntax._mentions import mentions_from_parse
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
@@ -311,8 +312,18 @@ def test_a_scored_document_gets_new_scores_and_keeps_the_rest() -> None:
     again = model().score_document(document)
     assert (again.doc_id, again.date, again.gold, again.metadata) == ("a", DAY, [1, None, 1], {"genre": "tale"})
     np.testing.assert_array_equal(again.mentions, document.mentions)
-    wanted = model().score(document.tokens, document.mentions)  # type: ignore[arg-type]
+    wanted = score_mentions(model(), document.tokens, document.mentions, MIN_PROB, None).distribution
     np.testing.assert_array_equal(again.antecedents.probs, wanted.probs)
+
+
+def test_a_subject_and_an_object_are_no_candidates_of_each_other() -> None:
+    tokens = reference.parsed(SENTENCE)
+    mentions = mentions_from_parse(tokens)
+    free = model().score(tokens, mentions, min_prob=0.0)
+    kept = score_mentions(model(), tokens, mentions, 0.0, None).distribution
+    apart = mentions_apart(tokens, mentions)
+    assert len(apart) > 0
+    np.testing.assert_array_equal(kept.probs, free.without_links(apart).probs)
 
 
 def test_an_annotated_document_becomes_a_scored_one_with_its_gold() -> None:
@@ -326,13 +337,13 @@ def test_mentions_from_the_parse_have_the_entity_of_the_same_span() -> None:
     (made,) = score_documents(model(), [annotated()], mentions="parse", min_prob=0.0, tally=tally)
     assert made.mentions.tolist() == [[0, 2, 1], [3, 5, 4], [3, 4, 3]]
     assert made.gold == ["e1", None, "e1"]
-    assert (tally.n_documents, tally.n_mentions, tally.n_candidates, tally.n_without_gold) == (1, 3, 3, 1)
+    assert (tally.n_documents, tally.n_mentions, tally.n_candidates, tally.n_without_gold) == (1, 3, 1, 1)
 
 
 def test_a_tally_adds_up_what_was_left_out() -> None:
     tally, documents = ScoringTally(), [scored(), scored(doc_id="b", gold=[None, 1, 1])]
     list(score_documents(model(), documents, min_prob=0.3, tally=tally))
-    each = [model().pruned_score(d.tokens, d.mentions, min_prob=0.3) for d in documents]  # type: ignore[arg-type]
+    each = [score_mentions(model(), d.tokens, d.mentions, 0.3, None) for d in documents]
     assert tally.n_dropped == sum(pruned.n_dropped for pruned in each) > 0
     assert tally.n_candidates == sum(pruned.distribution.n_candidates for pruned in each)
     assert tally.dropped_mass == pytest.approx(sum(pruned.dropped_mass.sum() for pruned in each))

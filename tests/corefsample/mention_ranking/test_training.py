@@ -272,6 +272,7 @@ def test_the_model_records_its_provenance() -> None:
     assert notes["options"] == {
         "n_buckets": 1024, "epochs": 2, "rate": 0.2, "link_weight": 4.0, "seed": 3, "orders": 1, "bits": 10,
         "min_count": 1, "costs": {"false_anaphor": 0.1, "false_new": 3.0, "wrong_link": 1.0}, "l2_tried": [0.5, 2.0],
+        "mentions": "annotated", "windows": False,
     }  # fmt: skip
     assert notes["l2"] in (0.5, 2.0)
     assert notes["n_documents"] == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -135,6 +136,41 @@ def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, da
     keys = names(case.evaluated(n_samples=1))
     found = [{keys[e] for e in np.flatnonzero(hits[:, s])} for s in range(len(rows))]
     assert found == by_definition(case, [list(row) for row in rows])
+
+
+@pytest.mark.kernels
+@settings(max_examples=100)
+@given(cases(), st.integers(0, 5))
+def test_where_actors_are_kept_apart_an_entity_counts_for_each_that_it_names(case: Case, seed: int) -> None:
+    """By the definition: the product over roles of all codes that the mentions of their entities name."""
+    matches = replace(case.matches, apart=np.zeros((0, 2), np.int32))
+    events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=20, seed=seed)
+    for s, row in enumerate(sample_clusterings(case.distribution, n_samples=20, seed=seed, doc_id="d").labels.tolist()):
+        named = [
+            set().union(*(case.described[j] for j in range(len(row)) if row[j] == row[m])) for m in range(len(row))
+        ]
+        expected = {">".join(key) for each in case.instances for key in itertools.product(*(named[m] for m in each))}
+        assert {name for name, hit in zip(names(events), events.hits[:, s], strict=True) if hit} == expected
+
+
+@pytest.mark.kernels
+@settings(max_examples=60)
+@given(cases(), st.integers(0, 5))
+def test_events_are_those_of_the_clusterings_in_which_distinct_actors_are_apart(case: Case, seed: int) -> None:
+    described = [(m, codes) for m, codes in enumerate(case.described) if codes]
+    pairs = [
+        (i, j) for (i, one), (j, other) in itertools.combinations(described, 2) if not (one <= other or other <= one)
+    ]
+    matches = replace(case.matches, apart=np.array(pairs, np.int32).reshape(-1, 2))
+    events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=20, seed=seed)
+    last = max(m for m, _ in [*described, *((m, "") for each in case.instances for m in each)]) + 1
+    first = case.distribution.first_mentions(last)
+    labels = sample_clusterings(first, n_samples=20, seed=seed, doc_id="d", apart=pairs).labels
+    assert all((labels[:, i] != labels[:, j]).all() for i, j in pairs)
+    for s, row in enumerate(labels.tolist()):
+        named = [set().union(*(case.described[j] for j in range(last) if row[j] == row[m])) for m in range(last)]
+        expected = {">".join(key) for each in case.instances for key in itertools.product(*(named[m] for m in each))}
+        assert {name for name, hit in zip(names(events), events.hits[:, s], strict=True) if hit} == expected
 
 
 @pytest.mark.kernels

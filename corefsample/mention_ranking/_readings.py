@@ -1,0 +1,127 @@
+"""What a model is trained on of an annotated document: its mentions or those of its parse, whole or in windows.
+
+A count of events depends on few mentions near each other, in texts that may be a few sentences long; a model that saw
+whole documents alone is too sure of links there. Windows are short texts with the annotation of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._arrays import Bools, Ints32
+from corefsample._random import document_key
+from corefsample.documents._tokens import STRING_COLUMNS, Tokens
+from corefsample.syntax._mentions import mentions_from_parse
+
+TrainingMentions = Literal["annotated", "parse", "both"]
+TRAINING_MENTIONS: tuple[TrainingMentions, ...] = ("annotated", "parse", "both")
+LONGEST_WINDOW = 6  # sentences
+
+Gold = list[int | str | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """Words, int32 (n_mentions, 3) mentions, and the entity of each: None where it is not annotated."""
+
+    tokens: Tokens
+    mentions: Ints32
+    gold: Gold
+
+
+def readings(
+    reading: Reading, *, mentions: TrainingMentions, window_seed: int | None, doc_id: str
+) -> Iterator[Reading]:
+    """Readings of one document.
+
+    Parameters
+    ----------
+    reading
+        The document with its annotated mentions.
+    mentions
+        Those that are annotated, those that are found in the parse, or a reading with each.
+    window_seed
+        Seed of windows, which come after the whole document; None: no windows.
+    doc_id
+        Decides the windows, together with the seed.
+    """
+    wholes = [] if mentions == "parse" else [reading]
+    if mentions != "annotated":
+        found = mentions_from_parse(reading.tokens)
+        gold = gold_of_found(reading.mentions, reading.gold, found)
+        # A phrase that no annotator marked is of no entity but its own; one of several with one head may be.
+        own = {
+            head for head, entity in zip(reading.mentions[:, 2].tolist(), reading.gold, strict=True) if entity is None
+        }
+        alone = [entity is None and head not in own for head, entity in zip(found[:, 2].tolist(), gold, strict=True)]
+        gold = [(f"\0{i}" if alone[i] else entity) for i, entity in enumerate(gold)]
+        wholes.append(Reading(reading.tokens, found, gold))
+    for whole in wholes:
+        yield whole
+        if window_seed is not None:
+            yield from _windows(whole, np.random.Generator(np.random.Philox(document_key(window_seed, doc_id))))
+
+
+def gold_of_found(spans: npt.NDArray[Any], gold: Gold, found: npt.NDArray[Any]) -> Gold:
+    """Entity of each found mention: of the first annotated mention of the same span, or else of the same head.
+
+    An annotated mention whose span is found is not taken for another of the same head.
+    """
+    by_span: dict[tuple[int, int], int | str | None] = {}
+    by_head: dict[int, int | str | None] = {}
+    places = set(map(tuple, found[:, :2].tolist()))
+    for (start, end, head), entity in zip(spans.tolist(), gold, strict=True):
+        by_span.setdefault((start, end), entity)
+        if (start, end) not in places:
+            by_head.setdefault(head, entity)
+    return [
+        by_span[start, end] if (start, end) in by_span else by_head.pop(head, None)
+        for start, end, head in found.tolist()
+    ]
+
+
+def _windows(whole: Reading, generator: np.random.Generator) -> Iterator[Reading]:
+    """Cut a document into windows of 1 to 6 sentences, half of them with its first sentence in front.
+
+    The first sentence is a headline in news; who reads an article's lead has read it.
+    """
+    sentences = np.unique(whole.tokens.sent)
+    begin = 0
+    while begin < len(sentences):
+        end = begin + int(generator.integers(1, LONGEST_WINDOW + 1))
+        chosen = sentences[begin:end]
+        if generator.random() < 0.5:
+            chosen = np.union1d(chosen, sentences[:1])
+        if len(chosen) < len(sentences):
+            cut = _cut(whole, np.isin(whole.tokens.sent, chosen))
+            if len(cut.mentions) > 1:
+                yield cut
+        begin = end
+
+
+def _cut(whole: Reading, kept: Bools) -> Reading:
+    """The kept tokens, whole sentences, and the mentions within them."""
+    tokens = whole.tokens
+    place = np.append(np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1))  # of each kept token; the last is of no head
+    texts = {
+        name: [value for value, keep in zip(getattr(tokens, name), kept, strict=True) if keep]
+        for name in STRING_COLUMNS
+    }
+    extra = {
+        name: [value for value, keep in zip(values, kept, strict=True) if keep] for name, values in tokens.extra.items()
+    }
+    short = Tokens(
+        **texts,
+        head=place[tokens.head[kept]],
+        sent=np.unique(tokens.sent[kept], return_inverse=True)[1].astype(np.int32),
+        extra=extra,
+    )
+    first, last = whole.mentions[:, 0], whole.mentions[:, 1] - 1
+    inside = kept[first] & kept[last] & (tokens.sent[first] == tokens.sent[last]) & kept[whole.mentions[:, 2]]
+    mentions = place[whole.mentions[inside] - [0, 1, 0]] + np.array([0, 1, 0], np.int32)
+    return Reading(short, mentions, [entity for entity, keep in zip(whole.gold, inside, strict=True) if keep])
