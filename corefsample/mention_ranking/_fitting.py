@@ -118,9 +118,9 @@ def examples_of(
         if gold is None or all(entity is None for entity in gold):
             continue
         try:
-            whole = Reading(required_tokens(document), document.mentions, gold)
+            whole = Reading(required_tokens(document), document.mentions, gold, scheme)
             for each in readings(whole, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
-                doc = encode(each.tokens, each.mentions, vocabulary, scheme=scheme)
+                doc = encode(each.tokens, each.mentions, vocabulary, scheme=each.scheme)
                 codes: dict[int | str, int] = {}
                 entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in each.gold]
                 examples.append(Example(doc, hashed(doc, templates), np.array(entities, np.int64)))

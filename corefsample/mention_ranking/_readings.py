@@ -7,7 +7,7 @@ whole documents alone is too sure of links there. Windows are short texts with t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from corefsample._arrays import Bools, Ints32
 from corefsample._random import document_key
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._schemes import document_schemes
 
 TrainingMentions = Literal["annotated", "parse", "both"]
 TRAINING_MENTIONS: tuple[TrainingMentions, ...] = ("annotated", "parse", "both")
@@ -27,11 +28,12 @@ Gold = list[int | str | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """Words, int32 (n_mentions, 3) mentions, and the entity of each: None where it is not annotated."""
+    """Words, int32 (n_mentions, 3) mentions, the entity of each, None where it is not annotated, and the scheme."""
 
     tokens: Tokens
     mentions: Ints32
     gold: Gold
+    scheme: str | None = None
 
 
 def readings(
@@ -52,7 +54,7 @@ def readings(
     """
     wholes = [] if mentions == "parse" else [reading]
     if mentions != "annotated":
-        found = mentions_from_parse(reading.tokens)
+        found = mentions_from_parse(reading.tokens, scheme=reading.scheme)
         gold = gold_of_found(reading.mentions, reading.gold, found)
         # A phrase that no annotator marked is of no entity but its own; one of several with one head may be.
         own = {
@@ -60,7 +62,7 @@ def readings(
         }
         alone = [entity is None and head not in own for head, entity in zip(found[:, 2].tolist(), gold, strict=True)]
         gold = [(f"\0{i}" if alone[i] else entity) for i, entity in enumerate(gold)]
-        wholes.append(Reading(reading.tokens, found, gold))
+        wholes.append(Reading(reading.tokens, found, gold, reading.scheme))
     for whole in wholes:
         yield whole
         if window_seed is not None:
@@ -91,6 +93,8 @@ def _windows(whole: Reading, generator: np.random.Generator) -> Iterator[Reading
     The first sentence is a headline in news; who reads an article's lead has read it.
     """
     sentences = np.unique(whole.tokens.sent)
+    # A window may have labels of several schemes only; that of the whole document reads it.
+    whole = replace(whole, scheme=document_schemes(whole.tokens.dep, whole.scheme)[0])
     begin = 0
     while begin < len(sentences):
         end = begin + int(generator.integers(1, LONGEST_WINDOW + 1))
@@ -124,4 +128,5 @@ def _cut(whole: Reading, kept: Bools) -> Reading:
     first, last = whole.mentions[:, 0], whole.mentions[:, 1] - 1
     inside = kept[first] & kept[last] & (tokens.sent[first] == tokens.sent[last]) & kept[whole.mentions[:, 2]]
     mentions = place[whole.mentions[inside] - [0, 1, 0]] + np.array([0, 1, 0], np.int32)
-    return Reading(short, mentions, [entity for entity, keep in zip(whole.gold, inside, strict=True) if keep])
+    gold = [entity for entity, keep in zip(whole.gold, inside, strict=True) if keep]
+    return Reading(short, mentions, gold, whole.scheme)
