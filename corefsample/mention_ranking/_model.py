@@ -19,6 +19,7 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.mention_ranking import _kernels
+from corefsample.mention_ranking._readings import gold_of_found
 from corefsample.mention_ranking.features._encoding import encode, hashed
 from corefsample.mention_ranking.features._templates import TemplateSet
 from corefsample.syntax._coarguments import mentions_apart
@@ -222,8 +223,8 @@ def score_documents(
     documents
         `ScoredDocument` or `AnnotatedDocument`; their annotated entities, dates and metadata are carried over.
     mentions
-        "annotated": the document's own. "parse": those found in its parse; a mention whose span is annotated keeps the
-        annotated entity, the others have None.
+        "annotated": the document's own. "parse": those found in its parse; a mention has the entity of the annotated
+        one of the same span, or else of the same head, and the others have None.
     min_prob, scheme
         As of `AntecedentModel.pruned_score`.
     tally
@@ -244,7 +245,7 @@ def score_documents(
             spans, gold = np.asarray(document.mentions), gold_entities(document)
             if mentions == "parse":
                 found = mentions_from_parse(tokens, scheme=scheme)
-                gold = None if gold is None else _gold_of_spans(spans, gold, found)
+                gold = None if gold is None else gold_of_found(spans, gold, found)
                 spans = found
             scored = score_mentions(model, tokens, spans, min_prob, scheme)
         except ParameterError as error:
@@ -313,11 +314,3 @@ def gold_entities(document: MentionDocument) -> list[int | str | None] | None:
     if isinstance(document, AnnotatedDocument):
         return list(document.entities)
     return None if document.gold is None else list(document.gold)
-
-
-def _gold_of_spans(spans: npt.NDArray[Any], gold: list[int | str | None], found: Ints32) -> list[int | str | None]:
-    """Entity of each mention in `found`, by the first annotated mention of the same span."""
-    entities: dict[tuple[int, int], int | str | None] = {}
-    for (start, end), entity in zip(spans[:, :2].tolist(), gold, strict=True):
-        entities.setdefault((start, end), entity)
-    return [entities.get((start, end)) for start, end in found[:, :2].tolist()]

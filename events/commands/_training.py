@@ -218,7 +218,7 @@ def _fault(item: ReadDocument, scheme: str | None) -> Rejected | None:
     return None
 
 
-_AS_GIVEN = ("learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme")
+_AS_GIVEN = ("learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme", "mentions", "windows")
 _L2_GRID = (0.02, 0.05)
 _L2_DEFAULT = (0.02,)  # without documents to choose on
 

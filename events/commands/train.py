@@ -8,6 +8,7 @@ Examples
 --------
   corefsample train train.conllu --held-out dev.conllu --out model.npz
   corefsample train corpus.conllu --where genre=news,speech --out news.npz
+  corefsample train corpus.conllu --mentions both --windows --out short.npz
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -60,6 +61,10 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
         Attribution of the texts, to store in the model.
     note
         Any other text to store in the model.
+    mentions
+        The annotated ones, those found in the parse, with gold by span and then by head, or a reading with each.
+    windows
+        Train on windows of 1 to 6 sentences, too, as counts of events need.
     l2
         Penalty to try; repeatable. [default: 0.02 and 0.05]
     epochs
@@ -91,6 +96,8 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
     where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
     attribution: str | None = option(default=None, metavar="TEXT")
     note: str | None = option(default=None, metavar="TEXT")
+    mentions: Literal["annotated", "parse", "both"] = "annotated"
+    windows: bool = False
     l2: tuple[float, ...] = option(default=(), at_least=0.0)
     epochs: int = option(default=5, at_least=1)
     orders: int = option(default=3, at_least=1)
@@ -353,6 +360,7 @@ command = Command(
     task="reading",
     sections={
         "Choosing and reading documents": "held_out_share refit where scheme entity_fields attribution note",
+        "What it learns from": "mentions windows",
         "Training": "l2 epochs orders link_weight margin learning_rate templates bits min_count seed threads",
     },
 )
