@@ -42,6 +42,8 @@ OPTIONS = [
     *("--where", f"genre={','.join(ENGLISH_GENRES)}"),
     *("--held-out-share", "0"),
     *("--epochs", "3"),
+    *("--mentions", "both"),
+    "--windows",
     *("--attribution", ATTRIBUTION),
 ]
 

@@ -348,7 +348,7 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
     rule
         A shipped rule, or a YAML file of your own.
     preset
-        Preset of the rule.
+        Preset of the rule. [default: asserted, or the only one of a file]
     doc_id
         Only this document. [default: all]
     trigger
@@ -360,7 +360,7 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
     """
 
     rule: str = option(default="attack", metavar="RULE")
-    preset: str = option(default="paper", metavar="NAME")
+    preset: str | None = option(default=None, metavar="NAME")
     doc_id: str | None = option(default=None, metavar="ID")
     trigger: str | None = option(default=None, metavar="LEMMA")
     sample: int | None = option(default=None, at_least=1)

@@ -106,7 +106,7 @@ def rule_hits(
     files: Sequence[str],
     rule: str,
     *,
-    preset: str = "paper",
+    preset: str | None = None,
     lexicon: str | None = None,
     scheme: str | None = None,
     on_progress: Progress | None = None,

@@ -49,7 +49,7 @@ class DoctorOptions(Options):
     rule
         Rule whose hits in scored mentions are counted. [default: none]
     preset
-        Preset of --rule.
+        Preset of --rule. [default: asserted, or the only one of a file]
     lexicon
         Lexicon for the examples of rules and for --rule. [default: countries]
     scheme
@@ -58,7 +58,7 @@ class DoctorOptions(Options):
 
     environment: bool = False
     rule: str | None = option(default=None, metavar="RULE")
-    preset: str = option(default="paper", metavar="NAME")
+    preset: str | None = option(default=None, metavar="NAME")
     lexicon: str | None = option(default=None, metavar="FILE")
     scheme: shared.SchemeName | None = None
 

@@ -66,7 +66,7 @@ class EventCounter:
     ----------
     rule
         Definition of the event, or of several events with different names, which are then counted in one pass; by
-        default the shipped rule `attack`, preset `paper`. `events.counting.Definitions` were checked before.
+        default the shipped rule `attack`, preset `asserted`. `events.counting.Definitions` were checked before.
     lexicon
         Names of actors; by default the shipped lexicon of countries.
     predicate

@@ -76,7 +76,7 @@ class Definitions:
         return self
 
     @classmethod
-    def named(cls, rules: Sequence[str], preset: str, lexicon: str | None = None) -> Self:
+    def named(cls, rules: Sequence[str], preset: str | None, lexicon: str | None = None) -> Self:
         """Load and check rules, their examples and a lexicon by their names or paths."""
         words = load_lexicon(lexicon)
         return cls.of([load_rules(rule, preset) for rule in rules], words).with_examples()

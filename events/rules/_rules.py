@@ -17,7 +17,7 @@ from events.rules._conditions import Condition, conditions_with
 from events.rules._format import Example, FrameEntry, Preset, RuleFile, check_rule_file
 
 _FOLDER = "data/rules"
-DEFAULT_PRESET = "paper"
+DEFAULT_PRESET = "asserted"
 
 PathsByScheme = Mapping[str, tuple[str, ...]]
 
@@ -166,7 +166,7 @@ def shipped_rules() -> tuple[str, ...]:
     return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
 
 
-def load_rules(rule: str | os.PathLike[str] = "attack", preset: str = DEFAULT_PRESET) -> Rule:
+def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = None) -> Rule:
     """Load one preset of a rule.
 
     Parameters
@@ -174,14 +174,14 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str = DEFAULT_PR
     rule
         Name of a shipped rule, or path of a YAML file (with a path separator or the ending .yaml or .yml).
     preset
-        Name of one of the file's presets.
+        Name of one of the file's presets; None: asserted, or the only one of a file.
 
     Raises
     ------
     InputError
         If the file cannot be read or breaks the format; the place is the file and the path to the value.
     ParameterError
-        If no shipped rule or no preset has this name.
+        If no shipped rule or no preset has this name, or a file has several presets and none is asserted.
 
     Notes
     -----
@@ -214,7 +214,9 @@ def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, str]:
     return file, source
 
 
-def _rule(file: RuleFile, preset: str, source: str) -> Rule:
+def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
+    if preset is None:
+        preset = next(iter(file.presets)) if len(file.presets) == 1 else DEFAULT_PRESET
     if preset not in file.presets:
         raise ParameterError(f"must be one of {', '.join(file.presets)} ({source}), got {preset!r}", parameter="preset")
     chosen = file.resolved(preset)

@@ -190,7 +190,7 @@ def write_run(
                 started,
                 rule={
                     "name": ", ".join(rule.name for rule in rules),
-                    "preset": plan.options.preset,
+                    "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules)),
                     "source": ", ".join(rule.source for rule in rules),
                 },
                 lexicon=lexicon.source,

@@ -21,7 +21,7 @@ class CountOptions(
         attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of your own; may be
         repeated.
     preset
-        Preset of the rules: paper, extended, asserted, or your own.
+        Preset of the rules: paper, extended, asserted, or your own. [default: asserted, or a file's only one]
     period
         year, quarter, month, week, day, or a pandas alias.
     n_samples
@@ -39,7 +39,7 @@ class CountOptions(
     """
 
     rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
-    preset: str = option(default="paper", metavar="NAME")
+    preset: str | None = option(default=None, metavar="NAME")
     period: str = option(default="quarter", metavar="PERIOD")
     n_samples: int = shared.samples(1000)
     level: float = option(default=0.95, above=0.0, below=1.0)

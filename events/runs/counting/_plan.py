@@ -38,7 +38,11 @@ _LIBRARIES = ("numpy", "numba", "pandas", "pyarrow")
 class RunPlan(Plan):
     """The partitions of a run that counts, and everything on which its results depend."""
 
-    UNSET: ClassVar[Mapping[str, str]] = {"recalibration": _BY_SCORES, "uncertainty": _BY_SCORES}
+    UNSET: ClassVar[Mapping[str, str]] = {
+        "recalibration": _BY_SCORES,
+        "uncertainty": _BY_SCORES,
+        "preset": "that of the rule",
+    }
 
     @cached_property
     def options(self) -> CountOptions:
