@@ -39,7 +39,7 @@ def test_adding_a_document_returns_its_events() -> None:
 
 
 def test_a_rule_a_lexicon_and_a_scheme_can_be_given() -> None:
-    counter = counted(rule=load_rules("attack_target"), lexicon=load_lexicon(), scheme="ud2", period="year")
+    counter = counted(rule=load_rules("attack_target", "paper"), lexicon=load_lexicon(), scheme="ud2", period="year")
     table = counter.counts().to_frame()
     pairs = set(zip(table["actor"], table["target"], strict=True))
     assert pairs == {("IRQ", "IRN"), ("IRQ", "IRQ"), ("USA", "KWT")}

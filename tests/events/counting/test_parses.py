@@ -23,6 +23,7 @@ from corefsample.posterior._posterior import ParsePosterior
 from events import EventCounter
 from events.counting._evaluation import DocumentEvents, evaluate_document, variance_parts
 from events.matching._matching import MentionMatches
+from events.rules._rules import load_rules
 
 DAY = datetime.date(2000, 1, 1)
 
@@ -141,7 +142,7 @@ def test_counts_are_those_of_enumerated_documents(tmp_path: Path) -> None:
     checked = []
     for each in er.corpus():
         document = read(pr.with_other_parses(each, weights), tmp_path)
-        counter = EventCounter(n_samples=n)
+        counter = EventCounter(load_rules("attack", "paper"), n_samples=n)
         events = counter.add(document)
         exact: dict[str, float] = {}
         for k, weight in enumerate(weights):
@@ -164,10 +165,11 @@ def exact_probabilities(document: ScoredDocument) -> dict[str, float]:
     from events.counting import evaluate_clustering
     from events.lexicon._lexicon import load_lexicon
     from events.matching import match_document
-    from events.rules._rules import load_rules
 
     assert document.tokens is not None
-    found = match_document(document.tokens, document.mentions, load_rules(), load_lexicon(), document.date)
+    found = match_document(
+        document.tokens, document.mentions, load_rules("attack", "paper"), load_lexicon(), document.date
+    )
     if not found.possible:
         return {}
     lists = references.content(document)["candidates"]

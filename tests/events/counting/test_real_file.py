@@ -29,7 +29,7 @@ def conflict(gum_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("events.runs.counting._finalise.event_bands", lambda *args, **keywords: None)
         patch.setattr("events.runs._pictures.save_figure", lambda figure, path: Path(path).touch())
-        return count_events(gum_path, out, CountOptions(rule="conflict", n_samples=N_SAMPLES)), out
+        return count_events(gum_path, out, CountOptions(rule="conflict", preset="paper", n_samples=N_SAMPLES)), out
 
 
 def test_sixteen_documents_could_contain_a_conflict(conflict: tuple[EventsResult, Path]) -> None:
@@ -95,7 +95,9 @@ def test_probabilities_agree_with_slow_samples_of_the_definition(
 ) -> None:
     document = next(d for d in read_documents(gum_path) if d.doc_id == "GUM_interview_chomsky")
     assert document.tokens is not None
-    matches = match_document(document.tokens, document.mentions, load_rules("conflict"), load_lexicon(), document.date)
+    matches = match_document(
+        document.tokens, document.mentions, load_rules("conflict", "paper"), load_lexicon(), document.date
+    )
     assert "DEU" in matches.actors
     slow = slow_counts(document, matches, seed=11)
     evidence = pd.read_csv(conflict[1] / "evidence.csv").set_index(["doc_id", "actor"])["probability"]

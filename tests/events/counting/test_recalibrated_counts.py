@@ -12,7 +12,7 @@ from corefsample.recalibration import RecalibrationDraws
 from corefsample.recalibration._domains import DomainEffect
 from corefsample.recalibration._kind_offsets import N_PARAMETERS
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from events import EventCounter, simulate_documents
+from events import EventCounter, load_rules, simulate_documents
 from events.counting import count_pmf
 
 
@@ -104,7 +104,7 @@ def test_scores_that_had_the_recalibration_get_its_uncertainty_alone(uncertainty
     if not is_by_kind:
         draws = RecalibrationDraws(np.array([1.2, 1.9, 1.4]), np.array([0.1, 0.9, -0.2]))
         uncertain = UncertainRecalibration(Recalibration(1.6, 0.3), draws, uncertain.domain_effect)
-    options: dict[str, Any] = {"period": "year", "n_samples": 400}
+    options: dict[str, Any] = {"rule": load_rules("attack", "paper"), "period": "year", "n_samples": 400}
     counters = [EventCounter(recalibration=uncertain, uncertainty=uncertainty, **options) for _ in range(2)]  # type: ignore[arg-type]
     counters[0].update(documents(20))
     counters[1].update(uncertain.recalibration.apply_document(each) for each in documents(20))

@@ -71,7 +71,7 @@ def test_an_event_is_true_if_the_annotated_entity_attacks(gold: list[Any], expec
 
 
 def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]) -> None:
-    rule, lexicon = load_rules("attack"), load_lexicon()
+    rule, lexicon = load_rules("attack", "paper"), load_lexicon()
     expected = []
     for document in simulated:
         assert document.tokens is not None
@@ -84,7 +84,7 @@ def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]
         entities = {entity: i for i, entity in reversed(list(enumerate(document.gold)))}
         held = events_of_clustering([entities[entity] for entity in document.gold], described, instances)
         expected += [(document.doc_id, document.date, country) for country in sorted(held)]
-    truth = true_events(simulated)
+    truth = true_events(simulated, rule)
     assert [(event.doc_id, event.date, event.actor) for event in truth.events] == expected
     assert len(expected) > 20
 

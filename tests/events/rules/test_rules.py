@@ -58,8 +58,8 @@ def test_a_shipped_rule_has_three_presets_and_its_examples_pass(name: str) -> No
         assert check_examples(rule) == sum(rule.preset in example.expect for example in rule.examples) > 0
 
 
-def test_the_default_is_the_sentence_of_the_paper_and_no_more() -> None:
-    rule = load_rules()
+def test_paper_is_its_sentence_and_no_more() -> None:
+    rule = load_rules(preset="paper")
     assert (rule.name, rule.preset, rule.event) == ("attack", "paper", ("agent",))
     assert (rule.lemmas, rule.upos) == (frozenset({"attack"}), frozenset({"VERB"}))
     assert rule.described["ud2"] == ("", ">amod", ">nmod*")
