@@ -7,8 +7,9 @@ Legend of dimensions and names
     rows as in _kernels.py: candidates of mention i at indptr[i]:indptr[i + 1]
 
 A draw of antecedents is consistent if no two mentions of a pair have one label. A sample that is inconsistent is drawn
-again, with words of its own: those of SplitMix64 seeded with output s of SplitMix64 seeded with `key`. So a sample
-depends on nothing but the key and its number.
+again, with words of its own: try t of sample s has those of SplitMix64 seeded with output t of SplitMix64 seeded with
+output s of SplitMix64 seeded with `key`. So a sample depends on nothing but the key and its number, and not on mentions
+after the last one that is apart from another.
 """
 
 from __future__ import annotations
@@ -86,11 +87,11 @@ def redraw(
     n_tries, n_found = 0, 0
     for c in range(chosen.shape[0]):
         s = chosen[c]
-        state = mix(key + np.uint64(first + s + 1) * GAMMA)
-        for _ in range(most_tries):
+        stream = mix(key + np.uint64(first + s + 1) * GAMMA)
+        for t in range(most_tries):
             n_tries += 1
+            state = mix(stream + np.uint64(t + 1) * GAMMA)
             good = draw_one(indptr, antecedents, probs, new_probs, starts, earlier, state, own)
-            state = mix(state + np.uint64(labels.shape[0] + 1) * GAMMA)
             if good:
                 n_found += 1
                 break
@@ -125,9 +126,10 @@ def run_chains(
     own, barred = np.empty(n, np.int32), np.zeros(n, np.bool_)
     for c in range(chosen.shape[0]):
         s = chosen[c]
-        state = mix(key + np.uint64(first + s + 1) * GAMMA)
+        stream = mix(key + np.uint64(first + s + 1) * GAMMA)
         weight = 0.0
-        for _ in range(n_steps):
+        for t in range(n_steps):
+            state = mix(stream + np.uint64(t + 1) * GAMMA)
             proposed = 1.0
             for i in range(n):
                 for e in range(starts[i], starts[i + 1]):
@@ -136,8 +138,7 @@ def run_chains(
                 for e in range(indptr[i], indptr[i + 1]):
                     if not barred[own[antecedents[e]]]:
                         mass += probs[e]
-                state += GAMMA
-                left = np.float64(mix(state) >> U11) * TO_UNIT * mass - new_probs[i]
+                left = np.float64(mix(state + np.uint64(i + 1) * GAMMA) >> U11) * TO_UNIT * mass - new_probs[i]
                 own[i] = i
                 for e in range(indptr[i], indptr[i + 1]):
                     if left < 0.0:
@@ -148,7 +149,6 @@ def run_chains(
                 for e in range(starts[i], starts[i + 1]):
                     barred[own[earlier[e]]] = False
                 proposed *= min(mass, 1.0)
-            state += GAMMA
             if np.float64(mix(state) >> U11) * TO_UNIT * weight <= proposed:
                 weight = proposed
                 for i in range(n):

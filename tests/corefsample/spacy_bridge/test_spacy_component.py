@@ -28,8 +28,9 @@ from spacy.vocab import Vocab
 from strategies import documents as strategies
 
 import corefsample as cs
-from corefsample import InputError, ParameterError, mention_ranking
+from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, mention_ranking
 from corefsample.mention_ranking import AntecedentModel, english_model, load_model, save_model
+from corefsample.mention_ranking._model import MIN_PROB, score_mentions
 from corefsample.mention_ranking._model_file import on_grid
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
@@ -47,6 +48,10 @@ PAGE = PROJECT / "docs" / "spacy.md"
 ENGLISH = Path(mention_ranking.__file__).parent / "data" / "english.npz"
 VOCAB = Vocab()
 SCHEMES = list(ranking_references.PARSES)
+
+
+def scored(model: AntecedentModel, tokens: Tokens, mentions: Any, min_prob: float = MIN_PROB) -> AntecedentDistribution:
+    return score_mentions(model, tokens, mentions, min_prob, None).distribution
 
 
 def random_model(seed: int) -> AntecedentModel:
@@ -118,7 +123,7 @@ def test_the_component_gives_the_scores_of_the_model_for_the_same_tokens(
     doc = nlp(parsed(nlp, scheme))
     tokens = ranking_references.parsed(ranking_references.PARSES[scheme])
     rows = mentions_from_parse(tokens)
-    distribution = load_model(model_path).score(tokens, rows)
+    distribution = scored(load_model(model_path), tokens, rows)
     posterior = doc._.coref
     assert [(span.start, span.end) for span in posterior.mentions] == [(start, end) for start, end, _ in rows]
     assert distribution.n_candidates > 20
@@ -150,7 +155,7 @@ def test_min_prob_and_recalibration_are_those_of_the_engine(pipeline: Callable[.
     nlp = pipeline(min_prob=0.05, temperature=2.0, new_bias=-0.5)
     doc = nlp(parsed(nlp))
     tokens = tokens_of_doc(doc)
-    distribution = load_model(model_path).score(tokens, mentions_from_parse(tokens), min_prob=0.05)
+    distribution = scored(load_model(model_path), tokens, mentions_from_parse(tokens), 0.05)
     expected = cs.Recalibration(2.0, -0.5).apply(distribution)
     assert np.array_equal(doc._.coref.distribution.scores, expected.scores)
     assert distribution.n_candidates < expected.n_mentions * (expected.n_mentions - 1) // 2
@@ -162,7 +167,7 @@ def test_the_model_of_the_package_is_the_default(pipeline: Callable[..., Any], m
     doc = nlp(parsed(nlp))
     tokens = tokens_of_doc(doc)
     mentions = mentions_from_parse(tokens)
-    distribution = random_model(2).score(tokens, mentions)
+    distribution = scored(random_model(2), tokens, mentions)
     change = read_recalibration("english").recalibration
     expected = change.apply(distribution, mention_kinds(tokens, mentions))
     assert np.array_equal(doc._.coref.distribution.scores, expected.scores)
@@ -179,7 +184,7 @@ def test_recalibrations_of_a_file_stay_with_a_doc(pipeline: Callable[..., Any]) 
     doc = parsed(pipeline())
     tokens = tokens_of_doc(doc)
     mentions = mentions_from_parse(tokens)
-    distribution = random_model(2).score(tokens, mentions)
+    distribution = scored(random_model(2), tokens, mentions)
     document = cs.ScoredDocument("a", mentions, distribution, tokens=tokens, metadata={"recalibration": "0f"})
     set_posterior(doc, document)
     assert doc._.coref.scored_document(metadata={"genre": "news"}).metadata == {"recalibration": "0f", "genre": "news"}
@@ -265,7 +270,7 @@ def test_mentions_can_be_those_of_a_group_in_any_order(pipeline: Callable[..., A
     posterior = nlp(doc)._.coref
     assert [span.text for span in posterior.mentions] == ["His dog", "His", "He", "He", "the   dog"]
     rows = [[0, 2, 1], [0, 1, 0], [4, 5, 4], [4, 5, 4], [6, 8, 7]]
-    distribution = load_model(model_path).score(tokens_of_doc(doc), rows)
+    distribution = scored(load_model(model_path), tokens_of_doc(doc), rows)
     assert np.array_equal(posterior.distribution.scores, distribution.scores)
     assert posterior.number(doc[6:7]) == 2  # the first of the two
     assert [(span.start, span.end) for span in doc.spans["mine"]] == [(8, 12), (6, 7), (0, 1), (0, 3), (6, 7)]
@@ -927,7 +932,7 @@ def test_a_real_pipeline_is_scored_and_saved(real: Any, model_path: Path, tmp_pa
         doc = real(TEXT)
         tokens = tokens_of_doc(doc)
         rows = mentions_from_parse(tokens)
-        distribution = load_model(model_path).score(tokens, rows)
+        distribution = scored(load_model(model_path), tokens, rows)
         assert np.array_equal(doc._.coref.link_marginals, cs.link_marginals(distribution))
         offsets = word_offsets(doc)
         assert [span.start for span in doc._.coref.mentions] == offsets[rows[:, 0]].tolist()

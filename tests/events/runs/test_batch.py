@@ -149,12 +149,12 @@ def test_the_record_names_inputs_arguments_and_versions(corpus: Path, tmp_path: 
     assert record["arguments"]["seed"] == 5
     assert record["arguments"]["compare"] == ["USA", "IRQ"]
     assert record["summary"] == json.loads(json.dumps(summary.to_json()))
-    assert record["rule"] == {"name": "attack", "preset": "paper", "source": "attack"}
+    assert record["rule"] == {"name": "attack", "preset": "asserted", "source": "attack"}
     assert "numpy" in record["versions"]
 
 
 def test_probabilities_are_those_of_the_documents_by_themselves(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run", n_samples=20_000)
+    run(corpus, tmp_path / "run", preset="paper", n_samples=20_000)
     evidence = pd.read_csv(tmp_path / "run" / "evidence.csv").set_index(["doc_id", "actor"])["probability"]
     # Doc 2: the link to Iraqis has score 1 beside NEW's 0. Doc 3: forces and Kuwait stay apart, score -2.
     # Doc 9 likewise, score -4. Five standard errors of 20,000 samples.
@@ -192,7 +192,16 @@ def test_the_python_way_in_counts_the_same(corpus: Path, tmp_path: Path, interva
 
 
 def test_options_reach_the_parts_they_are_for(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run", rule="attack_target", period="year", level=0.5, compare=None, scheme="ud2")
+    run(
+        corpus,
+        tmp_path / "run",
+        rule="attack_target",
+        preset="paper",
+        period="year",
+        level=0.5,
+        compare=None,
+        scheme="ud2",
+    )
     table = pd.read_csv(tmp_path / "run" / "counts.csv")
     # Doc 2's "they attacked it" is IRQ>IRQ where both are the Iraqis.
     pairs = set(zip(table["actor"], table["target"], strict=True))

@@ -96,9 +96,8 @@ def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], n
         draws = english.sampled("domain", N_DRAWS, domain=str(document.metadata.get("genre", "")))
         for sample in range(N_SAMPLES):
             change = draws[sample // (N_SAMPLES // N_DRAWS)].relative_to(english.recalibration)
-            drawn = sample_clusterings(
-                change.apply(document.antecedents, kinds), n_samples=1, doc_id=document.doc_id, first_sample=sample
-            )
+            stream: dict[str, Any] = {"n_samples": 1, "doc_id": document.doc_id, "first_sample": sample}
+            drawn = sample_clusterings(change.apply(document.antecedents, kinds), **stream, apart=matches.apart)
             for (country,) in evaluate_clustering(matches, drawn.labels[0]):
                 counts[country, period.label][sample] += 1
     return counts

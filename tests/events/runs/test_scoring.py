@@ -27,6 +27,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._conll2012 import read_conll2012
 from corefsample.mention_ranking import AntecedentModel, load_model
+from corefsample.mention_ranking._model import MIN_PROB, score_mentions
 from corefsample.recalibration import read_recalibration
 from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
@@ -101,7 +102,7 @@ def test_an_annotated_corpus_keeps_mentions_gold_date_and_metadata(
     assert all(each.date is not None and "genre" in each.metadata for each in found)
     assert run.tally.n_mentions == sum(each.n_mentions for each in expected)
     assert run.tally.n_candidates == sum(each.antecedents.n_candidates for each in expected)
-    pruned = [model.pruned_score(d.tokens, d.mentions, min_prob=0.01) for d in read_corefud(corpus)]
+    pruned = [score_mentions(model, d.tokens, d.mentions, 0.01, None) for d in read_corefud(corpus)]
     assert run.tally.dropped_mass == pytest.approx(sum(float(each.dropped_mass.sum()) for each in pruned), rel=1e-12)
     assert run.tally.n_dropped == sum(each.n_dropped for each in pruned) > 0
 
@@ -236,7 +237,7 @@ def test_a_pipeline_parses_the_words_of_annotated_documents(
     assert found.tokens.sent.tolist() == [0] * 6 + [1] * 3
     assert list(found.tokens.extra["speaker"]) == ["Ann"] * 6 + ["Bob"] * 3
     assert (found.mentions.tolist(), found.gold) == ([[0, 2, 1], [3, 5, 4], [6, 7, 6]], ["1", "2", "1"])
-    expected = model.score(found.tokens, found.mentions)
+    expected = score_mentions(model, found.tokens, found.mentions, MIN_PROB, None).distribution
     assert found.antecedents.scores.tolist() == expected.scores.tolist()
     score(tmp_path / "u.conll", "p.jsonl", pipeline=tiny, mentions="parse")
     (found,) = read_documents(tmp_path / "p.jsonl")

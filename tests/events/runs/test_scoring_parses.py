@@ -17,6 +17,7 @@ from run_cases import score_corpus
 from corefsample import ParameterError, ScoredDocument, read_documents
 from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking import english_model
+from corefsample.mention_ranking._model import MIN_PROB, score_mentions
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import english_recalibration
 from corefsample.spacy_bridge import parse_samples
@@ -98,7 +99,7 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(pipeline: Path, sco
         assert {frozen(parse.tokens): parse.weight for parse in document.parses if parse.weight} == counts
         for parse in document.parses:
             mentions = mentions_from_parse(parse.tokens)
-            scored = english_model().score(parse.tokens, mentions)
+            scored = score_mentions(english_model(), parse.tokens, mentions, MIN_PROB, None).distribution
             expected = english_recalibration().recalibration.apply(scored, mention_kinds(parse.tokens, mentions))
             assert parse.mentions.tolist() == mentions.tolist()
             assert np.array_equal(parse.antecedents.antecedents, expected.antecedents)

@@ -65,7 +65,7 @@ def test_a_counter_of_several_rules_has_the_tables_of_the_command(news: Path, tm
 
 
 def test_a_counter_returns_the_events_of_each_rule_that_can_have_one(news: Path) -> None:
-    counter = EventCounter([load_rules(rule) for rule in RULES], n_samples=50)
+    counter = EventCounter([load_rules(rule, "paper") for rule in RULES], n_samples=50)
     found = [counter.add_to_each(document) for document in read_documents(news)]
     names = [[events.event for events in each] for each in found]
     assert names == [["attack", "attack_target"], ["arrest"], ["arrest"], ["attack", "attack_target"], []]
@@ -121,7 +121,7 @@ def test_the_evidence_names_the_condition_that_excluded_a_trigger(news: Path, tm
     write_documents([er.scored(er.json_document("doc", "1999-01-01", both))], str(path))
     evidence = run(path, tmp_path / "run", "attack", preset="asserted")["evidence"]
     assert evidence["excluded"].tolist() == ["attack [6] negated"]
-    assert run(path, tmp_path / "paper", "attack")["evidence"]["excluded"].tolist() == [""]
+    assert run(path, tmp_path / "paper", "attack", preset="paper")["evidence"]["excluded"].tolist() == [""]
 
 
 @pytest.mark.parametrize("rule", [("attack", "attack"), ()])
