@@ -20,10 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
+from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32, Words
 from corefsample._jit import inner_kernel, kernel, kernel_in_place
 
 NONE = -1
+ZERO, ONE = np.uint64(0), np.uint64(1)
 
 # Samples of a block: its codes (labels * 64 * 4 bytes for each group) stay in the processor's cache.
 BLOCK = 64
@@ -173,44 +174,21 @@ def evaluate(
 
 
 @inner_kernel
-def closeness(
-    labels: Ints32,
-    s: int,
-    m: int,
-    described_mentions: Ints32,
-    codes: Ints32,
-    own: int,
-    inner: Bools,
-    joint: bool,
-) -> int:
-    """How close the entity of mention m is to what a role needs: 3 has it, 2 with other codes too, 1 no code, 0 others.
+def closeness(codes: np.uint64, inner: np.uint64, needs_actor: bool, joint: bool) -> int:
+    """How close an entity is to what a role needs: 3 has it, 2 with other codes too, 1 no code, 0 other codes.
 
-    Of the codes of an entity the inner ones alone count, if there are any; one of several counts only if `joint`.
+    Bit 0 of the codes is the one that the role needs. The inner ones alone count, if there are any; one of several
+    counts only if `joint`.
     """
-    has_own = False
-    first_inner = first_outer = NONE
-    n_inner = n_outer = 0  # codes of either kind; 2 for more
-    for d in range(codes.shape[0]):
-        c = codes[d]
-        if m == NONE or c == NONE or labels[described_mentions[d], s] != labels[m, s]:
-            continue
-        has_own |= c == own
-        if inner[c]:
-            if n_inner == 0:
-                first_inner, n_inner = c, 1
-            elif c != first_inner:
-                n_inner = 2
-        elif n_outer == 0:
-            first_outer, n_outer = c, 1
-        elif c != first_outer:
-            n_outer = 2
-    n = n_inner if n_inner > 0 else n_outer
-    counts = n == 1 or (joint and n > 1)
-    if own == NONE:
+    kept = codes & inner
+    if kept == ZERO:
+        kept = codes
+    counts = kept != ZERO and (joint or kept & (kept - ONE) == ZERO)
+    if not needs_actor:
         return 0 if counts else 3
-    if not has_own:
-        return 1 if n == 0 else 0
-    return 3 if counts and (n_inner == 0 or inner[own]) else 2
+    if codes & ONE == ZERO:
+        return 1 if codes == ZERO else 0
+    return 3 if counts and kept & ONE != ZERO else 2
 
 
 @kernel_in_place
@@ -218,42 +196,55 @@ def reasons(
     labels: Ints32,
     hits: Bytes,
     described_mentions: Ints32,
-    codes: Ints32,
-    own: Ints32,
-    inner: Bools,
+    bits: Words,
+    inner: Words,
+    needs_actor: Bools,
     joint: bool,
     instances: Ints32,
+    codes: Words,
+    state: Ints32,
     counts: Ints,
     others: Ints,
 ) -> None:
     """Count in counts (3,) the samples without an event by how close they come to it; in others (d,) the other codes.
 
-    codes (roles, d) has the code of a description, -1 if the role cannot have it; own (roles,) the code that the event
-    needs, -1 for no actor. The role that is farthest from the event decides about an instance, and the instance that is
-    closest about a sample.
+    bits (roles, d) has the code of a description as one bit, none if the role cannot have it; inner (roles,) the bits
+    of inner ones. The role that is farthest from the event decides about an instance, and the instance that is closest
+    about a sample. codes (n_samples,) and state (4, n_samples) are space to work in.
     """
-    for s in range(hits.shape[0]):
-        if hits[s] != 0:
-            continue
-        best, chosen, chosen_role = -1, 0, 0
-        for t in range(instances.shape[0]):
-            worst, worst_role = 3, 0
-            for role in range(own.shape[0]):
-                found = closeness(
-                    labels, s, instances[t, role], described_mentions, codes[role], own[role], inner, joint
-                )
-                if found < worst:
-                    worst, worst_role = found, role
-            if worst > best:
-                best, chosen, chosen_role = worst, t, worst_role
-        best = min(best, 2)  # 3 only where an entity has more sets of codes than are kept
-        counts[best] += 1
-        m = instances[chosen, chosen_role]
-        if best == 2 and m != NONE:
-            for d in range(codes.shape[1]):
-                c = codes[chosen_role, d]
-                if c != NONE and c != own[chosen_role] and labels[described_mentions[d], s] == labels[m, s]:
-                    others[d] += 1
+    n_samples, n_roles = hits.shape[0], bits.shape[0]
+    worst, worst_place, best, place = state[0], state[1], state[2], state[3]
+    for s in range(n_samples):
+        best[s] = -1
+    for t in range(instances.shape[0]):
+        for s in range(n_samples):
+            worst[s] = 3
+        for role in range(n_roles):
+            m = instances[t, role]
+            for s in range(n_samples):
+                codes[s] = ZERO
+            for d in range(described_mentions.shape[0]):
+                bit = bits[role, d]
+                if m != NONE and bit != ZERO:
+                    filler, row = labels[m], labels[described_mentions[d]]
+                    for s in range(n_samples):
+                        codes[s] |= bit if filler[s] == row[s] else ZERO
+            for s in range(n_samples):
+                found = closeness(codes[s], inner[role], needs_actor[role], joint)
+                if found < worst[s]:
+                    worst[s], worst_place[s] = found, t * n_roles + role
+        for s in range(n_samples):
+            if worst[s] > best[s]:
+                best[s], place[s] = worst[s], worst_place[s]
+    for s in range(n_samples):
+        if hits[s] == 0:
+            # 3 is left where an entity has more sets of codes than are kept: then no role is farthest.
+            counts[2 if best[s] == 3 else best[s]] += 1
+            if best[s] == 2:
+                t, role = place[s] // n_roles, place[s] % n_roles
+                for d in range(described_mentions.shape[0]):
+                    if bits[role, d] > ONE and labels[described_mentions[d], s] == labels[instances[t, role], s]:
+                        others[d] += 1
 
 
 @kernel

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from itertools import repeat
+from operator import or_
 
 import numpy as np
 
@@ -15,6 +18,8 @@ from events.matching._matching import NO_ACTOR, MentionMatches
 # of the role that is farthest from it; from far to close: another actor, no actor, several actors.
 SEVERAL = "several actors"
 REASONS = ("another actor", "no actor", SEVERAL, "no event in the parse")
+
+_OTHERS = 63  # bits of a word beside the first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,24 +59,21 @@ def reasons_in_parse(
     labels
         int32 (n_mentions, n): the clusterings.
     """
-    number = {code: c for c, code in enumerate(matches.actors)}
-    allowed = np.array(
-        [[code in codes for code in matches.actors] for codes in matches.codes_of_roles], np.bool_
-    ).reshape(len(key), -1)
-    described = matches.described_actors
-    codes = np.where(allowed[:, described], described, _kernels.NONE).astype(np.int32)
-    counts, others = np.zeros(3, np.int64), np.zeros(len(described), np.int64)
+    counts, others = np.zeros(3, np.int64), np.zeros(len(matches.described_actors), np.int64)
+    bits, inner = zip(*map(_bits, repeat(matches), key, matches.codes_of_roles), strict=True)
     labels = labels.view()
     labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
     _kernels.reasons(
         labels,
         hits,
         matches.described_mentions,
-        codes,
-        np.array([_kernels.NONE if code == NO_ACTOR else number[code] for code in key], np.int32),
-        np.array([code in matches.inner for code in matches.actors], np.bool_),
+        np.array(bits, np.uint64)[:, matches.described_actors],
+        np.array(inner, np.uint64),
+        np.array([code != NO_ACTOR for code in key], np.bool_),
         matches.apart is not None,
         matches.instances,
+        np.empty(len(hits), np.uint64),
+        np.empty((4, len(hits)), np.int32),
         counts,
         others,
     )
@@ -80,3 +82,13 @@ def reasons_in_parse(
         if n:
             by_mention[mention] = max(n, by_mention.get(mention, 0))
     return counts, by_mention
+
+
+def _bits(matches: MentionMatches, own: str, codes: tuple[str, ...]) -> tuple[list[int], int]:
+    """For each actor the bit that stands for it in a role, the first for the one of the event; and those of inner ones.
+
+    A role cannot have an actor without a bit. From 64 actors on some share a bit.
+    """
+    bits = [0 if code not in codes else 1 if code == own else 2 << c % _OTHERS for c, code in enumerate(matches.actors)]
+    inner = [bit for bit, code in zip(bits, matches.actors, strict=True) if code in matches.inner]
+    return bits, reduce(or_, inner, 0)
