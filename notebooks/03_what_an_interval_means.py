@@ -50,7 +50,7 @@ from events.counting import count_pmf
 # underconfident. The text is the same for all three.
 #
 # The true count comes from the true entities, by the same rule as the model's count: `TrueEvents` computes it from
-# documents with gold.
+# documents with gold. `truth.apart` are the mentions that the rule's preset keeps in different entities, if it does.
 
 # %%
 MODELS = {"underconfident": 0.5, "calibrated": 1.0, "overconfident": 2.0}
@@ -61,7 +61,8 @@ rule, lexicon = load_rules("attack"), load_lexicon()
 def read_news(temperature):
     """Let one model read the news: P(event) of each document and country, and which of them are true."""
     counter, truth = EventCounter(rule, lexicon, n_samples=N_SAMPLES), TrueEvents(rule, lexicon)
-    news = simulate_documents(N_DOCUMENTS, temperature=temperature, event_share=1.0, median_mentions=60, seed=3)
+    options = {"event_share": 1.0, "median_mentions": 60, "seed": 3, "apart": truth.apart}
+    news = simulate_documents(N_DOCUMENTS, temperature=temperature, **options)
     for each in news:
         counter.add(each.document)
         truth.add(each.document)

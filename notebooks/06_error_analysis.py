@@ -40,13 +40,14 @@ from events.plots import event_band
 
 # %%
 rule, lexicon = load_rules("attack"), load_lexicon()
-simulated = {each.document.doc_id: each for each in simulate_documents(800, event_share=0.6, seed=6)}
+truth = TrueEvents(rule, lexicon)
+news = simulate_documents(800, event_share=0.6, seed=6, apart=truth.apart)
+simulated = {each.document.doc_id: each for each in news}
 documents = {name: each.document for name, each in simulated.items()}
 counter = EventCounter(rule, lexicon, seed=0)
 counter.update(documents.values())
 evidence = counter.evidence()
 
-truth = TrueEvents(rule, lexicon)
 truth.update(documents.values())
 true = {(event.doc_id, event.actor) for event in truth.events}
 evidence["true"] = [(row.doc_id, row.actor) in true for row in evidence.itertuples()]

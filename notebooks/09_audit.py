@@ -43,7 +43,9 @@ folder = Path(temporary.name)
 
 # %%
 news = folder / "news.parquet"
-write_documents((each.document for each in simulate_documents(1500, seed=0, event_share=0.3)), news)
+truth = TrueEvents(load_rules("attack"), period="year")
+simulated = simulate_documents(1500, seed=0, event_share=0.3, apart=truth.apart)
+write_documents((each.document for each in simulated), news)
 
 # %% [markdown]
 # The rule below is `attack` with two errors. It looks for the agent of the verb in the wrong place where the sentence
@@ -74,7 +76,6 @@ run(
 # The truth: documents in which some country attacks, by the correct rule and the true entities.
 
 # %%
-truth = TrueEvents(load_rules("attack"), period="year")
 truth.update(read_documents(news))
 events = truth.to_frame().drop_duplicates("doc_id")
 positive = set(events["doc_id"])

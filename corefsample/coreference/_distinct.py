@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._random import document_key
 from corefsample.coreference import _distinct_kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, later_and_earlier
 
 Way = Literal["as drawn", "drawn again", "chain"]
-_WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain")
+WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain")
 
 _PILOT, _PILOT_CONSISTENT = 2000, 20  # draws that decide whether drawing again is quick enough
 _MOST_TRIES = 1 << 14  # of one sample
@@ -31,21 +31,30 @@ class Apart:
         int64 (n_mentions + 1,).
     earlier
         int32 (n_pairs,): at starts[i]:starts[i + 1] the mentions before i that are apart from it, ascending.
+    counted
+        Those of the pairs whose clashes are counted; None: all.
     """
 
     starts: Ints
     earlier: Ints32
+    counted: Apart | None = None
 
     @classmethod
-    def of_pairs(cls, pairs: npt.ArrayLike, n_mentions: int) -> Apart:
-        """From int (n_pairs, 2); raises ParameterError if a pair is not of two different mentions."""
+    def of_pairs(cls, pairs: npt.ArrayLike, n_mentions: int, n_counted: int | None = None) -> Apart:
+        """From int (n_pairs, 2), of which the first n_counted are counted, or all.
+
+        Raises ParameterError if a pair is not of two different mentions.
+        """
         given = later_and_earlier("apart", pairs, n_mentions)
         starts = np.searchsorted(given[:, 0], np.arange(n_mentions + 1))
-        return cls(starts.astype(np.int64), given[:, 1].astype(np.int32))
+        counted = None if n_counted is None else cls.of_pairs(np.asarray(pairs)[:n_counted], n_mentions)
+        return cls(starts.astype(np.int64), given[:, 1].astype(np.int32), counted)
 
-    def first_mentions(self, n_mentions: int) -> Apart:
-        """The pairs among the first mentions."""
-        return Apart(self.starts[: n_mentions + 1], self.earlier[: self.starts[n_mentions]])
+    def clashes(self, labels: Ints32) -> Bools:
+        """Whether each mention has the label of one that is apart from it: bool, in the shape of labels."""
+        clash = np.zeros(labels.shape, np.bool_)
+        _distinct_kernels.clashes(self.starts, self.earlier, labels, clash)
+        return clash
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,8 +64,8 @@ class Conditioned:
     Attributes
     ----------
     n_clashes
-        int64 (n_mentions,): independent draws in which the mention is of one entity with one that is apart from it. Its
-        share estimates the probability before conditioning.
+        int64 (n_mentions,): independent draws in which the mention is of one entity with one that is apart from it, by
+        the pairs that are counted. Its share estimates the probability before conditioning.
     way
         "as drawn" if no draw was inconsistent; "drawn again" if each inconsistent one was, until it was consistent, as
         from the conditioned distribution; "chain" if some are the ends of Markov chains of 200 steps, which come close
@@ -68,7 +77,7 @@ class Conditioned:
 
     def __add__(self, other: Conditioned) -> Conditioned:
         """What it took for the samples of both."""
-        return Conditioned(self.n_clashes + other.n_clashes, max(self.way, other.way, key=_WAYS.index))
+        return Conditioned(self.n_clashes + other.n_clashes, max(self.way, other.way, key=WAYS.index))
 
 
 def condition(
@@ -105,10 +114,9 @@ def condition(
     A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 draws of another stream
     have fewer than 20 consistent ones, that would take long; then a Markov chain of its own gives each such sample.
     """
-    clash = np.zeros(labels.shape, np.bool_)
-    _distinct_kernels.clashes(apart.starts, apart.earlier, labels, clash)
+    clash = apart.clashes(labels)
     wrong = np.flatnonzero(clash.any(axis=0))
-    n_clashes = np.count_nonzero(clash, axis=1)
+    n_clashes = np.count_nonzero(clash if apart.counted is None else apart.counted.clashes(labels), axis=1)
     if not wrong.size:
         return Conditioned(n_clashes, "as drawn")
     pairs = apart.starts, apart.earlier
@@ -127,9 +135,7 @@ def condition(
             )
             if n_good == chosen.size:
                 continue
-            left = np.zeros(labels.shape, np.bool_)
-            _distinct_kernels.clashes(*pairs, labels, left)
-            chosen = np.flatnonzero(left.any(axis=0))
+            chosen = np.flatnonzero(apart.clashes(labels).any(axis=0))
             chosen = chosen[(chosen >= begin) & (chosen < end)]
         if chosen.size:
             way = "chain"

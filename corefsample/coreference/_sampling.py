@@ -93,7 +93,7 @@ def sample_clusterings(
     seed: int = 0,
     doc_id: str = "",
     first_sample: int = 0,
-    apart: npt.ArrayLike | None = None,
+    apart: npt.ArrayLike | Apart | None = None,
 ) -> ClusteringSamples:
     """Draw entity clusterings: antecedents independently, then the connected components of the links.
 
@@ -159,7 +159,7 @@ def sample_clusterings(
     if apart is not None:
         conditioned = condition(
             antecedents,
-            Apart.of_pairs(apart, antecedents.n_mentions),
+            apart if isinstance(apart, Apart) else Apart.of_pairs(apart, antecedents.n_mentions),
             labels,
             probs=antecedents.probs[None],
             new_probs=antecedents.new_probs[None],

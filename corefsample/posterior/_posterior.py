@@ -171,7 +171,13 @@ class PosteriorSamples:
         bounds = np.linspace(0, self.n_samples, n_draws + 1).astype(np.int64)
         return np.repeat(np.arange(n_draws), np.diff(bounds))
 
-    def of_parse(self, parse: int, n_mentions: int | None = None, apart: npt.ArrayLike | None = None) -> ParseSamples:
+    def of_parse(
+        self,
+        parse: int,
+        n_mentions: int | None = None,
+        apart: npt.ArrayLike | None = None,
+        n_counted: int | None = None,
+    ) -> ParseSamples:
         """The samples with one of the parses, and its likeliest clustering.
 
         Parameters
@@ -183,27 +189,29 @@ class PosteriorSamples:
         apart
             int (n_pairs, 2): mentions of different entities, on which the clusterings are conditioned, as of
             `corefsample.sample_clusterings`. The likeliest clustering is not.
+        n_counted
+            How many of the first pairs are counted where independent draws have them in one entity; None: all.
         """
         own, recalibrated = self.posterior.parses[parse].first_mentions(n_mentions), self.posterior.recalibrated
         samples = np.flatnonzero(self.parses == parse)
+        pairs = None if apart is None else Apart.of_pairs(apart, own.antecedents.n_mentions, n_counted)
         stream: dict[str, Any] = {
             "n_samples": samples.size,
             "seed": self.seed,
             "doc_id": self.posterior.doc_id,
             "first_sample": parse * _CLUSTERINGS,
+            "apart": pairs,
         }
         if recalibrated is None:
-            drawn = sample_clusterings(own.antecedents, **stream, apart=apart) if samples.size else None
+            drawn = sample_clusterings(own.antecedents, **stream) if samples.size else None
             labels, conditioned = (None, None) if drawn is None else (drawn.labels.T, drawn.conditioned)
             likeliest = map_clustering(own.antecedents)
         else:
             share = SampleShare(samples, self.n_samples)
             draws = recalibrated.mixed
-            pairs = None if apart is None else Apart.of_pairs(apart, own.antecedents.n_mentions)
             labels, conditioned = None, None
             if samples.size:
-                stream |= {"share": share, "apart": pairs}
-                labels, conditioned = mixture_labels(draws, own.antecedents, own.kinds, **stream)
+                labels, conditioned = mixture_labels(draws, own.antecedents, own.kinds, **stream, share=share)
             likeliest = map_clustering(recalibrated.recalibration.apply(own.antecedents, own.kinds))
         labels = np.zeros((len(likeliest), 0), np.int32) if labels is None else labels
         return ParseSamples(samples, labels, likeliest, conditioned)

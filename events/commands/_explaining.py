@@ -23,6 +23,7 @@ from corefsample.posterior._recalibrated import CorpusRecalibration
 from events import _shared_options as shared
 from events._options import Result, declared, option
 from events.counting._evaluation import evaluate_document
+from events.counting._evidence import evidence_rows, parsed_mentions
 from events.counting._tables import event_name
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching._matching import check_classes
@@ -179,14 +180,19 @@ N_SAMPLES = 1000  # as `events` draws by default
 
 @dataclass(frozen=True, slots=True)
 class EventShare(Result):
-    """An event of a document: its actors ("IRQ>KWT", "-" for none), P(event), and its Monte Carlo standard error."""
+    """An event of a document: its actors ("IRQ>KWT", "-" for none), P(event), and its Monte Carlo standard error.
+
+    `reasons` says what happens in the samples without it, as in the table of evidence.
+    """
 
     actors: str
     probability: float
     mc_se: float
+    reasons: str = ""
 
     def __str__(self) -> str:
-        return f"{self.actors} {self.probability:.3f} (MC error {self.mc_se:.3f})"
+        without = f"; without it: {self.reasons}" if self.reasons else ""
+        return f"{self.actors} {self.probability:.3f} (MC error {self.mc_se:.3f}{without})"
 
 
 def parses_of(batch: DocumentBatch, row: int) -> list[tuple[float, DocumentBatch, int]]:
@@ -209,9 +215,12 @@ def document_events(batch: DocumentBatch, row: int, screen: Screen, seed: int) -
     posterior = DocumentPosterior.of_row(batch, row, recalibrated)
     day = datetime.date.min  # which no sample depends on
     shares: list[EventShare] = []
+    parses = parsed_mentions(batch, row)
     for found in evaluate_document(posterior, matches[0].parses, day, n_samples=N_SAMPLES, seed=seed):
-        values = zip(map(event_name, found.keys), found.probabilities.tolist(), found.mc_errors.tolist(), strict=True)
-        shares += [EventShare(*each) for each in values if each[1] > 0.0]
+        shares += [
+            EventShare(event_name(row.actors), row.probability, row.mc_se, row.reasons)
+            for row in evidence_rows([found], "", parses)
+        ]
     return tuple(sorted(shares, key=lambda share: (-share.probability, share.actors)))
 
 

@@ -95,7 +95,9 @@ def simulated_run(options: Any, on_progress: Progress | None) -> DemoResult:
     truth = TrueEvents(definitions.rules[0], definitions.lexicon, period=counting.period)
 
     def documents() -> Iterator[ScoredDocument]:
-        simulated = simulate_documents(options.n_documents, seed=options.seed, event_share=_EVENT_SHARE)
+        simulated = simulate_documents(
+            options.n_documents, seed=options.seed, event_share=_EVENT_SHARE, apart=truth.apart
+        )
         for done, each in enumerate(simulated, start=1):
             truth.add(each.document)
             yield each.document

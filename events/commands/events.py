@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
     from events.runs._progress import Progress
 
+_MERGED = 0.01  # a probability of merged actors that is printed
+
 __all__ = ["EventsOptions", "EventsResult", "print_counts_of_run", "print_events", "run_events"]
 
 
@@ -80,6 +82,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
     import pandas as pd
 
     from corefsample.files._paths import is_file, joined, parquet_source
+    from events.counting._merged_actors import merging_text
 
     folder = summary.out
     counts = pd.read_parquet(parquet_source(joined(folder, "counts.parquet")))
@@ -105,6 +108,8 @@ def print_counts_of_run(summary: EventsResult) -> None:
         f"The intervals cover {covered}, not errors of {left} or choice of articles: "
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
     )
+    if summary.merged_actors is not None and summary.merged_actors["probability"] > _MERGED:
+        print_text(merging_text(summary.merged_actors))
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
     if not is_file(joined(folder, "report.html")):
         click.echo(f"Explore  corefsample report {shlex.quote(folder)}")

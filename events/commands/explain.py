@@ -3,8 +3,9 @@
 INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. For each
 trigger: the conditions that hold of it; for each role the path that matched and the word it led to, or the nearest
 path, with the step that failed; and for each actor in the sentence the path of the parse that leads to it. For each
-document shown: its events with P(event) from 1,000 samples, as `events` with the same --seed gives it. Where a
-document has several parses: what the trigger is in each of them, with their share.
+document shown: its events with P(event) from 1,000 samples, as `events` with the same --seed gives it, and by share
+what happens in the samples without the event: the role has another actor, no actor, or several. Where a document has
+several parses: what the trigger is in each of them, with their share.
 
 Examples
 --------

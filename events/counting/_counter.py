@@ -23,7 +23,6 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_json
 from corefsample.formats import DocumentStream
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import parse_rows
 from corefsample.posterior._recalibrated import CorpusRecalibration, unlike_scores
 from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
 from corefsample.syntax._schemes import scheme_names
@@ -31,7 +30,8 @@ from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, d
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._definitions import Definitions
 from events.counting._evaluation import DocumentEvents, Predicate, Task, Threads, evaluate_document, evaluate_predicate
-from events.counting._evidence import ParsedMentions, evidence_batch, evidence_rows, evidence_schema
+from events.counting._evidence import evidence_batch, evidence_rows, evidence_schema, parsed_mentions
+from events.counting._merged_actors import MergedActors
 from events.counting._periods import Calendar, Period
 from events.counting._tables import ACTOR, event_key
 from events.counting._tally import MOST_PERIODS, CountTally
@@ -178,6 +178,7 @@ class EventCounter:
         self._columns, self._codes = columns, codes  # of the roles of each event; of the actors
         self._folder = None if folder is None else Path(folder)
         self.rows = CountedRows(self.roles, self._folder)
+        self.merged_actors = MergedActors()
         self.ids = CountedIds()
         self.n_sampled = self.n_with_events = self.n_ambiguous = self.n_several_parses = 0
         self.scores_had = ""  # recalibrations of the scores of the first document, if they decided
@@ -436,15 +437,13 @@ class EventCounter:
         with_events, evidence = [], []
         for row, several in events_of.items():
             self.n_sampled += 1
+            self.merged_actors.add(batch, row, several)
             self.n_ambiguous += max((each.parses[0].matches.n_ambiguous for each in several if each.parses), default=0)
             for events in several:
                 self.tallies[events.event].add_events(events, periods[row].number)
             if any(events.n_hits.any() for events in several):
                 with_events.append(row)
-                parses = [
-                    ParsedMentions(own.tokens(place), own.spans(place)) for _, own, place in parse_rows(batch, row)
-                ]
-                evidence += evidence_rows(several, periods[row].label, parses)
+                evidence += evidence_rows(several, periods[row].label, parsed_mentions(batch, row))
         self.n_with_events += len(with_events)
         if with_events:
             self.rows.evidence.add(evidence_batch(evidence, self._columns, self.roles))
@@ -492,6 +491,7 @@ class EventCounter:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         if other._extremes:
             self._add_extremes(other._extremes)
+        self.merged_actors.merge(other.merged_actors)
         self.ids.extend(other.ids)
         self.rows.extend(other.rows)
 
@@ -513,6 +513,7 @@ class EventCounter:
             "uncertainty": self.uncertainty,
             "scores_had": self.scores_had,
             "extremes": self._extremes,
+            "merged_actors": self.merged_actors.to_json(),
             **{name: getattr(self, name) for name in _TOTALS},
             "tallies": {event: tally.to_json() for event, tally in self.tallies.items()},
         }
@@ -535,6 +536,7 @@ class EventCounter:
         counter._extremes = [(date, place) for date, place in record["extremes"]]
         for name in _TOTALS:
             setattr(counter, name, record[name])
+        counter.merged_actors = MergedActors.from_json(record["merged_actors"])
         counter.ids = CountedIds.load(path)
         counter.rows.load(path)
         return counter

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._monte_carlo import agreement_bound
 from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._distinct import Conditioned
 from corefsample.coreference._exact import canonical_labels
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
@@ -23,6 +24,7 @@ from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior, ParseSamples
 from corefsample.posterior._recalibrated import DrawnRecalibration
 from events.counting._kernel_inputs import Hits, KernelInputs, with_common_descriptions
+from events.counting._reasons import REASONS, Reasons, reasons_in_parse
 from events.counting._tables import EventKey, event_key, event_name
 from events.matching._matching import MentionMatches
 
@@ -69,6 +71,8 @@ class ParseEvents:
         int64 (n_instances, n_keys): samples in which an instance makes the event true.
     description_hits
         int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
+    conditioned
+        What it took to keep distinct actors apart in these samples; None if they are not, or there is no sample.
     """
 
     parse: int
@@ -78,6 +82,7 @@ class ParseEvents:
     one_best: Bools
     instance_hits: Ints
     description_hits: Ints
+    conditioned: Conditioned | None = None
 
     @property
     def keys(self) -> tuple[EventKey, ...]:
@@ -105,6 +110,8 @@ class DocumentEvents:
         The events given each parse in which one is possible and that some sample has; none for a predicate.
     parse_counts
         int64 (n_parses,): samples with each parse of the document; None stands for one parse.
+    reasons
+        By number of the event what happens in the samples without it; of the events that some samples have.
     """
 
     doc_id: str
@@ -115,6 +122,7 @@ class DocumentEvents:
     event: str = "event"
     parses: tuple[ParseEvents, ...] = ()
     parse_counts: Ints | None = None
+    reasons: Mapping[int, Reasons] = field(default_factory=dict)
     _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
     def __repr__(self) -> str:
@@ -249,16 +257,18 @@ def evaluate_document(
     """
     samples = posterior.sample(n_samples=n_samples, seed=seed)
     counts = samples.parse_counts
-    found: dict[str, list[ParseEvents]] = {}
+    found: dict[str, list[tuple[ParseEvents, Ints32]]] = {}  # with the clusterings
     for parse, several in sorted(matches.items()):
         # The one best is that of the first parse, which needs no sample.
         if parse == 0 or counts[parse]:
             free = [each for each in several if each.apart is None]
             for own in (free, [each for each in several if each.apart is not None]):
                 if own:
-                    given = samples.of_parse(parse, _n_relevant(own), own[0].apart)
+                    n_mentions = _n_relevant(own)
+                    apart = own[0].apart if n_mentions else None  # no mention matters where all events are certain
+                    given = samples.of_parse(parse, n_mentions, apart, own[0].n_distinct)
                     for events in _given_parse(parse, own, given):
-                        found.setdefault(events.matches.event, []).append(events)
+                        found.setdefault(events.matches.event, []).append((events, given.labels))
     return [_of_all_parses(posterior.doc_id, date, parses, counts) for parses in found.values()]
 
 
@@ -291,16 +301,21 @@ def _given_parse(parse: int, several: Sequence[MentionMatches], given: ParseSamp
             one_best=one_best[:, 0].astype(np.bool_),
             instance_hits=hits.instances,
             description_hits=hits.descriptions,
+            conditioned=given.conditioned,
         )
         for rule, (hits, one_best) in sorted(found.items())
     ]
 
 
-def _of_all_parses(doc_id: str, date: datetime.date, parses: Sequence[ParseEvents], counts: Ints) -> DocumentEvents:
-    """Events of one rule in all samples."""
+def _of_all_parses(
+    doc_id: str, date: datetime.date, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
+) -> DocumentEvents:
+    """Events of one rule in all samples, from those of each parse with the clusterings."""
+    parses = [each for each, _ in given]
     first, event, several = parses[0], parses[0].matches.event, tuple(parses)
     if len(counts) == 1:
-        return DocumentEvents(doc_id, date, first.keys, first.hits, first.one_best, event, several, counts)
+        reasons = _reasons(first.keys, first.hits, given)
+        return DocumentEvents(doc_id, date, first.keys, first.hits, first.one_best, event, several, counts, reasons)
     rows: dict[EventKey, int] = {}
     for each in parses:
         for key in each.keys:
@@ -312,7 +327,27 @@ def _of_all_parses(doc_id: str, date: datetime.date, parses: Sequence[ParseEvent
         hits[np.ix_(own, each.samples)] = each.hits
         if each.parse == 0:
             one_best[own] = each.one_best
-    return DocumentEvents(doc_id, date, tuple(rows), hits, one_best, event, several, counts)
+    reasons = _reasons(tuple(rows), hits, given)
+    return DocumentEvents(doc_id, date, tuple(rows), hits, one_best, event, several, counts, reasons)
+
+
+def _reasons(keys: Sequence[EventKey], hits: Bytes, given: Sequence[tuple[ParseEvents, Ints32]]) -> dict[int, Reasons]:
+    """Why the events that are true in some samples are not in others."""
+    found: dict[int, Reasons] = {}
+    n_samples = hits.shape[1]
+    for e, n in enumerate(np.count_nonzero(hits, axis=1).tolist()):
+        if not 0 < n < n_samples:
+            continue
+        counts, others = np.zeros(len(REASONS), np.int64), []
+        for each, labels in given:
+            if keys[e] in each.keys and each.samples.size:
+                own = each.hits[each.keys.index(keys[e])]
+                in_parse, mentions = reasons_in_parse(each.matches, keys[e], own, labels)
+                counts[: len(in_parse)] += in_parse
+                others += [(each.parse, *item) for item in mentions.items()]
+        counts[-1] = n_samples - n - counts.sum()
+        found[e] = Reasons(counts, tuple(others))
+    return found
 
 
 def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple[EventKey, ...]:

@@ -15,8 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample._arrays import Ints, Ints32
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
+from corefsample.posterior._posterior import parse_rows
 from events.counting._evaluation import DocumentEvents, VarianceParts, variance_parts
+from events.counting._reasons import SEVERAL
 from events.counting._tables import ACTOR, EventKey, arrow_schema, role_values
 
 SEPARATOR = " | "
@@ -30,6 +33,7 @@ _Span = list[int]  # start, end, head
 _Instance = tuple[int, list[int], float]  # trigger, mentions, probability
 _Description = tuple[int, str, list[int], float]  # mention, code, tokens of the name, probability
 _TriggerParse = tuple[int, str, float, float]  # trigger, words, share of the samples, probability
+_Reason = tuple[str, float, list[tuple[int, float]]]  # name, share of the samples, mentions with their shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +88,14 @@ class EvidenceRow:
         Triggers of the event in this document that a condition excluded, with their tokens and the conditions.
     places
         JSON: where these are in the document, for a report. ``instances`` are [token of the trigger, mentions (one per
-        role, -1 for none), probability], ``descriptions`` [mention, code, [first token, end] of its name, probability].
+        role, -1 for none), probability], ``descriptions`` [mention, code, [first token, end] of its name, probability],
+        ``reasons`` [name, share, [mention, share] of the other actors].
         With several parses, mentions are those of the first parse, -1 if it has none of these words, and
         ``parses`` are [token of the trigger, words, share, probability].
+    reasons
+        What happens in the samples without the event, by share; the shares add up to 1 - P. "another actor": the role's
+        entity names others only; "no actor": it names none; "several actors": it names others too, with the mentions
+        that do (at most eight) and their shares; "no event in the parse".
     parse
         Of a document with several parses; in a table the columns of `ParseEvidence`, if it has them.
     """
@@ -104,6 +113,7 @@ class EvidenceRow:
     actor_mentions: str
     places: str = ""
     excluded: str = ""
+    reasons: str = ""
     parse: ParseEvidence | None = None
 
 
@@ -164,6 +174,11 @@ class ParsedMentions(NamedTuple):
     spans: Ints32
 
 
+def parsed_mentions(batch: DocumentBatch, row: int) -> list[ParsedMentions]:
+    """All parses of one document of a batch."""
+    return [ParsedMentions(own.tokens(place), own.spans(place)) for _, own, place in parse_rows(batch, row)]
+
+
 def evidence_rows(
     several: Sequence[DocumentEvents], period: str, parses: Sequence[ParsedMentions]
 ) -> list[EvidenceRow]:
@@ -199,6 +214,7 @@ def _row(
     excluded: str,
 ) -> EvidenceRow:
     instances, descriptions = sources.of(e)
+    reasons = sources.reasons(e)
     places: dict[str, Any] = {
         "instances": [[t, [sources.in_first(m) for m in several], p] for t, several, p in instances],
         "descriptions": [
@@ -206,6 +222,7 @@ def _row(
             for mention, code, words, p in descriptions
             if (place := sources.in_first(mention)) >= 0
         ],
+        "reasons": [[name, share, [[sources.in_first(m), p] for m, p in others]] for name, share, others in reasons],
     }
     about_parse = None
     if events.n_parses > 1 and texts is not None:
@@ -217,6 +234,7 @@ def _row(
         *(("", "", "") if texts is None else texts.of(instances, descriptions, sources.spans)),
         json.dumps(places),
         excluded,
+        "" if texts is None else texts.of_reasons(reasons, sources.spans),
         about_parse,
     )
 
@@ -298,6 +316,18 @@ class _Sources:
             for (trigger, mentions), n in _likeliest(made)[:MOST_MENTIONS]
         ]
         return instances, [each for each in self._descriptions if each[1] in key][:MOST_MENTIONS]
+
+    def reasons(self, event: int) -> list[_Reason]:
+        """What happens in the samples without an event, the most frequent first."""
+        found, n_samples = self._events.reasons.get(event), self._events.n_samples
+        if found is None:
+            return []
+        mentions: dict[int, int] = {}
+        for parse, m, n in found.others:
+            mention = self._mention(parse, m)
+            mentions[mention] = mentions.get(mention, 0) + n
+        others = [(mention, n / n_samples) for mention, n in _likeliest(mentions)[:MOST_MENTIONS]]
+        return [(name, n / n_samples, others if name == SEVERAL else []) for name, n in found.shares()]
 
     @cached_property
     def _hits(self) -> dict[int, Ints]:
@@ -382,6 +412,14 @@ class _Texts:
         places = {trigger for trigger, _, _ in instances}.union(spans[mention][2] for mention, *_ in descriptions)
         sentences = map(self._sentence, sorted({int(self.tokens.sent[place]) for place in places}))
         return SEPARATOR.join(sentences), SEPARATOR.join(agents), SEPARATOR.join(dict.fromkeys(described))
+
+    def of_reasons(self, reasons: list[_Reason], spans: Sequence[_Span]) -> str:
+        """What happens in the samples without an event."""
+        texts = []
+        for name, share, others in reasons:
+            mentions = ", ".join(f"{self._mention(spans[m])} {p:.3f}" for m, p in others)
+            texts.append(f"{name} {share:.3f}" + f" ({mentions})" * bool(mentions))
+        return SEPARATOR.join(texts)
 
     def _sentence(self, number: int) -> str:
         if number not in self._sentences:

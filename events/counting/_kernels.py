@@ -20,10 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corefsample._arrays import Bytes, Floats, Ints, Ints32
+from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32, Words
 from corefsample._jit import inner_kernel, kernel, kernel_in_place
 
 NONE = -1
+ZERO, ONE = np.uint64(0), np.uint64(1)
 
 # Samples of a block: its codes (labels * 64 * 4 bytes for each group) stay in the processor's cache.
 BLOCK = 64
@@ -170,6 +171,80 @@ def evaluate(
             for g in range(n_groups):
                 for s in range(size):
                     described[g, np.uint32(row[s]), s] = 0
+
+
+@inner_kernel
+def closeness(codes: np.uint64, inner: np.uint64, needs_actor: bool, joint: bool) -> int:
+    """How close an entity is to what a role needs: 3 has it, 2 with other codes too, 1 no code, 0 other codes.
+
+    Bit 0 of the codes is the one that the role needs. The inner ones alone count, if there are any; one of several
+    counts only if `joint`.
+    """
+    kept = codes & inner
+    if kept == ZERO:
+        kept = codes
+    counts = kept != ZERO and (joint or kept & (kept - ONE) == ZERO)
+    if not needs_actor:
+        return 0 if counts else 3
+    if codes & ONE == ZERO:
+        return 1 if codes == ZERO else 0
+    return 3 if counts and kept & ONE != ZERO else 2
+
+
+@kernel_in_place
+def reasons(
+    labels: Ints32,
+    hits: Bytes,
+    described_mentions: Ints32,
+    bits: Words,
+    inner: Words,
+    needs_actor: Bools,
+    joint: bool,
+    instances: Ints32,
+    codes: Words,
+    state: Ints32,
+    counts: Ints,
+    others: Ints,
+) -> None:
+    """Count in counts (3,) the samples without an event by how close they come to it; in others (d,) the other codes.
+
+    bits (roles, d) has the code of a description as one bit, none if the role cannot have it; inner (roles,) the bits
+    of inner ones. The role that is farthest from the event decides about an instance, and the instance that is closest
+    about a sample. codes (n_samples,) and state (4, n_samples) are space to work in.
+    """
+    n_samples, n_roles = hits.shape[0], bits.shape[0]
+    worst, worst_place, best, place = state[0], state[1], state[2], state[3]
+    for s in range(n_samples):
+        best[s] = -1
+    for t in range(instances.shape[0]):
+        for s in range(n_samples):
+            worst[s] = 3
+        for role in range(n_roles):
+            m = instances[t, role]
+            for s in range(n_samples):
+                codes[s] = ZERO
+            for d in range(described_mentions.shape[0]):
+                bit = bits[role, d]
+                if m != NONE and bit != ZERO:
+                    filler, row = labels[m], labels[described_mentions[d]]
+                    for s in range(n_samples):
+                        codes[s] |= bit if filler[s] == row[s] else ZERO
+            for s in range(n_samples):
+                found = closeness(codes[s], inner[role], needs_actor[role], joint)
+                if found < worst[s]:
+                    worst[s], worst_place[s] = found, t * n_roles + role
+        for s in range(n_samples):
+            if worst[s] > best[s]:
+                best[s], place[s] = worst[s], worst_place[s]
+    for s in range(n_samples):
+        if hits[s] == 0:
+            # 3 is left where an entity has more sets of codes than are kept: then no role is farthest.
+            counts[2 if best[s] == 3 else best[s]] += 1
+            if best[s] == 2:
+                t, role = place[s] // n_roles, place[s] % n_roles
+                for d in range(described_mentions.shape[0]):
+                    if bits[role, d] > ONE and labels[described_mentions[d], s] == labels[instances[t, role], s]:
+                        others[d] += 1
 
 
 @kernel

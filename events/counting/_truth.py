@@ -8,7 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from corefsample import _checks
+from corefsample._arrays import Ints32
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.links._pairs import gold_codes
@@ -20,6 +23,7 @@ from events.counting._periods import Calendar
 from events.counting._tables import event_key, event_name, role_values
 from events.lexicon._lexicon import Lexicon
 from events.matching import match_document
+from events.matching._matching import MentionMatches
 from events.rules._rules import Rule
 
 if TYPE_CHECKING:
@@ -101,17 +105,36 @@ class TrueEvents:
         place = required(document, self._doc_ids)
         if document.gold is None:
             raise InputError("gold is required for true events", place=place)
-        spans, tokens, date = document.mentions, document.tokens, document.date
-        assert tokens is not None and date is not None  # noqa: PT018
-        try:
-            matches = match_document(tokens, spans, self._rule, self._lexicon, date, self._scheme)
-        except InputError as error:
-            raise error.at(place) from None
+        date = document.date
+        assert date is not None
+        matches = self._matches(document, place)
         keys = evaluate_clustering(matches, gold_codes(document, "single")) if matches.possible else ()
         actors = tuple(map(event_name, keys))
         self._doc_ids.add(document.doc_id)
         self._events += [TrueEvent(document.doc_id, date, actor) for actor in actors]
         return actors
+
+    def _matches(self, document: ScoredDocument, place: str) -> MentionMatches:
+        spans, tokens, date = document.mentions, document.tokens, document.date
+        assert tokens is not None and date is not None  # noqa: PT018
+        try:
+            return match_document(tokens, spans, self._rule, self._lexicon, date, self._scheme)
+        except InputError as error:
+            raise error.at(place) from None
+
+    def apart(self, document: ScoredDocument) -> Ints32:
+        """Pairs of mentions that the rule keeps in different entities: int32 (n_pairs, 2).
+
+        None are where the preset lets an entity be several actors, and where no event is possible. As the parameter
+        `apart` of `events.simulate_documents` it makes counts of the rule calibrated.
+
+        Raises
+        ------
+        ParameterError, InputError
+            As `add`; the document is not added.
+        """
+        matches = self._matches(document, required(document, ()))
+        return np.zeros((0, 2), np.int32) if matches.apart is None or not matches.possible else matches.apart
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:
         """Add documents, as `add` does; those before an invalid one stay."""

@@ -75,6 +75,10 @@ class MentionMatches:
         int32 (n_pairs, 2): mentions of different entities, the same for all rules of a run: those described as distinct
         actors, and subject and object of one verb. None if the rule lets an entity be several actors. Where it does
         not, a mention that names several counts for each.
+    n_distinct
+        How many of the first pairs of `apart` are described as distinct actors; None: all.
+    naming
+        int32 (n,): mentions that name an actor, by the paths that decide about `apart`; None if that is None.
     """
 
     actors: tuple[str, ...]
@@ -89,6 +93,8 @@ class MentionMatches:
     inner: frozenset[str] = frozenset()
     excluded: tuple[ExcludedTrigger, ...] = ()
     apart: Ints32 | None = None
+    n_distinct: int | None = None
+    naming: Ints32 | None = None
 
     def __repr__(self) -> str:
         codes = ", ".join(self.actors) or "none"
@@ -228,6 +234,14 @@ class _Descriptions(NamedTuple):
     words: Ints32
 
 
+class _Apart(NamedTuple):
+    """Mentions of different entities, as in `MentionMatches`."""
+
+    pairs: Ints32
+    n_distinct: int
+    naming: Ints32
+
+
 class _Reading:
     """A parse in one scheme: what all rules share."""
 
@@ -237,9 +251,9 @@ class _Reading:
         self.index = LemmaIndex(self.view, words)
         self.by_head = Dependents(mentions[:, 2], len(tokens))  # mentions by the token that is their head
         self._described: dict[tuple[str, ...], _Descriptions] = {}
-        self._apart: Ints32 | None = None
+        self._apart: _Apart | None = None
 
-    def apart(self, found: LexiconMatches, lexicon: Lexicon) -> Ints32:
+    def apart(self, found: LexiconMatches, lexicon: Lexicon) -> _Apart:
         """Pairs of mentions that are of different entities; once for all rules, by the same paths.
 
         They are described as distinct actors, or are subject and object of one verb: "The president attacked Georgia."
@@ -249,7 +263,9 @@ class _Reading:
             sets: dict[int, frozenset[str]] = {}
             for mention, code in described_words(self.view, self.by_head, paths, found.codes):
                 sets[mention] = sets.get(mention, frozenset()) | {code}
-            self._apart = np.concatenate((_pairs_apart(sets, lexicon), self._coarguments()))
+            distinct = _pairs_apart(sets, lexicon)
+            pairs = np.concatenate((distinct, self._coarguments()))
+            self._apart = _Apart(pairs, len(distinct), np.array(sorted(sets), np.int32))
         return self._apart
 
     def _coarguments(self) -> Ints32:
@@ -323,6 +339,7 @@ class _RuleReading:
         rule = self._rule
         # Nothing is described where no rule has an instance; such matches are not shared.
         described = self.parse.described(rule.described[self.parse.scheme], found) if found.codes else _NOTHING
+        apart = self.parse.apart(found, lexicon) if rule.distinct_actors else None
         return MentionMatches(
             actors=described.codes,
             described_mentions=described.mentions,
@@ -335,7 +352,9 @@ class _RuleReading:
             role_codes=tuple(_role_codes(rule, role, described.codes, lexicon) for role in rule.event),
             inner=lexicon.inner_codes.intersection(described.codes),
             excluded=tuple(self._excluded),
-            apart=self.parse.apart(found, lexicon) if rule.distinct_actors else None,
+            apart=None if apart is None else apart.pairs,
+            n_distinct=None if apart is None else apart.n_distinct,
+            naming=None if apart is None else apart.naming,
         )
 
 

@@ -11,7 +11,7 @@ links     for each mention: antecedents, the likeliest first, with their probabi
 new       for each mention: probability of NEW, in thousandths
 best      for each mention: its likeliest antecedent, -1 for NEW
 about     names and values of the document's metadata
-events    by number of the actor: instances, descriptions, and parses at the triggers, as in `places` of the evidence
+events    by number of the actor: instances, descriptions, reasons, and parses at the triggers, as in `places`
 ===== ====================================================================================================
 """
 
@@ -144,13 +144,19 @@ def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
             for mention, _, words, p in places["descriptions"]
         ],
     }
+    # Evidence of an earlier version has no reasons.
+    content["reasons"] = [
+        {"text": str(name), "p": _thousandths(p), "mentions": [m for m, _ in others if m != -1]}
+        for name, p, others in places.get("reasons", ())
+    ]
     if "parses" in places:
         content["parses"] = [
             {"trigger": trigger, "text": str(text), "share": _thousandths(share), "p": _thousandths(p)}
             for trigger, text, share, p in places["parses"]
         ]
     tokens = [each["trigger"] for name in ("instances", "parses") for each in content.get(name, ())]
-    mentions = [mention for each in content["instances"] for mention in each["mentions"]]
+    both = (*content["instances"], *content["reasons"])
+    mentions = [mention for each in both for mention in each["mentions"]]
     for each in content["descriptions"]:
         mentions.append(each["mention"])
         start, end = each["words"]

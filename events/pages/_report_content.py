@@ -16,6 +16,7 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
 from events.counting._count_posterior import checked_table
+from events.counting._merged_actors import merging_text
 from events.counting._periods import Calendar
 from events.counting._tables import role_columns
 from events.pages._audited import AuditContent, read_audit
@@ -62,6 +63,12 @@ class Report:
     n_texts: int
     others: OtherDocuments | None = None
     audit: AuditContent | None = None
+
+    @property
+    def merging(self) -> str:
+        """How often coreference by itself merges distinct actors; "" of a run that does not keep these apart."""
+        found = self.record["summary"].get("merged_actors")
+        return "" if found is None else merging_text(found)
 
     @property
     def is_recalibration_covered(self) -> bool:

@@ -7,14 +7,16 @@ scores as they are is calibrated by construction; a temperature makes the scores
 from __future__ import annotations
 
 import datetime
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._sampling import sample_clusterings
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
@@ -67,6 +69,7 @@ def simulate_documents(
     event_share: float = 0.1,
     median_mentions: float = 130.0,
     countries: Sequence[SimulatedCountry] | None = None,
+    apart: Callable[[ScoredDocument], npt.ArrayLike] | None = None,
 ) -> Iterator[SimulatedDocument]:
     """Simulate articles one after another; document i depends only on i, the seed and the other parameters.
 
@@ -91,6 +94,10 @@ def simulate_documents(
         Median of the number of mentions, in [10, 500]. The numbers are log-normal, clipped at 5 and near 700.
     countries
         Countries in the news; by default the 31 of `default_countries`. At least three must exist on every day.
+    apart
+        Pairs of mentions of a document that are of different entities, int (n_pairs, 2): the truth is then drawn from
+        the distribution of the scores given that they are. `events.TrueEvents.apart` gives those that a rule keeps
+        apart, so that counts with it are calibrated. The text and the scores do not depend on it.
 
     Yields
     ------
@@ -120,7 +127,7 @@ def simulate_documents(
     if event_share > 0.0 and not timeline.has_attacks:
         rule = "must be 0 if no country has a rate above 0"
         raise ParameterError(f"{rule}, got {event_share!r}", parameter="event_share")
-    simulation = _Simulation(timeline, _checks.seed(seed), temperature, event_share, median_mentions)
+    simulation = _Simulation(timeline, _checks.seed(seed), temperature, event_share, median_mentions, apart)
     return map(simulation.document, range(n_documents))
 
 
@@ -133,6 +140,7 @@ class _Simulation:
     temperature: float
     event_share: float
     median_mentions: float
+    apart: Callable[[ScoredDocument], npt.ArrayLike] | None = None
 
     def document(self, number: int) -> SimulatedDocument:
         """Simulate one document with its own generator."""
@@ -158,6 +166,10 @@ class _Simulation:
             gold=_entities(true_antecedents),
             metadata={"simulated": True},
         )
+        pairs = np.zeros((0, 2)) if self.apart is None else np.asarray(self.apart(document))
+        if len(pairs):
+            true_antecedents = _drawn_apart(calibrated, scores / self.temperature, pairs, rng)
+            document = replace(document, gold=_entities(true_antecedents))
         return SimulatedDocument(document, true_antecedents)
 
 
@@ -194,12 +206,22 @@ def _attacks(uniform: Uniform) -> list[str]:
     return chosen
 
 
-def _drawn(candidates: CandidateScores, scores: Floats, rng: np.random.Generator) -> Ints32:
-    """Draw the antecedent of each mention from softmax(scores), with a score of 0 for NEW."""
+def _drawn_apart(candidates: CandidateScores, scores: Floats, pairs: npt.ArrayLike, rng: np.random.Generator) -> Ints32:
+    """Draw antecedents as `_drawn`, given that pairs of mentions are of different entities."""
+    own = AntecedentDistribution.from_csr(candidates.indptr, candidates.antecedents, scores)
+    labels = sample_clusterings(own, n_samples=1, seed=int(rng.integers(2**63)), apart=pairs).labels[0]
+    # Given the entities, antecedents are independent: of the candidates in the mention's entity, or NEW for its first.
+    rows = np.repeat(np.arange(len(labels)), np.diff(candidates.indptr))
+    inside = labels[candidates.antecedents] == labels[rows]
+    return _drawn(candidates, np.where(inside, scores, -np.inf), rng, new=labels == np.arange(len(labels)))
+
+
+def _drawn(candidates: CandidateScores, scores: Floats, rng: np.random.Generator, new: Bools | float = 1.0) -> Ints32:
+    """Draw the antecedent of each mention from softmax(scores), with a weight of 1 for NEW, or 0 where it cannot be."""
     indptr, n_mentions = candidates.indptr, candidates.indptr.size - 1
     cumulative = np.concatenate(([0.0], np.cumsum(np.exp(scores))))
     begin, end = cumulative[indptr[:-1]], cumulative[indptr[1:]]
-    target = begin + rng.random(n_mentions) * (end - begin + 1.0)
+    target = begin + rng.random(n_mentions) * (end - begin + new)
     places = np.searchsorted(cumulative, target, side="right") - 1
     linked = target < end
     drawn = np.full(n_mentions, NEW, np.int32)

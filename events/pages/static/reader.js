@@ -109,12 +109,21 @@ function drawFacts() {
     element("thead", {}, element("tr", {}, ...["Share", "P given it", "Words"].map((text) => element("th", { scope: "col" }, text)))),
     element("tbody", {}, ...triggerParses),
   ));
+  const reasons = event.reasons.map(({ text, p, mentions }) => element("tr", {},
+    element("td", {}, digits(3)(p / 1000)),
+    element("td", {}, text, ...mentions.flatMap((i, n) => [n ? ", " : ": ", link(content, i)])),
+  ));
+  const without = element("div", { class: "scroll", hidden: !reasons.length }, element("table", { class: "made reasons" },
+    element("caption", {}, "In the samples without the event: what the role has instead"),
+    element("thead", { class: "unseen" }, element("tr", {}, ...["Share", "Reason"].map((text) => element("th", { scope: "col" }, text)))),
+    element("tbody", {}, ...reasons),
+  ));
   const caption = element("caption", { class: "unseen" }, "Mentions that make the event, with the share of samples in which they do");
   const about = element("dl", { class: "about" }, ...content.about.flatMap(([name, value]) => [
     element("dt", { dir: "auto" }, name), element("dd", { dir: "auto" }, value),
   ]));
   byId("reader-facts").replaceChildren(line, about,
-    element("div", { class: "scroll" }, element("table", { class: "made" }, caption, element("thead", { class: "unseen" }, head), element("tbody", {}, ...rows)), more), parses,
+    element("div", { class: "scroll" }, element("table", { class: "made" }, caption, element("thead", { class: "unseen" }, head), element("tbody", {}, ...rows)), more), without, parses,
   );
 }
 

@@ -180,6 +180,7 @@ def write_run(
             n_computed=len(plan.partitions) if n_computed is None else n_computed,
             n_several_parses=counter.n_several_parses,
             uncertainty=counter.uncertainty,
+            merged_actors=counter.merged_actors.summary(counter.n_samples),
         )
         rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
         codes = [code for counts in several for key in counts.events() for code in key if code]

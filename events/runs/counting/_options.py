@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from events import _shared_options as shared
 from events._options import Result, declared, option
@@ -119,6 +119,9 @@ class EventsResult(Result):
     uncertainty
         "fit" or "domain" if the intervals cover this uncertainty of a recalibration, "none" if they do not; None if no
         recalibration was considered.
+    merged_actors
+        How often coreference by itself makes one entity of distinct actors, as docs/file-formats.md says; None if the
+        preset does not keep them apart.
     """
 
     out: str
@@ -134,3 +137,4 @@ class EventsResult(Result):
     n_computed: int = 1
     n_several_parses: int = 0
     uncertainty: str | None = None
+    merged_actors: dict[str, Any] | None = None

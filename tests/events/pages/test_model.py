@@ -209,7 +209,11 @@ def test_the_country_word_is_all_of_a_name() -> None:
     matches = match_document(tokens, mentions, load_rules(), load_lexicon(), DAY)
     events = evaluate_matches(AntecedentDistribution.from_lists([[]], [[]]), matches, "d", DAY, n_samples=2)
     (row,) = evidence_rows([events], "1995Q2", [ParsedMentions(tokens, mentions)])
-    assert json.loads(row.places) == {"instances": [[5, [0], 1.0]], "descriptions": [[0, "NZL", [3, 5], 1.0]]}
+    assert json.loads(row.places) == {
+        "instances": [[5, [0], 1.0]],
+        "descriptions": [[0, "NZL", [3, 5], 1.0]],
+        "reasons": [],
+    }
 
 
 @pytest.mark.parametrize(

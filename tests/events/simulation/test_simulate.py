@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import itertools
+from collections.abc import Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -13,17 +16,19 @@ from expected_errors import error
 from references.coreference import connected_components
 from tolerance import plausible_counts, plausible_means
 
+from corefsample._arrays import Ints32
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.formats.scored._stream import read_documents
 from corefsample.formats.scored._writing import write_documents
 from events.counting._counter import EventCounter
+from events.counting._truth import TrueEvents
 from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
 from events.matching._matching import MentionMatches
 from events.rules._rules import load_rules
 from events.simulation._countries import SimulatedCountry, default_countries
-from events.simulation._documents import SimulatedDocument, simulate_documents
+from events.simulation._documents import NEW, CandidateScores, SimulatedDocument, _drawn_apart, simulate_documents
 
 SHARE = 0.3
 DAY = datetime.date(1995, 5, 5)
@@ -285,3 +290,64 @@ def test_a_country_may_begin_to_exist_within_the_period() -> None:
     with pytest.raises(ParameterError, match="got 2 on 1995-05-04"):
         simulate_documents(1, start=DAY - datetime.timedelta(1), end=DAY, countries=countries)
     assert len(list(simulate_documents(3, start=DAY, end=DAY, countries=countries, event_share=1.0))) == 3
+
+
+# --- truth given that mentions are apart ---------------------------------------------------------------------
+
+
+def components(antecedents: Sequence[int]) -> tuple[int, ...]:
+    return tuple(connected_components([i if link == NEW else link for i, link in enumerate(antecedents)]))
+
+
+@pytest.fixture(scope="module")
+def kept_apart() -> list[tuple[SimulatedDocument, SimulatedDocument, Ints32]]:
+    """Documents without and with distinct actors kept apart, and the pairs."""
+    truth = TrueEvents(rules("attack", "extended"))
+    free = simulate_documents(150, seed=11, event_share=0.5)
+    given = simulate_documents(150, seed=11, event_share=0.5, apart=truth.apart)
+    return [(a, b, truth.apart(a.document)) for a, b in zip(free, given, strict=True)]
+
+
+def test_distinct_actors_are_never_one_true_entity(
+    kept_apart: list[tuple[SimulatedDocument, SimulatedDocument, Ints32]],
+) -> None:
+    n_changed = 0
+    for free, given, pairs in kept_apart:
+        gold = np.array(given.document.gold)
+        assert (gold[pairs[:, 0]] != gold[pairs[:, 1]]).all()
+        assert tuple(gold.tolist()) == components(given.true_antecedents.tolist())
+        merged = np.array(free.document.gold)
+        n_changed += bool((merged[pairs[:, 0]] == merged[pairs[:, 1]]).any())
+        # Text and scores are the same; and without pairs, the truth too.
+        same_truth = SimulatedDocument(
+            dataclasses.replace(given.document, gold=free.document.gold), free.true_antecedents
+        )
+        assert same(free, same_truth)
+        assert len(pairs) or same(free, given)
+    assert n_changed > 5  # so the truth from the scores alone would not pass
+
+
+def test_no_pairs_are_apart_where_the_preset_lets_an_entity_be_several_actors(few: list[SimulatedDocument]) -> None:
+    truth = TrueEvents(rules("attack", "paper"))
+    assert not any(len(truth.apart(each.document)) for each in few)
+
+
+def test_true_antecedents_have_the_conditioned_distribution() -> None:
+    """Against enumeration of the antecedents of four mentions, of which 0 and 1, and 2 and 3, are apart."""
+    lists, scores = [[], [0], [0, 1], [1, 2]], [[], [0.4], [1.0, 0.2], [-0.3, 0.8]]
+    expected: dict[tuple[int, ...], float] = {}
+    weights = [
+        {NEW: 1.0} | dict(zip(row, np.exp(own).tolist(), strict=True)) for row, own in zip(lists, scores, strict=True)
+    ]
+    for links in itertools.product(*weights):
+        labels = components(links)
+        if labels[0] != labels[1] and labels[2] != labels[3]:
+            expected[links] = float(np.prod([row[link] for row, link in zip(weights, links, strict=True)]))
+    flat = [each for row in scores for each in row]
+    candidates = CandidateScores(np.array([0, 0, 1, 3, 5]), np.array([0, 0, 1, 1, 2], np.int32), np.array(flat))
+    rng, found = np.random.default_rng(3), dict.fromkeys(expected, 0)
+    for _ in range(4000):
+        drawn = _drawn_apart(candidates, candidates.scores, [(0, 1), (3, 2)], rng)
+        found[tuple(drawn.tolist())] += 1  # another is a KeyError
+    shares = np.array([*expected.values()]) / sum(expected.values())
+    assert plausible_counts([*found.values()], 4000, shares.tolist()).all()

@@ -1,0 +1,94 @@
+"""Why an event is not true in some samples: what its roles have there instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from itertools import repeat
+from operator import or_
+
+import numpy as np
+
+from corefsample._arrays import Bytes, Ints, Ints32
+from events.counting import _kernels
+from events.counting._tables import EventKey
+from events.matching._matching import NO_ACTOR, MentionMatches
+
+# In the order of the counts. A sample has the reason of the instance that comes closest to the event, and this the one
+# of the role that is farthest from it; from far to close: another actor, no actor, several actors.
+SEVERAL = "several actors"
+REASONS = ("another actor", "no actor", SEVERAL, "no event in the parse")
+
+_OTHERS = 63  # bits of a word beside the first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reasons:
+    """What happens in the samples in which an event is not true.
+
+    Attributes
+    ----------
+    counts
+        int64 (4,): samples by reason, in the order of `REASONS`.
+    others
+        Of samples with several actors: parse, mention of the entity that names one of the others, number of samples.
+    """
+
+    counts: Ints
+    others: tuple[tuple[int, int, int], ...]
+
+    def shares(self) -> list[tuple[str, int]]:
+        """Reasons that some samples have, with the number of these, the most frequent first."""
+        named = zip(REASONS, self.counts.tolist(), strict=True)
+        return sorted((each for each in named if each[1]), key=lambda each: -each[1])
+
+
+def reasons_in_parse(
+    matches: MentionMatches, key: EventKey, hits: Bytes, labels: Ints32
+) -> tuple[Ints, dict[int, int]]:
+    """Samples of a parse without an event by reason, int64 (3,); and by mention those in which it names another actor.
+
+    Parameters
+    ----------
+    matches
+        Of the rule in this parse, in which the event is possible.
+    key
+        The event.
+    hits
+        uint8 (n,): whether it is true in each sample.
+    labels
+        int32 (n_mentions, n): the clusterings.
+    """
+    counts, others = np.zeros(3, np.int64), np.zeros(len(matches.described_actors), np.int64)
+    bits, inner = zip(*map(_bits, repeat(matches), key, matches.codes_of_roles), strict=True)
+    labels = labels.view()
+    labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
+    _kernels.reasons(
+        labels,
+        hits,
+        matches.described_mentions,
+        np.array(bits, np.uint64)[:, matches.described_actors],
+        np.array(inner, np.uint64),
+        np.array([code != NO_ACTOR for code in key], np.bool_),
+        matches.apart is not None,
+        matches.instances,
+        np.empty(len(hits), np.uint64),
+        np.empty((4, len(hits)), np.int32),
+        counts,
+        others,
+    )
+    by_mention: dict[int, int] = {}
+    for mention, n in zip(matches.described_mentions.tolist(), others.tolist(), strict=True):
+        if n:
+            by_mention[mention] = max(n, by_mention.get(mention, 0))
+    return counts, by_mention
+
+
+def _bits(matches: MentionMatches, own: str, codes: tuple[str, ...]) -> tuple[list[int], int]:
+    """For each actor the bit that stands for it in a role, the first for the one of the event; and those of inner ones.
+
+    A role cannot have an actor without a bit. From 64 actors on some share a bit.
+    """
+    bits = [0 if code not in codes else 1 if code == own else 2 << c % _OTHERS for c, code in enumerate(matches.actors)]
+    inner = [bit for bit, code in zip(bits, matches.actors, strict=True) if code in matches.inner]
+    return bits, reduce(or_, inner, 0)

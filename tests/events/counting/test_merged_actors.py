@@ -1,0 +1,134 @@
+"""How often coreference by itself merges distinct actors: against enumeration, and the same for any order and parts."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import tolerance
+from references import coreference as references
+from references import events as er
+from references import parses as pr
+
+from corefsample import ScoredDocument, read_documents
+from events import EventCounter, load_rules
+from events.counting._merged_actors import MergedActors, merging_text
+
+N = 20_000
+RULE = load_rules("attack", "extended")
+# Mentions: Iraq, Iran, they; and soldiers, who are the object of "attacked".
+SENTENCES = [
+    "Iraq/PROPN>2:nsubj met=meet/VERB>0:root Iran/PROPN>2:obl",
+    "they/PRON>2:nsubj attacked=attack/VERB>0:root soldiers/NOUN>2:obj",
+]
+LINKS = {1: {0: -0.5}, 2: {0: 0.5, 1: 1.0}, 3: {2: 1.5}}
+
+
+def document(doc_id: str = "d", date: str = "1999-01-05", shift: float = 0.0) -> ScoredDocument:
+    links = {i: {j: score + shift for j, score in row.items()} for i, row in LINKS.items()}
+    return er.scored(er.json_document(doc_id, date, SENTENCES, links))
+
+
+def probability(shift: float = 0.0) -> float:
+    """P(Iraq and Iran are one entity), before any conditioning."""
+    scores = [[score + shift for score in LINKS.get(i, {}).values()] for i in range(4)]
+    rows = references.softmax_rows([list(LINKS.get(i, {})) for i in range(4)], scores)
+    return sum(p for labels, p in references.clustering_probs(rows).items() if labels[0] == labels[1])
+
+
+def counted(documents: list[ScoredDocument], n_samples: int = 500) -> EventCounter:
+    counter = EventCounter(RULE, n_samples=n_samples)
+    counter.update(documents)
+    return counter
+
+
+def test_the_probability_is_that_of_enumeration_before_conditioning() -> None:
+    merged = counted([document()], N).merged_actors
+    # Two mentions name an actor, and each is in the entity of the other. "They" and "soldiers" are apart too, as
+    # subject and object, and are often one entity; they do not count.
+    assert merged.n_named == 2 * N
+    assert merged.n_merged % 2 == 0
+    assert tolerance.plausible_counts([merged.n_merged // 2], N, [probability()]).all()
+    assert not tolerance.plausible_counts([merged.n_merged // 2], N, [0.0]).all()
+    summary = merged.summary(N)
+    assert summary is not None
+    assert summary["n_mentions"] == 2.0
+    assert summary["probability"] == merged.n_merged / (2 * N)
+    assert summary["share_above_0.2"] == 1.0  # P = .378
+    assert summary["n_documents"] == {"as drawn": 0, "drawn again": 1, "chain": 0}
+    assert [(each["doc_id"], each["mention"]) for each in summary["worst"]] == [("d", "Iraq"), ("d", "Iran")]
+
+
+def test_a_mention_that_is_rarely_merged_is_below_one_fifth() -> None:
+    assert 0.0 < probability(-3.0) < 0.1
+    merged = counted([document(shift=-3.0)], 1000).merged_actors
+    assert merged.n_often == 0 < merged.n_merged
+
+
+def test_hardly_consistent_documents_are_drawn_by_chains() -> None:
+    assert probability(9.0) > 0.9995
+    merged = counted([document(shift=9.0), document("e", shift=-30.0)], 200).merged_actors
+    assert merged.ways == {"chain": 1, "as drawn": 1}
+
+
+def test_a_preset_that_lets_an_entity_be_several_actors_has_no_check() -> None:
+    counter = EventCounter(load_rules("attack", "paper"), n_samples=50)
+    counter.add(document())
+    assert counter.merged_actors.summary(50) is None
+
+
+def test_the_sums_do_not_depend_on_order_parts_or_files(tmp_path: Path) -> None:
+    documents = [document(f"d{n}", f"1999-01-{1 + n % 3:02}", -n / 8) for n in range(7)]
+    documents.append(document("a"))  # of the same date as d2, and other samples
+    whole = counted(documents).merged_actors.to_json()
+    assert [p for p, *_ in whole["worst"]] == sorted(p for p, *_ in whole["worst"])
+    for number, order in enumerate(itertools.islice(itertools.permutations(documents), 0, 40_000, 9_999)):
+        first, second = counted(list(order[:3])), counted(list(order[3:]))
+        for name, each in (("first", first), ("second", second)):
+            (tmp_path / f"{name} {number}").mkdir()
+            each.save(tmp_path / f"{name} {number}")
+        loaded = [EventCounter.load(tmp_path / f"{name} {number}") for name in ("first", "second")]
+        loaded[1].merge(loaded[0])
+        assert loaded[1].merged_actors.to_json() == whole
+
+
+def test_equal_probabilities_come_by_date_doc_id_and_place() -> None:
+    merged = MergedActors()
+    for key in (
+        (-0.5, "1999-01-02", "b", 0, 1, ""),
+        (-0.5, "1999-01-02", "a", 3, 4, ""),
+        (-0.25, "1998", "a", 0, 1, ""),
+    ):
+        other = MergedActors(worst=[key])
+        merged.merge(other)
+    merged.merge(MergedActors(worst=[(-0.5, "1999-01-02", "a", 0, 1, "")]))
+    assert [key[2:4] for key in merged.worst] == [("a", 0), ("a", 3), ("b", 0)]
+
+
+def test_mentions_of_several_parses_count_for_the_samples_that_have_them(tmp_path: Path) -> None:
+    line = pr.with_other_parses(er.json_document("d", "1999-01-05", SENTENCES, LINKS), (3, 1))
+    (several,) = read_documents(er.write_lines(tmp_path / "d.jsonl", [line]))
+    merged = counted([several], 1000).merged_actors
+    # In the other parse "they" is an object, so that no event is possible in its samples, 250 of 1,000.
+    assert merged.n_named == 1500
+    assert tolerance.plausible_counts([merged.n_merged // 2], 750, [probability()]).all()
+
+
+def test_an_event_that_is_certain_needs_no_samples_to_be_conditioned() -> None:
+    """Nothing fills the optional role; but there are a subject and an object, which are apart."""
+    sentences = [SENTENCES[0].replace(":obl", ":obj"), "arrested=arrest/VERB>0:root soldiers/NOUN>1:obj"]
+    counter = EventCounter(load_rules("arrest", "extended"), n_samples=50)
+    (events,) = counter.add_to_each(er.scored(er.json_document("d", "1999-01-05", sentences, {1: {0: 1.0}})))
+    assert events.n_hits[-1] == 50
+    assert not events.parses[0].conditioned
+    assert counter.merged_actors.summary(50) is None
+
+
+def test_the_sentence_for_readers() -> None:
+    found = {"probability": 0.076, "share_above_0.2": 0.124, "n_mentions": 582.0, "worst": []}
+    assert merging_text(found) == (
+        "Coreference merges different actors with probability 0.076 per mention that names one, before the samples are "
+        "conditioned: above .2 for 12.4% of 582 mentions."
+    )
+    worst = [{"doc_id": "d", "date": "1999-01-05", "mention": "Iraq", "probability": 0.92}]
+    assert merging_text(found | {"worst": worst}).endswith("582 mentions; most for 'Iraq' in d, 0.92.")

@@ -1,0 +1,80 @@
+"""How often coreference merges distinct actors, in the record of a run, on the screen, and in the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import called
+from references import events as er
+from run_cases import CountOptions, count_events, in_groups
+
+from events.pages import write_report
+
+SENTENCES = [
+    "Iraq/PROPN>2:nsubj met=meet/VERB>0:root Iran/PROPN>2:obl",
+    "they/PRON>2:nsubj attacked=attack/VERB>0:root soldiers/NOUN>2:obj",
+]
+OPTIONS: dict[str, Any] = {"n_samples": 60, "preset": "extended", "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve documents, in which the two names are of one entity with probabilities from .65 to .42."""
+    folder = tmp_path_factory.mktemp("news")
+    lines = [
+        er.json_document(f"doc {n}", f"1999-01-{28 - n}", SENTENCES, {1: {0: -0.2 * n}, 2: {0: 0.5, 1: 1.0}})
+        for n in range(12)
+    ]
+    return in_groups(folder / "news.parquet", lines, 1)
+
+
+def merged(folder: Path) -> Any:
+    return json.loads((folder / "run.json").read_text(encoding="utf-8"))["summary"]["merged_actors"]
+
+
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (5, 1), (5, 2)])
+def test_the_record_does_not_depend_on_partitions_or_processes(
+    news: Path, tmp_path: Path, size: int, workers: int
+) -> None:
+    runs = [
+        (tmp_path / "whole", CountOptions(partition_size=1000, **OPTIONS), 1),
+        (tmp_path / "parts", CountOptions(partition_size=size, **OPTIONS), workers),
+    ]
+    for out, options, n_workers in runs:
+        summary = count_events(news, out, options, pictures=False, workers=n_workers)
+        assert summary.merged_actors == merged(out)
+        assert (summary.n_partitions > 1) == (out.name == "parts")
+    found = merged(tmp_path / "whole")
+    assert found == merged(tmp_path / "parts")
+    assert (found["n_mentions"], sum(found["n_documents"].values())) == (24.0, 12)
+    # The finished run is read again.
+    assert count_events(news, *runs[0][:2], pictures=False).merged_actors == found
+
+
+def test_the_screen_and_the_report_say_it(news: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = {}
+    for preset in ("extended", "paper"):
+        out = tmp_path / preset
+        words = ("events", news, "--preset", preset, "--samples", "60", "--no-pictures", "--out", out)
+        status, printed, err = called(capsys, *words)
+        assert status == 0, err
+        sentence = "Coreference merges different actors with probability"
+        assert (sentence in " ".join(printed.split())) == (preset == "extended")
+        assert (merged(out) is None) == (preset == "paper")
+        pytest.importorskip("altair", reason="extra `report`")
+        write_report(out)
+        pages[preset] = " ".join((out / "report.html").read_text(encoding="utf-8").split())
+        assert (sentence in pages[preset]) == (preset == "extended")
+
+
+def test_a_small_probability_is_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = er.json_document("d", "1999-01-05", SENTENCES, {1: {0: -30.0}, 2: {0: 0.5}})
+    path = er.write_lines(tmp_path / "d.jsonl", [line])
+    out = tmp_path / "run"
+    status, printed, err = called(capsys, "events", path, "--preset", "extended", "--no-pictures", "--out", out)
+    assert status == 0, err
+    assert merged(out)["probability"] == 0.0
+    assert "Coreference merges" not in printed
