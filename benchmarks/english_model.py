@@ -42,8 +42,6 @@ OPTIONS = [
     *("--where", f"genre={','.join(ENGLISH_GENRES)}"),
     *("--held-out-share", "0"),
     *("--epochs", "3"),
-    *("--mentions", "both"),
-    "--windows",
     *("--attribution", ATTRIBUTION),
 ]
 

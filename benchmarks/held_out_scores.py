@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from corefsample import ScoredDocument, read_documents, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
@@ -99,8 +98,7 @@ def _score_left_out(without: tuple[str, ...], path: Path, orders: int, english: 
     seen = [each for each in documents if genre_of(each.doc_id) not in without]
     if english:
         seen = [each for each in seen if genre_of(each.doc_id) in ENGLISH_GENRES]
-    recipe: dict[str, Any] = {"mentions": "both", "windows": True} if english else {}
-    model = train(seen, epochs=EPOCHS, orders=orders, n_threads=1, **recipe)
+    model = train(seen, epochs=EPOCHS, orders=orders, n_threads=1)
     unseen = [each for each in documents if genre_of(each.doc_id) in without]
     write_documents(score_documents(model, unseen), path)
     return without

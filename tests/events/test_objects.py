@@ -52,7 +52,7 @@ def objects() -> dict[str, Any]:
         ("CountPosterior", "one best"),
         ("CountSamples", "20 draws of"),
         ("Lexicon", "'countries', 282 codes"),
-        ("Rule", "'attack', preset 'paper', event: agent"),
+        ("Rule", "'attack', preset 'asserted', event: agent"),
     ],
 )
 def test_objects_represent_themselves_in_at_most_five_lines(objects: dict[str, Any], name: str, content: str) -> None:
