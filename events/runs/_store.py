@@ -63,13 +63,15 @@ class Places:
 
     def unfinished(self) -> Store | None:
         """Parts of an unfinished run, or of a finished one that grows, or None."""
-        stores = (Store(self.beside), Store(self.within), Store(self.kept, _GROWING))
+        stores = [Store(self.beside)]
+        if not is_url(self.given):  # else a folder with the name of its last part is of another run
+            stores += [Store(self.within), Store(self.kept, _GROWING)]
         return next((store for store in stores if store.plan_path.is_file()), None)
 
     def finished(self) -> Store | None:
         """Parts of the finished run, or None; those at a URL are not kept."""
         store = Store(self.kept)
-        return store if store.plan_path.is_file() else None
+        return store if store.plan_path.is_file() and not is_url(self.given) else None
 
     def any(self) -> Store | None:
         """Parts of an unfinished run, or else of the finished one, or None."""
@@ -78,7 +80,7 @@ class Places:
     def settle(self) -> None:
         """Complete a finished run that was killed just before its end: its parts, and what it left in its folder."""
         store, record = self.unfinished(), read_sealed(self.out / "run.json")
-        if record is None:
+        if record is None or is_url(self.given):
             return
         remove_leftovers(str(self.out))
         if store is not None and record["partitions"]["plan"] == store.plan_sha256():

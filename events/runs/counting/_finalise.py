@@ -214,7 +214,8 @@ def write_run(
         places.keep(store)
     else:
         shutil.rmtree(store.path)
-        shutil.rmtree(places.kept, ignore_errors=True)
+        if not is_url(places.given):
+            shutil.rmtree(places.kept, ignore_errors=True)
     return result
 
 

@@ -18,7 +18,6 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._digests import sha256
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike, path_list
-from corefsample.files._remote_services import is_url
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import QuarantineFile
 from events.counting._counter import EventCounter
@@ -172,15 +171,14 @@ def initialise_run(
 def begin_run(places: Places, plan: RunPlan, *, overwrite: bool, restart: bool) -> tuple[Store, RunPlan]:
     """Continue the run of a folder, or begin a new one, as `initialise_run`."""
     with writing(places):
-        earlier = places.unfinished() if is_url(places.given) else places.any()
-        RunFolder(places.given, overwrite=overwrite or earlier is not None)  # raises for a folder with other files
+        RunFolder(places.given, overwrite=overwrite or places.any() is not None)  # raises for a folder with other files
     return begun(places, plan, with_partitions, is_folder=True, overwrite=overwrite, restart=restart)
 
 
 def finished_summary(places: Places, now: RunPlan) -> EventsResult | None:
     """Summary of the finished run in a folder, if it had the same inputs and options and its files are there."""
     unfinished, store, record = places.unfinished(), places.finished(), read_sealed(places.out / RunFolder.RECORD)
-    if is_url(places.given) or store is None or record is None or (unfinished is not None and not unfinished.grows):
+    if store is None or record is None or (unfinished is not None and not unfinished.grows):
         return None
     try:
         before = store.plan(RunPlan)
