@@ -23,7 +23,7 @@ from corefsample.files._remote_services import is_url
 from events.runs._plan import Part, Plan
 
 KEPT, UNFINISHED, _UNFINISHED_SUFFIX = "partitions", "unfinished", ".partial"
-_PLAN, _GROWING = "plan.json", "growing.json"
+_PLAN, _GROWING, _JOINED = "plan.json", "growing.json", "joined"
 
 P = TypeVar("P", bound=Plan)
 Records = dict[int, dict[str, Any]]
@@ -108,6 +108,14 @@ class Places:
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
         return Store(path)
+
+    def mark_joined(self) -> None:
+        """Note that all parts of the unfinished run are complete, before its output is put in its place."""
+        (self.beside / _JOINED).touch()
+
+    def is_joined(self) -> bool:
+        """Whether the output may be that of an unfinished run, which was killed before it was noted."""
+        return self.unfinished() is not None and (self.beside / _JOINED).is_file()
 
     def discard(self) -> None:
         """Remove the parts of an unfinished run, if there are any; of a finished one that grows, the new plan."""
@@ -282,7 +290,7 @@ def writing(places: Places) -> Iterator[None]:
 
 def _is_ours(path: Path) -> bool:
     """Whether a run made an entry of the folder of its parts."""
-    return path.name in (LOCK_NAME, _PLAN, _GROWING) or path.name.startswith((PARTIAL_PREFIX, "part-", "joined"))
+    return path.name in (LOCK_NAME, _PLAN, _GROWING) or path.name.startswith((PARTIAL_PREFIX, "part-", _JOINED))
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from run_cases import Case, documents, in_groups, stop_after
 from corefsample import InputError, ParameterError
 from events.runs import finalise_run, initialise_run, run_partition
 from events.runs._store import sealed
+from events.runs.scoring import _run
 
 
 @pytest.fixture
@@ -235,3 +238,51 @@ def test_an_empty_folder_that_a_killed_run_left_is_removed(counting: Case, tmp_p
     (tmp_path / "run" / ".partial-0123456789abcdef").mkdir()
     assert counting.run(tmp_path / "run").n_computed == 0
     assert not [*(tmp_path / "run").glob(".partial-*")]
+
+
+# --- scores whose run was killed at its end ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["convert", "write_json", "Places.discard"])
+def test_a_score_that_was_killed_after_its_last_rename_is_completed(
+    scoring: Case, references: dict[str, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    out, convert = scoring.out(tmp_path), _run.convert
+
+    def killed(*arguments: Any, **keywords: Any) -> None:
+        if place == "convert":
+            convert(*arguments, **keywords)
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_run.Places if "." in place else _run, place.split(".")[-1], killed)
+        with pytest.raises(SystemExit):
+            scoring.run(out)
+    assert scoring.n_left(scoring.run(out)) == 60
+    assert scoring.content(out) == references["score"]
+    assert sorted(os.listdir(tmp_path)) == [out.name, f"{out.name}.scoring.json"]
+
+
+def test_a_score_that_was_killed_while_its_parts_were_removed_is_finished(
+    scoring: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        scoring.run(scoring.out(tmp_path))
+    with error(ParameterError, place=str(scoring.out(tmp_path)), hint="overwrite"):
+        scoring.run(scoring.out(tmp_path))
+    assert scoring.n_left(scoring.run(scoring.out(tmp_path), overwrite=True)) == 0
+
+
+def test_a_file_that_is_not_the_output_of_the_killed_run_stays(
+    scoring: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = scoring.out(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(_run, "remove_file", sys.exit)
+        with pytest.raises(SystemExit):
+            scoring.run(out)
+    out.write_text("mine")
+    with error(ParameterError, place=str(out), hint="overwrite"):
+        scoring.run(out)
+    assert out.read_text() == "mine"
