@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._digests import sha256
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike, path_list
+from corefsample.files._remote_services import credentials, give_credentials
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import QuarantineFile
 from events.counting._counter import EventCounter
@@ -72,7 +73,7 @@ def _merged(
         with one_processor_left(), writing(places):
             return _counted(store, merged.plan, part, None, progress.within(part))
 
-    elsewhere = partial(_counted_elsewhere, places.out, engine.threads)
+    elsewhere = partial(_counted_elsewhere, places.out, engine.threads, credentials())
     with merged.stopping(), closing(engine.results(elsewhere, missing, here=here, are_small=True)) as results:
         for part in plan.in_order():
             counter = None
@@ -84,8 +85,9 @@ def _merged(
     return merged
 
 
-def _counted_elsewhere(out: PathLike, threads: int | None, part: Part) -> None:
+def _counted_elsewhere(out: PathLike, threads: int | None, urls: Mapping[str, str], part: Part) -> None:
     """Compute a partition in another process; its counter stays in the store."""
+    give_credentials(urls)
     run_partition(out, part.number, threads=threads)
 
 
