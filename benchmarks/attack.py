@@ -4,16 +4,11 @@
 
 Runs of a small corpus with repeated and invalid documents are kept in four states: `events` finished, finished with one
 more input to come, and interrupted; `score` interrupted. For each damage one file of a copy is changed: at its
-beginning, at its end or anywhere, a bit is flipped, a byte or digit replaced, removed, added, exchanged with another,
-bytes are set to zero, or the rest is cut off. Then the same command runs again. The exit status is 1 if a table is
-wrong.
+beginning, at its end or anywhere, a bit is flipped, a byte or digit replaced, removed or added, bytes are doubled or set
+to zero, or the rest is cut off. Then the same command runs again. The exit status is 1 if a table is wrong.
 
-| result | what happened |
-|---|---|
-| noticed | an error of one line |
-| recomputed | the tables are those of the clean run, because a part was computed or a file written again |
-| harmless | the tables are those of the clean run, which does not need what was damaged |
-| WRONG | other tables or counts than those of the clean run, or an exception that is not ours |
+A result is "noticed" if the command ends with one line; "recomputed" if it makes the tables of a clean run again;
+"harmless" if it leaves them, or does not need what was damaged; else WRONG.
 """
 
 from __future__ import annotations
@@ -45,23 +40,14 @@ POSITIONS: dict[str, Callable[[random.Random, int], int]] = {
 }
 
 
-# --- damages -----------------------------------------------------------------------------------------------
-
-
 def _replaced(content: bytes, at: int, new: bytes, n: int = 1) -> bytes:
     return content[:at] + new + content[at + n :]
 
 
 def _other_digit(rng: random.Random, content: bytes, at: int) -> bytes:
-    """Replace the next digit by another one; or the byte, where none follows."""
+    """Replace the next digit, or the byte where none follows."""
     found = re.compile(rb"[0-9]").search(content, at)
-    place = at if found is None else found.start()
-    return _replaced(content, place, rng.choice([b"%d" % n for n in range(10) if b"%d" % n != content[place:][:1]]))
-
-
-def _exchanged(rng: random.Random, content: bytes, at: int) -> bytes:
-    other = rng.randrange(len(content))
-    return _replaced(_replaced(content, at, content[other : other + 1]), other, content[at : at + 1])
+    return _replaced(content, at if found is None else found.start(), b"%d" % rng.randrange(10))
 
 
 DAMAGES: dict[str, Callable[[random.Random, bytes, int], bytes]] = {
@@ -70,13 +56,10 @@ DAMAGES: dict[str, Callable[[random.Random, bytes, int], bytes]] = {
     "digit": _other_digit,
     "removed": lambda _, content, at: _replaced(content, at, b""),
     "added": lambda rng, content, at: _replaced(content, at, rng.randbytes(1), 0),
-    "exchanged": _exchanged,
+    "doubled": lambda _, content, at: _replaced(content, at, content[at : at + 9], 0),
     "zeros": lambda _, content, at: _replaced(content, at, bytes(16), 16),
     "cut": lambda _, content, at: content[:at],
 }
-
-
-# --- runs --------------------------------------------------------------------------------------------------
 
 
 Call = Callable[[Path], tuple[Any, int]]  # a command in a folder: the numbers of its summary, and of computed parts
@@ -84,7 +67,7 @@ Call = Callable[[Path], tuple[Any, int]]  # a command in a folder: the numbers o
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """A run to be damaged: its folder, the next call, its expected tables and numbers, and the parts that it computes."""
+    """A run to be damaged, the next call, what that has to find, and the number of parts that it computes."""
 
     name: str
     folder: Path
@@ -107,15 +90,19 @@ def _tables(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in paths if path.name != "run.json"}
 
 
+def _stopping(folder: Path, stops: bool) -> Callable[..., None]:
+    def on_progress(*_: int) -> None:
+        if stops and len([*folder.glob("*.partial/part-*.json")]) > 1:
+            raise KeyboardInterrupt
+
+    return on_progress
+
+
 def _events(*inputs: str, stops: bool = False) -> Call:
     def call(folder: Path) -> tuple[Any, int]:
-        def on_progress(*_: int) -> None:
-            if stops and len([*folder.glob("run.partial/part-*.json")]) > 1:
-                raise KeyboardInterrupt
-
         out = str(folder / "run")
         options = EventsOptions(out=out, n_samples=40, on_error="quarantine", pictures=False, threads=1)
-        numbers = run_events(inputs, options, on_progress=on_progress).to_json()
+        numbers = run_events(inputs, options, on_progress=_stopping(folder, stops)).to_json()
         n_computed = numbers.pop("n_computed")
         return {name: value for name, value in numbers.items() if name not in ("out", "seconds")}, n_computed
 
@@ -124,12 +111,8 @@ def _events(*inputs: str, stops: bool = False) -> Call:
 
 def _score(path: str, *, stops: bool = False) -> Call:
     def call(folder: Path) -> tuple[Any, int]:
-        def on_progress(*_: int) -> None:
-            if stops:
-                raise KeyboardInterrupt
-
         options = ScoreOptions(out=str(folder / "scored.jsonl"))
-        numbers = run_score(path, options, on_progress=on_progress).to_json()
+        numbers = run_score(path, options, on_progress=_stopping(folder, stops)).to_json()
         return numbers["n_documents"], -numbers["n_resumed"]
 
     return call
@@ -204,8 +187,8 @@ def main() -> None:
             for kind, paths in state.kinds().items():
                 found = collections.Counter[str]()
                 for n in range(each):
-                    path, position = rng.choice(paths), list(POSITIONS)[n % 3]
-                    damage, content = list(DAMAGES)[n // 3 % len(DAMAGES)], path.read_bytes()
+                    path, position, damage = rng.choice(paths), [*POSITIONS][n % 3], [*DAMAGES][n // 3 % len(DAMAGES)]
+                    content = path.read_bytes()
                     changed = DAMAGES[damage](rng, content, POSITIONS[position](rng, len(content)))
                     result = _after(state, path, changed, Path(work) / "copy")
                     found[result] += 1
