@@ -4,8 +4,8 @@
 
 Runs of a small corpus with repeated and invalid documents are kept in four states: `events` finished, finished with one
 more input to come, and interrupted; `score` interrupted. For each damage one file of a copy is changed: at its
-beginning, at its end or anywhere, a bit is flipped, a byte or digit replaced, removed or added, bytes are doubled or set
-to zero, or the rest is cut off. Then the same command runs again. The exit status is 1 if a table is wrong.
+beginning, at its end or anywhere, a bit is flipped, a byte or digit replaced, removed or added, bytes are doubled or
+set to zero, or the rest is cut off. Then the same command runs again. The exit status is 1 if a table is wrong.
 
 A result is "noticed" if the command ends with one line; "recomputed" if it makes the tables of a clean run again;
 "harmless" if it leaves them, or does not need what was damaged; else WRONG.
@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,30 +91,24 @@ def _tables(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in paths if path.name != "run.json"}
 
 
-def _stopping(folder: Path, stops: bool) -> Callable[..., None]:
-    def on_progress(*_: int) -> None:
-        if stops and len([*folder.glob("*.partial/part-*.json")]) > 1:
-            raise KeyboardInterrupt
-
-    return on_progress
+def _stopping(folder: Path, stops: bool, *_: int) -> None:
+    if stops and len([*folder.glob("*.partial/part-*.json")]) > 1:
+        raise KeyboardInterrupt
 
 
 def _events(*inputs: str, stops: bool = False) -> Call:
     def call(folder: Path) -> tuple[Any, int]:
-        out = str(folder / "run")
-        options = EventsOptions(out=out, n_samples=40, on_error="quarantine", pictures=False, threads=1)
-        numbers = run_events(inputs, options, on_progress=_stopping(folder, stops)).to_json()
-        n_computed = numbers.pop("n_computed")
-        return {name: value for name, value in numbers.items() if name not in ("out", "seconds")}, n_computed
+        options = EventsOptions(out=f"{folder}/run", n_samples=40, on_error="quarantine", pictures=False, threads=1)
+        run = run_events(inputs, options, on_progress=partial(_stopping, folder, stops))
+        return dataclasses.replace(run, out="", seconds=0.0, n_computed=0), run.n_computed
 
     return call
 
 
 def _score(path: str, *, stops: bool = False) -> Call:
     def call(folder: Path) -> tuple[Any, int]:
-        options = ScoreOptions(out=str(folder / "scored.jsonl"))
-        numbers = run_score(path, options, on_progress=_stopping(folder, stops)).to_json()
-        return numbers["n_documents"], -numbers["n_resumed"]
+        run = run_score(path, ScoreOptions(out=f"{folder}/scored.jsonl"), on_progress=partial(_stopping, folder, stops))
+        return run.tally.n_documents, -run.n_resumed
 
     return call
 
@@ -143,12 +138,11 @@ def _states(work: Path) -> list[State]:
 
     a, b = file("a", made[:18], '{"doc_id": "bad"}\n'), file("b", [*made[33:36], *made[18:30]], "[]\n")
     c, d = file("c", [*made[10:14], *made[30:40]]), file("d", [*made[2:4], *made[40:48]])
-    scores = file("scores", made)
     return [
         state("finished", _events(a, b, c), _events(a, b, c)),
         state("growing", _events(a, b, c), _events(a, b, c, d)),
         state("interrupted", _events(a, b, c, stops=True), _events(a, b, c)),
-        state("score", _score(scores, stops=True), _score(scores)),
+        state("score", _score(scores := file("scores", made), stops=True), _score(scores)),
     ]
 
 
@@ -167,9 +161,12 @@ def _after(state: State, path: Path, content: bytes, copy: Path) -> str:
         return "WRONG"
     if (_tables(copy), numbers) != state.expected:
         return "WRONG"
-    is_same = {each: each.stat().st_mtime_ns for each in copy.rglob("*")} == before
-    is_harmless = is_same if state.name == "finished" else n_computed == state.n_computed
-    return "harmless" if is_harmless else "recomputed"
+    after = {each: each.stat().st_mtime_ns for each in copy.rglob("*")}
+    return (
+        "harmless"
+        if (after == before if state.name == "finished" else n_computed == state.n_computed)
+        else "recomputed"
+    )
 
 
 def main() -> None:
@@ -177,8 +174,8 @@ def main() -> None:
     parser.add_argument("--damages", type=int, default=2000, help="at least; the same number for each kind of file")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    logging.disable()
     started, rng, totals = time.monotonic(), random.Random(options.seed), collections.Counter[str]()
+    logging.disable()
     with tempfile.TemporaryDirectory() as work:
         states = _states(Path(work).resolve())
         each = -(-options.damages // sum(len(state.kinds()) for state in states))
@@ -189,8 +186,8 @@ def main() -> None:
                 for n in range(each):
                     path, position, damage = rng.choice(paths), [*POSITIONS][n % 3], [*DAMAGES][n // 3 % len(DAMAGES)]
                     content = path.read_bytes()
-                    changed = DAMAGES[damage](rng, content, POSITIONS[position](rng, len(content)))
-                    result = _after(state, path, changed, Path(work) / "copy")
+                    content = DAMAGES[damage](rng, content, POSITIONS[position](rng, len(content)))
+                    result = _after(state, path, content, Path(work) / "copy")
                     found[result] += 1
                     if result == "WRONG":
                         print(f"WRONG: {state.name}: {path.name}: {damage} at {position}, number {n}", file=sys.stderr)
