@@ -78,6 +78,14 @@ def test_an_input_that_is_given_twice_is_set_aside_once(run: Callable[..., Any],
     assert (found.n_documents, found.n_quarantined) == (20, 20)
 
 
+def test_of_an_input_that_is_given_twice_the_first_counts(
+    counting: Case, run: Callable[..., Any], tmp_path: Path
+) -> None:
+    run("a b", tmp_path / "run")
+    run("a b a", tmp_path / "again")
+    assert counting.content(tmp_path / "run") == counting.content(tmp_path / "again")
+
+
 def test_only_what_an_exclusion_touched_is_computed_again(run: Callable[..., Any], tmp_path: Path) -> None:
     assert run("a d b", tmp_path / "run").n_computed == 5
     assert run("b d a", tmp_path / "run").n_computed == 1  # the first half of "b" had doc_ids of "a"
