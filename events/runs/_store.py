@@ -213,8 +213,9 @@ class Store:
         if record is None:
             return None
         folder = self.result(record)
-        if folder.parent != self.path or any(Path(name).name != name for name in record["files"]):
-            return None  # not written by us
+        is_inside = folder.parent == self.path and folder.name.startswith("part-")
+        if not is_inside or any(Path(name).name != name for name in record["files"]):
+            return None
         try:
             for name, described in record["files"].items():
                 if (folder / name).stat().st_size != described["bytes"]:
