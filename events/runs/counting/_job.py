@@ -293,8 +293,9 @@ def _counter(plan: RunPlan, store: Store, folder: Path) -> EventCounter:
 
 def _scores_had(plan: RunPlan, store: Store) -> str | None:
     """What the scores of a complete partition had, so that others are found before all documents are counted."""
-    for record in store.records(plan, verify=False).values():
-        if record["documents"]:
+    for part in plan.in_order():
+        record = store.record(part, verify=False)
+        if record is not None and record["plan"] == plan.digest(part) and record["documents"]:
             return str(record["scores_had"])
     return None
 

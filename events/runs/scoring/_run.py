@@ -263,7 +263,8 @@ def score_corpus(
             result = joined_parts(store, plan, on_rejected)
             if is_joined:
                 _require_own(path, result.paths, store)
-            places.mark_joined()
+            with writing(places):
+                places.mark_joined()
             remove_file(record)  # of an earlier run, whose output is about to be replaced
             convert(result.paths, path, overwrite=overwrite)
         left_out: dict[str, int] = {}
