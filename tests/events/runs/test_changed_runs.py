@@ -194,7 +194,27 @@ def test_a_file_of_which_some_partitions_are_complete_may_be_corrected(counting:
     assert counting.content(tmp_path / "run") == counting.content(tmp_path / "fresh")
 
 
-# --- what a record may say --------------------------------------------------------------------------------
+# --- what plans and records may say -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("a.parquet", "d.parquet"), ('"excluded": {"', '"excluded": {"1'), ("0", "1")]
+)
+def test_one_changed_byte_of_a_plan_is_an_error(
+    counting: Case, run: Callable[..., Any], tmp_path: Path, old: str, new: str
+) -> None:
+    out = tmp_path / "run"
+    options = counting.options(on_error="quarantine")
+    for number in initialise_run([tmp_path / "a.parquet", tmp_path / "b.parquet"], out, options):
+        run_partition(out, number)
+    with pytest.raises(InputError, match="got 1 missing"):  # which now has excluded documents
+        finalise_run(out)
+    plan = tmp_path / "run.partial" / "plan.json"
+    text = plan.read_text()
+    assert old in text
+    plan.write_text(text.replace(old, new, 1))
+    with error(InputError, place=str(plan), hint="restart"):
+        run("a b", out)
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc", "..", "."])
