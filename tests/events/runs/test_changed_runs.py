@@ -16,8 +16,9 @@ from references import events as er
 from run_cases import Case, documents, in_groups, stop_after
 
 from corefsample import InputError, ParameterError
+from corefsample.formats.scored._writing import convert
 from events.runs import finalise_run, initialise_run, run_partition
-from events.runs._store import sealed
+from events.runs._store import Places, sealed
 from events.runs.scoring import _run
 
 
@@ -275,7 +276,7 @@ def test_an_empty_folder_that_a_killed_run_left_is_removed(counting: Case, tmp_p
 def test_a_score_that_was_killed_after_its_last_rename_is_completed(
     scoring: Case, references: dict[str, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    out, convert = scoring.out(tmp_path), _run.convert
+    out = scoring.out(tmp_path)
 
     def killed(*arguments: Any, **keywords: Any) -> None:
         if place == "convert":
@@ -283,7 +284,7 @@ def test_a_score_that_was_killed_after_its_last_rename_is_completed(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(_run.Places if "." in place else _run, place.split(".")[-1], killed)
+        patch.setattr(Places if "." in place else _run, place.split(".")[-1], killed)
         with pytest.raises(SystemExit):
             scoring.run(out)
     assert scoring.n_left(scoring.run(out)) == 60
