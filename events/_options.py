@@ -139,7 +139,8 @@ class Options:
             value = getattr(self, each.name)
             if isinstance(value, os.PathLike):
                 value = os.fspath(value)
-                object.__setattr__(self, each.name, value)
+            value = tuple(map(_shown, value)) if isinstance(value, tuple) else _shown(value)
+            object.__setattr__(self, each.name, value)
             each.check(value)
         self._check()
 
@@ -153,6 +154,15 @@ class Options:
     def chosen(self, *names: str) -> dict[str, Any]:
         """Some options by name."""
         return {name: getattr(self, name) for name in names}
+
+
+def _shown(value: Any) -> Any:
+    """A value; of a URL with credentials, what is shown and recorded of it."""
+    if not isinstance(value, str) or "://" not in value:
+        return value
+    from corefsample.files._remote_services import without_credentials
+
+    return without_credentials(value)
 
 
 def fields_of(cls: type[Options]) -> dict[str, Declared]:

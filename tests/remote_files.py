@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,11 @@ def s3_server() -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def web_server(folder: Path, *, is_short: bool = False) -> Iterator[str]:
+def web_server(folder: Path, *, is_short: bool = False, secrets: Sequence[str] = ()) -> Iterator[str]:
     """A web server that sends whole files only, whatever part is asked for; yields its address.
 
-    Files named forbidden... are. With `is_short`, the connection ends before the file does.
+    Files named forbidden... are; with secrets, all are whose request has none of them. With `is_short`, the
+    connection ends before the file does.
     """
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -73,7 +74,8 @@ def web_server(folder: Path, *, is_short: bool = False) -> Iterator[str]:
             pass
 
         def do_GET(self) -> None:
-            if "forbidden" in self.path:
+            sent = f"{self.path} {self.headers.get('Authorization', '')}"
+            if "forbidden" in self.path or (secrets and not any(secret in sent for secret in secrets)):
                 self.send_error(403)
             else:
                 super().do_GET()

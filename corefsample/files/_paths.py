@@ -12,7 +12,7 @@ from typing import Any
 from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files._remote import expanded, opened, size, stored
-from corefsample.files._remote_services import is_url
+from corefsample.files._remote_services import is_url, without_credentials
 
 PathLike = str | os.PathLike[str]
 
@@ -80,9 +80,13 @@ def input_paths(
     if names.count("-") > 1:
         raise InputError(f"standard input can be read once, got it {names.count('-')} times", place="-")
     paths: list[str] = []
+    urls: dict[str, str] = {}
     for name in names:
         if is_url(name):
-            found = expanded(name)
+            shown = without_credentials(name)
+            if urls.setdefault(shown, name) != name:
+                raise InputError("URLs must differ in more than their credentials, got two", place=shown)
+            found = expanded(shown)
         else:
             found = [name] if name == "-" or os.path.exists(name) else sorted(glob.glob(name, recursive=True))
         if not found:

@@ -10,7 +10,7 @@ import errno
 import logging
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,6 +27,35 @@ for _name in ("fsspec", "gcsfs", "s3fs"):  # errors are reported once, by us; pr
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 _CONNECT_SECONDS, _SILENT_SECONDS = 30, 300
+
+# A user with a password, or any of a web server; and the parts of a query that sign it or say until when.
+_USER = re.compile(r"(?<=://)([^/?#@]*:[^/?#]*|(?<=https://)[^/?#]*|(?<=http://)[^/?#]*)@", re.IGNORECASE)
+_SIGNATURE = re.compile(
+    r"(?<=[?&])(x-(?:amz|goog)-[^=&#]+|[^=&#]*(?:signature|token|secret|password|credential|hmac)|sig|auth|expires"
+    r"|api[-_]?key|access[-_]?key)=[^&#]*",
+    re.IGNORECASE,
+)
+_complete: dict[str, str] = {}  # URLs with credentials by what is shown of them
+
+
+def without_credentials(url: str) -> str:
+    """What is shown and recorded of a URL; this process can still open it. Anything else is returned as it is."""
+    if not is_url(url):
+        return url
+    shown = _SIGNATURE.sub(r"\1=...", _USER.sub("", url))
+    if shown != url:
+        _complete[shown] = url
+    return shown
+
+
+def credentials() -> dict[str, str]:
+    """URLs with credentials by what is shown of them, for another process."""
+    return dict(_complete)
+
+
+def give_credentials(complete: Mapping[str, str]) -> None:
+    """Let this process open the URLs of another one."""
+    _complete.update(complete)
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
@@ -77,7 +106,7 @@ def filesystem(url: str) -> tuple[Any, str]:
             rule = "scheme of a URL must be s3, gs, https, or another that fsspec knows"
             raise ParameterError(f"{rule}, got {scheme_of(url)}://", place=url)
         with as_os_errors():
-            system, path = fsspec.core.url_to_fs(url, **options)
+            system, path = fsspec.core.url_to_fs(_complete.get(url, url), **options)
     except ImportError as error:
         missing = error.name or str(error)
         rule = "a URL needs libraries that are not installed"
@@ -121,7 +150,10 @@ def _text(error: BaseException) -> str:
 
 
 def _one_line(value: object) -> str:
-    return " ".join(str(value).split())
+    text = " ".join(str(value).split())
+    for shown, url in _complete.items():
+        text = text.replace(url, shown)
+    return text
 
 
 def _reason(error: OSError) -> str:

@@ -180,6 +180,7 @@ class EventCounter:
         self.rows = CountedRows(self.roles, self._folder)
         self.merged_actors = MergedActors()
         self.ids = CountedIds()
+        self._repeated: set[str] = set()  # doc_ids that another file has, all of whose documents are rejected
         self.n_sampled = self.n_with_events = self.n_ambiguous = self.n_several_parses = 0
         self.scores_had = ""  # recalibrations of the scores of the first document, if they decided
         self.uncertainty: str | None = None if self._recalibrated is None else self._recalibrated.uncertainty
@@ -383,10 +384,13 @@ class EventCounter:
         if recalibrated.is_shared:
             for tally in self.tallies.values():
                 tally.keep_samples()
-        again = [row for row, number in enumerate(batch.places) if number in repeated] if repeated else []
-        again += [row for row, doc_id in enumerate(batch.doc_ids) if doc_id in known] if known else []
+        again = [row for row, doc_id in enumerate(batch.doc_ids) if doc_id in known] if known else []
         wrong = _of_other_scores(batch, recalibrated)
-        return matches, {**wrong, **reasons, **dict.fromkeys(again, DUPLICATE)}
+        others: list[int] = []
+        if repeated:  # with those of a later document that the partition has too
+            self._repeated.update(batch.doc_ids[row] for row, n in enumerate(batch.places) if n in repeated)
+            others = [row for row, doc_id in enumerate(batch.doc_ids) if doc_id in self._repeated]
+        return matches, {**dict.fromkeys(others, DUPLICATE), **wrong, **reasons, **dict.fromkeys(again, DUPLICATE)}
 
     def _events(self, batch: DocumentBatch, row: int, matches: DocumentMatches) -> list[DocumentEvents]:
         """Events of one document, by rule."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import OutputError, ParameterError, ParameterHint
 from corefsample.files._atomic import unwritable
+from corefsample.files._digests import sha256
 from corefsample.files._folders import folder_names, upload_folder
 from corefsample.files._locks import LOCK_NAME, PARTIAL_PREFIX, leftovers, new_partial, remove_leftovers
 from corefsample.files._paths import PathLike, joined, open_binary
@@ -95,7 +96,7 @@ class OutputFolder:
         try:
             with open_binary(path) as stream:
                 return "corefsample" in json.loads(stream.read())
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError, RecursionError):
             return False
 
     def __enter__(self) -> Self:
@@ -189,9 +190,9 @@ class OutputFolder:
         """The path as it was given."""
         return self._given
 
-    def sizes(self) -> dict[str, int]:
-        """Bytes of each file so far, by its name."""
-        return {entry.name: entry.stat().st_size for entry in sorted(self.file(".").iterdir())}
+    def checksums(self) -> dict[str, str]:
+        """SHA-256 of each file so far, by its name."""
+        return {entry.name: sha256(entry) for entry in sorted(self.file(".").iterdir())}
 
     def finish_record(self, record: dict[str, Any]) -> None:
         """Write the record of the run."""

@@ -17,7 +17,7 @@ from corefsample.files._paths import absolute, file_version
 
 STANDARD_INPUT = "-"
 RESTART = ParameterHint("restart", "begins anew")
-_FORMAT = 2
+_FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,6 @@ class InputFile:
     def is_same(self, other: InputFile) -> bool:
         """Whether size and time are those of another description."""
         return (self.n_bytes, self.changed) == (other.n_bytes, other.changed)
-
-    def is_unchanged(self) -> bool:
-        """Whether size and time of the file are still the same."""
-        try:
-            return self.is_same(InputFile.of(self.absolute))
-        except OSError:
-            return False
 
     def to_record(self, checksum: str | None) -> dict[str, Any]:
         """Path, size and checksum for the record of a run; nothing but the path of standard input."""
@@ -129,6 +122,8 @@ class Plan:
         Of libraries.
     excluded
         Numbers of lines or rows of a part that are not counted, by its number.
+    stopped
+        Whether an invalid document stopped the run, so that the inputs may be corrected.
     """
 
     settings: Mapping[str, Any]
@@ -138,6 +133,7 @@ class Plan:
     parts: tuple[Part, ...] | None = None
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     excluded: Mapping[str, Sequence[int]] = dataclasses.field(default_factory=dict)
+    stopped: bool = False
     corefsample: str = dataclasses.field(default_factory=lambda: corefsample.__version__)
 
     UNSET: ClassVar[Mapping[str, str]] = {}  # what None stands for, by option
@@ -159,9 +155,10 @@ class Plan:
             **fields,
         )
 
-    def digest(self) -> str:
-        """SHA-256 of everything on which the results of a part depend, the inputs apart."""
-        content = [_FORMAT, self.settings, self.contents, self.corefsample]
+    def digest(self, part: Part) -> str:
+        """SHA-256 of everything on which the result of a part depends, the content of its input apart."""
+        excluded = list(self.excluded.get(str(part.number), ()))
+        content = [_FORMAT, self.settings, self.contents, self.corefsample, dataclasses.astuple(part), excluded]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
@@ -179,8 +176,8 @@ class Plan:
         return next(each for each in self.inputs if each.absolute == part.source)
 
     def in_order(self) -> list[Part]:
-        """The parts in the order of the inputs."""
-        index = {each.absolute: i for i, each in enumerate(self.inputs)}
+        """The parts in the order of the inputs, of one that is given twice where it is first."""
+        index = {each.absolute: -i for i, each in enumerate(reversed(self.inputs))}
         return sorted(self.parts or (), key=lambda each: (index[each.source], each.first or 0))
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TypeVar
@@ -125,14 +126,29 @@ def begun(
     with writing(places):
         if restart:
             places.discard()
-        store = places.unfinished() if overwrite else places.any()
+        store = places.unfinished()
+        if store is not None and store.grows and (overwrite or not _continues(store, plan)):
+            places.discard()  # a growth that failed: the finished run is as it was
+            store = None
+        if store is None and not overwrite:
+            store = places.finished()
         before = None if store is None else _readable(store, type(plan), places)
         if store is None or before is None or not before.can_be_resumed:
             store = places.new(is_folder=is_folder)
         else:
             plan = _continued(before, plan, store, places, divided)
+            store = store.growing() if store.path == places.kept else store
         store.write_plan(plan)
         return store, plan
+
+
+def _continues(store: Store, plan: Plan) -> bool:
+    """Whether a plan continues that of a store."""
+    try:
+        before = store.plan(type(plan))
+    except InputError:
+        return False
+    return not changes(before, plan) and not _compared(before, plan, store)[1]
 
 
 def _readable(store: Store, kind: type[P], places: Places) -> P | None:
@@ -147,7 +163,10 @@ def _readable(store: Store, kind: type[P], places: Places) -> P | None:
 
 def _continued(before: P, plan: P, store: Store, places: Places, divided: Divided[P] | None) -> P:
     """The plan of an earlier run with the inputs that were added, or raise if anything else changed."""
-    found = changes(before, plan) + _changed_inputs(before, plan, store)
+    is_finished = store.path == places.kept and not store.grows
+    before = dataclasses.replace(before, stopped=before.stopped and not is_finished)
+    same, changed = _compared(before, plan, store)
+    found = changes(before, plan) + changed
     if found and store.path == places.kept:
         rule = "must be a new or empty folder, or that of the same run"
         what = f"{places.given} of a run with {found[0].what}"
@@ -156,37 +175,45 @@ def _continued(before: P, plan: P, store: Store, places: Places, divided: Divide
         kind = InputError if found[0].parameter is None else ParameterError
         place = found[0].place or str(store.path)
         raise kind(found[0].rule, parameter=found[0].parameter, place=place, hint=RESTART)
-    kept = dataclasses.replace(plan, excluded=before.excluded, parts=before.parts)
+    kept = dataclasses.replace(plan, excluded=before.excluded, parts=before.parts, stopped=before.stopped)
     if divided is None or before.parts is None:
         return kept
-    now = {file.absolute: file for file in plan.inputs}
-    # Files that changed before any of their parts was complete are divided anew, like added ones.
-    same = {
-        file.absolute
-        for file in before.inputs
-        if file.is_same(now[file.absolute]) or _recorded(before, file, store) is not None
-    }
+    now = [file.absolute for file in plan.inputs]
+    if [file.absolute for file in before.inputs] != [path for path in now if path in same]:
+        # Documents were excluded because of an earlier one, which may now be a later one, or gone.
+        kept = dataclasses.replace(kept, excluded={})
     added = [file for file in plan.inputs if file.absolute not in same]
-    most = max((each.number for each in before.parts), default=0)
     kept = dataclasses.replace(kept, parts=tuple(each for each in before.parts if each.source in same))
-    return divided(kept, added, most)
+    return divided(kept, added, max([store.highest(), *(each.number for each in before.parts)]))
 
 
-def _changed_inputs(before: Plan, plan: Plan, store: Store) -> list[Change]:
-    """Inputs with other content: another size, or another time and not the checksum of a complete part."""
+def _compared(before: Plan, plan: Plan, store: Store) -> tuple[set[str], list[Change]]:
+    """The inputs whose parts stay, and what must not have changed: the content of those with complete parts.
+
+    A new time alone is no change if the checksum is that of the complete parts. Inputs that changed before any of their
+    parts was complete, or after an invalid document had stopped the run, or that are given another number of times,
+    are divided anew, like added ones.
+    """
     now = {file.absolute: file for file in plan.inputs}
-    found = []
+    times = Counter(file.absolute for file in plan.inputs)
+    times.subtract(file.absolute for file in before.inputs)
+    same, found = set(), []
     for file in before.inputs:
         current = now.get(file.absolute)
-        if current is None or file.is_same(current):
+        if current is None:
             continue
-        recorded = _recorded(before, file, store)
-        if recorded is None:
-            continue
-        content = current.sha256 or sha256(file.absolute) if current.n_bytes == file.n_bytes else ""
-        if recorded != {content}:
+        is_same = file.is_same(current)
+        recorded = None if is_same else _recorded(before, file, store)
+        if is_same or (recorded is not None and recorded == {_content(file, current)}):
+            same |= set() if times[file.absolute] else {file.absolute}
+        elif recorded is not None and not before.stopped:
             found.append(described_input(file))
-    return found
+    return same, found
+
+
+def _content(file: InputFile, current: InputFile) -> str:
+    """Checksum of a file as it is now, or "" if its size has changed."""
+    return current.sha256 or sha256(file.absolute) if current.n_bytes == file.n_bytes else ""
 
 
 def _recorded(plan: Plan, file: InputFile, store: Store) -> set[str] | None:

@@ -17,13 +17,13 @@ from typing import Any, TypeVar
 from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
 from corefsample.files._digests import sha256
-from corefsample.files._locks import LOCK_NAME, PARTIAL_PREFIX
+from corefsample.files._locks import LOCK_NAME, PARTIAL_PREFIX, remove_leftovers
 from corefsample.files._paths import local_name
 from corefsample.files._remote_services import is_url
 from events.runs._plan import Part, Plan
 
 KEPT, UNFINISHED, _UNFINISHED_SUFFIX = "partitions", "unfinished", ".partial"
-_PLAN = "plan.json"
+_PLAN, _GROWING, _JOINED = "plan.json", "growing.json", "joined"
 
 P = TypeVar("P", bound=Plan)
 Records = dict[int, dict[str, Any]]
@@ -62,25 +62,35 @@ class Places:
         return self.out / KEPT
 
     def unfinished(self) -> Store | None:
-        """Parts of an unfinished run, or None."""
-        return next((Store(path) for path in (self.beside, self.within) if (path / _PLAN).is_file()), None)
+        """Parts of an unfinished run, or of a finished one that grows, or None."""
+        stores = [Store(self.beside)]
+        if not is_url(self.given):  # else a folder with the name of its last part is of another run
+            stores += [Store(self.within), Store(self.kept, _GROWING)]
+        return next((store for store in stores if store.plan_path.is_file()), None)
+
+    def finished(self) -> Store | None:
+        """Parts of the finished run, or None; those at a URL are not kept."""
+        store = Store(self.kept)
+        return store if store.plan_path.is_file() and not is_url(self.given) else None
 
     def any(self) -> Store | None:
-        """Parts of an unfinished run, or else of the finished one, or None; those at a URL are not kept."""
-        return self.unfinished() or (Store(self.kept) if (self.kept / _PLAN).is_file() else None)
+        """Parts of an unfinished run, or else of the finished one, or None."""
+        return self.unfinished() or self.finished()
 
     def settle(self) -> None:
-        """Put the parts of a run in their place in its folder, if it is finished and was killed just before."""
-        store = self.unfinished()
-        record = _read_json(self.out / "run.json")
-        if store is None or not isinstance(record, dict) or not isinstance(record.get("partitions"), dict):
+        """Complete a finished run that was killed just before its end: its parts, and what it left in its folder."""
+        store, record = self.unfinished(), read_sealed(self.out / "run.json")
+        if record is None or is_url(self.given):
             return
-        if record["partitions"].get("plan") == store.plan_sha256():
+        remove_leftovers(str(self.out))
+        if store is not None and record["partitions"]["plan"] == store.plan_sha256():
             self.keep(store)
 
     def keep(self, store: Store) -> None:
         """Move the parts of a finished run into its folder."""
-        if store.path != self.kept:
+        if store.grows:
+            os.replace(store.plan_path, self.kept / _PLAN)
+        elif store.path != self.kept:
             shutil.rmtree(self.kept, ignore_errors=True)
             shutil.move(store.path, self.kept)
 
@@ -99,11 +109,21 @@ class Places:
         path.mkdir(parents=True)
         return Store(path)
 
+    def mark_joined(self) -> None:
+        """Note that all parts of the unfinished run are complete, before its output is put in its place."""
+        (self.beside / _JOINED).touch()
+
+    def is_joined(self) -> bool:
+        """Whether the output may be that of an unfinished run, which was killed before it was noted."""
+        return self.unfinished() is not None and (self.beside / _JOINED).is_file()
+
     def discard(self) -> None:
-        """Remove the parts of an unfinished run, if there are any."""
+        """Remove the parts of an unfinished run, if there are any; of a finished one that grows, the new plan."""
         store = self.unfinished()
         if store is not None:
-            shutil.rmtree(store.path, ignore_errors=True)
+            store.plan_path.unlink()  # first: what is left of a folder without a plan is no run
+            if not store.grows:
+                shutil.rmtree(store.path, ignore_errors=True)
 
 
 class Store:
@@ -113,16 +133,27 @@ class Store:
     ----------
     path
         An existing folder.
+    plan_name
+        Name of the plan: that of a finished run stays until a growing one is complete.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, plan_name: str = _PLAN) -> None:
+        self.path, self.plan_path = path, path / plan_name
+
+    @property
+    def grows(self) -> bool:
+        """Whether the parts are those of a finished run, and more."""
+        return self.plan_path.name == _GROWING
+
+    def growing(self) -> Store:
+        """The same parts with a plan of their own."""
+        return Store(self.path, _GROWING)
 
     # --- the plan ---
 
     def write_plan(self, plan: Plan) -> None:
         """Write the plan, in place of an earlier one."""
-        _write_checked(self.path / _PLAN, plan.to_json())
+        write_sealed(self.plan_path, plan.to_json())
 
     def plan(self, kind: type[P]) -> P:
         """Read the plan.
@@ -133,14 +164,14 @@ class Store:
             If there is none that this version wrote.
         """
         try:
-            return kind.from_json(_read_checked(self.path / _PLAN) or {})
+            return kind.from_json(read_sealed(self.plan_path) or {})
         except (ValueError, TypeError, KeyError, AttributeError):
             rule = "plan of the parts must be as this version of corefsample writes it, got something else"
-            raise InputError(rule, place=str(self.path / _PLAN)) from None
+            raise InputError(rule, place=str(self.plan_path)) from None
 
     def plan_sha256(self) -> str:
         """SHA-256 of the plan as it is written."""
-        return sha256(self.path / _PLAN)
+        return sha256(self.plan_path)
 
     # --- results ---
 
@@ -154,7 +185,7 @@ class Store:
         # Each result has a name of its own: two processes may compute the same part at the same time.
         folder = self.path / f"part-{part.number:05d}-{secrets.token_hex(8)}"
         folder.mkdir()
-        record = {"plan": plan.digest()}
+        record = {"plan": plan.digest(part)}
         try:
             yield folder, record
             self._complete(part, folder, record)
@@ -166,7 +197,7 @@ class Store:
         """Write the record of a result, which makes the part complete."""
         files = {each.name: {"bytes": each.stat().st_size, "sha256": sha256(each)} for each in sorted(folder.iterdir())}
         content = {"part": part.number, "result": folder.name, "files": files, **record}
-        _write_checked(self._record_path(part.number), content)
+        write_sealed(self._record_path(part.number), content)
 
     def record(self, part: Part, *, verify: bool = True) -> dict[str, Any] | None:
         """The record of a part, or None if it is not complete: no record, or a file is not as recorded.
@@ -178,11 +209,14 @@ class Store:
         verify
             Whether to compare the checksums of its files too, not only their sizes.
         """
-        record = _read_checked(self._record_path(part.number))
+        record = read_sealed(self._record_path(part.number))
         if record is None:
             return None
+        folder = self.result(record)
+        is_inside = folder.parent == self.path and folder.name.startswith("part-")
+        if not is_inside or any(Path(name).name != name for name in record["files"]):
+            return None
         try:
-            folder = self.result(record)
             for name, described in record["files"].items():
                 if (folder / name).stat().st_size != described["bytes"]:
                     return None
@@ -198,22 +232,31 @@ class Store:
 
     def records(self, plan: Plan, *, verify: bool = True) -> Records:
         """Records of the complete parts of a plan, by number in order."""
-        digest = plan.digest()
-        if plan.parts is None:
-            parts = [Part(int(path.stem.removeprefix("part-"))) for path in sorted(self.path.glob("part-*.json"))]
-        else:
-            parts = list(plan.parts)
-        found = {each.number: self.record(each, verify=verify) for each in parts}
-        return {n: record for n, record in sorted(found.items()) if record is not None and record["plan"] == digest}
+        parts = [Part(number) for number in self._numbers()] if plan.parts is None else plan.parts
+        found = {}
+        for part in sorted(parts, key=lambda each: each.number):
+            record = self.record(part, verify=verify)
+            if record is not None and record["plan"] == plan.digest(part):
+                found[part.number] = record
+        return found
 
-    def clean(self) -> None:
-        """Remove what interrupted processes left: temporary files, and results without a record."""
-        records = map(_read_checked, self.path.glob("part-*.json"))
-        kept = {record["result"] for record in records if record is not None}
+    def _numbers(self) -> list[int]:
+        """Numbers of the parts that have records."""
+        return [int(path.stem[5:]) for path in self.path.glob("part-*.json") if path.stem[5:].isdecimal()]
+
+    def highest(self) -> int:
+        """The highest number of a part with a record, which may be of an input that is gone; at least 0."""
+        return max(self._numbers(), default=0)
+
+    def clean(self, records: Records) -> None:
+        """Remove everything but a plan and complete parts: what interrupted processes and dropped inputs left."""
+        kept = {record["result"] for record in records.values()} | {self._record_path(n).name for n in records}
         for entry in self.path.iterdir():
-            if entry.is_dir() and entry.name not in kept and _is_ours(entry):
+            if entry.name in (*kept, _PLAN, _GROWING) or not _is_ours(entry):
+                continue
+            if entry.is_dir():
                 shutil.rmtree(entry, ignore_errors=True)
-            elif entry.name.startswith(PARTIAL_PREFIX):
+            else:
                 with suppress(OSError):
                     entry.unlink()
 
@@ -224,8 +267,6 @@ class Store:
 
     def exclude(self, plan: P, numbers: Mapping[int, list[int]]) -> P:
         """The plan with more lines or rows excluded, by the numbers of their parts, which are no longer complete."""
-        for number in numbers:
-            self._record_path(number).unlink(missing_ok=True)
         known = {str(part): sorted({*plan.excluded.get(str(part), ()), *rows}) for part, rows in numbers.items()}
         plan = dataclasses.replace(plan, excluded={**plan.excluded, **known})
         self.write_plan(plan)
@@ -250,30 +291,28 @@ def writing(places: Places) -> Iterator[None]:
 
 def _is_ours(path: Path) -> bool:
     """Whether a run made an entry of the folder of its parts."""
-    return path.name in (LOCK_NAME, _PLAN) or path.name.startswith((PARTIAL_PREFIX, "part-", "merged"))
+    return path.name in (LOCK_NAME, _PLAN, _GROWING) or path.name.startswith((PARTIAL_PREFIX, "part-", _JOINED))
 
 
 def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _write_checked(path: Path, content: dict[str, Any]) -> None:
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """An object for a file of JSON, with the checksum of its content."""
     content = json.loads(json.dumps(content))  # as it is read back
-    write_json(path, {"sha256": _digest(content), "content": content}, indent=None)
+    return {**content, "sha256": _digest(content)}
 
 
-def _read_checked(path: Path) -> dict[str, Any] | None:
-    """Content of a file of `_write_checked`; None if it is missing or damaged."""
-    whole = _read_json(path)
+def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a file, in place of an earlier one, for `read_sealed`."""
+    write_json(path, sealed(content), indent=None)
+
+
+def read_sealed(path: Path) -> dict[str, Any] | None:
+    """Content of a file that was sealed; None if it is missing or damaged."""
     try:
-        content = dict(whole["content"])
-        return content if whole["sha256"] == _digest(content) else None
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = dict(json.loads(path.read_text(encoding="utf-8")))
+        return content if content.pop("sha256") == _digest(content) else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -47,7 +47,7 @@ from events.runs._output_folder import RunFolder
 from events.runs._pictures import save_pictures
 from events.runs._plan import Part
 from events.runs._record import run_record
-from events.runs._store import Places, Records, Store, writing
+from events.runs._store import Places, Records, Store, sealed, writing
 from events.runs.counting._options import CountOptions, EventsResult
 from events.runs.counting._plan import RunPlan
 
@@ -84,8 +84,9 @@ def finalise_run(folder: PathLike, *, pictures: bool = True) -> EventsResult:
         raise InputError("run must be initialised before it is finalised, got no partitions", place=places.given)
     merged = MergedPartitions(store, store.plan(RunPlan))
     _complete(merged, places, verify=True)
-    for part in merged.plan.in_order():
-        merged.add(part, merged.load(part))
+    with merged.stopping():
+        for part in merged.plan.in_order():
+            merged.add(part, merged.load(part))
     with writing(places):
         return write_run(places, merged, pictures=pictures, started=time.time())
 
@@ -106,6 +107,16 @@ class MergedPartitions:
         self.counter: EventCounter | None = None
         self._ends: list[int] = []  # number of documents after each partition that was added
         self._added: list[Part] = []
+
+    @contextmanager
+    def stopping(self) -> Iterator[None]:
+        """Note in the plan that an invalid document stopped the run: then the inputs may be corrected."""
+        try:
+            yield
+        except InputError:
+            self.plan = dataclasses.replace(self.plan, stopped=True)
+            self.store.write_plan(self.plan)
+            raise
 
     def load(self, part: Part) -> EventCounter:
         """The counts of a complete partition."""
@@ -159,7 +170,7 @@ def write_run(
     """
     records = _complete(merged, places, verify=False)
     store, plan = merged.store, merged.plan
-    store.clean()
+    store.clean(records)
     # A folder that exists may be replaced: `initialise_run` made sure of that.
     with RunFolder(places.given, overwrite=store.path != places.beside or is_url(places.given)) as run:
         _quarantined(run, merged, records)
@@ -184,28 +195,28 @@ def write_run(
         )
         rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
         codes = [code for counts in several for key in counts.events() for code in key if code]
-        run.finish_record(
-            run_record(
-                {**dataclasses.asdict(plan.options), "out": places.given},
-                _inputs(plan, records),
-                started,
-                rule={
-                    "name": ", ".join(rule.name for rule in rules),
-                    "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules)),
-                    "source": ", ".join(rule.source for rule in rules),
-                },
-                lexicon=lexicon.source,
-                names={code: lexicon.names.get(code, code) for code in codes},
-                summary=result.to_json(),
-                partitions={"count": len(plan.partitions), "plan": store.plan_sha256()},
-                files=run.sizes(),
-            )
+        content = run_record(
+            {**dataclasses.asdict(plan.options), "out": places.given},
+            _inputs(plan, records),
+            started,
+            rule={
+                "name": ", ".join(rule.name for rule in rules),
+                "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules)),
+                "source": ", ".join(rule.source for rule in rules),
+            },
+            lexicon=lexicon.source,
+            names={code: lexicon.names.get(code, code) for code in codes},
+            summary=result.to_json(),
+            partitions={"count": len(plan.partitions), "plan": store.plan_sha256()},
+            files=run.checksums(),
         )
+        run.finish_record(sealed(content))
     if plan.can_be_resumed and not is_url(places.given):
         places.keep(store)
     else:
         shutil.rmtree(store.path)
-        shutil.rmtree(places.kept, ignore_errors=True)
+        if not is_url(places.given):
+            shutil.rmtree(places.kept, ignore_errors=True)
     return result
 
 

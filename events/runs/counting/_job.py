@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._digests import sha256
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike, path_list
-from corefsample.files._remote_services import is_url
+from corefsample.files._remote_services import credentials, give_credentials
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import QuarantineFile
 from events.counting._counter import EventCounter
@@ -32,7 +31,7 @@ from events.runs._output_folder import RunFolder
 from events.runs._plan import RESTART, STANDARD_INPUT, InputFile, Part, changes
 from events.runs._progress import Progress
 from events.runs._run import begun, missing_parts, working_in
-from events.runs._store import Places, Store, writing
+from events.runs._store import Places, Store, read_sealed, writing
 from events.runs.counting._finalise import QUARANTINE, MergedPartitions, write_run
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
 from events.runs.counting._plan import RunPlan, planned, with_partitions
@@ -74,8 +73,8 @@ def _merged(
         with one_processor_left(), writing(places):
             return _counted(store, merged.plan, part, None, progress.within(part))
 
-    elsewhere = partial(_counted_elsewhere, places.out, engine.threads)
-    with closing(engine.results(elsewhere, missing, here=here, are_small=True)) as results:
+    elsewhere = partial(_counted_elsewhere, places.out, engine.threads, credentials())
+    with merged.stopping(), closing(engine.results(elsewhere, missing, here=here, are_small=True)) as results:
         for part in plan.in_order():
             counter = None
             if part in missing:
@@ -86,8 +85,9 @@ def _merged(
     return merged
 
 
-def _counted_elsewhere(out: PathLike, threads: int | None, part: Part) -> None:
+def _counted_elsewhere(out: PathLike, threads: int | None, urls: Mapping[str, str], part: Part) -> None:
     """Compute a partition in another process; its counter stays in the store."""
+    give_credentials(urls)
     run_partition(out, part.number, threads=threads)
 
 
@@ -173,24 +173,22 @@ def initialise_run(
 def begin_run(places: Places, plan: RunPlan, *, overwrite: bool, restart: bool) -> tuple[Store, RunPlan]:
     """Continue the run of a folder, or begin a new one, as `initialise_run`."""
     with writing(places):
-        earlier = places.unfinished() if is_url(places.given) else places.any()
-        RunFolder(places.given, overwrite=overwrite or earlier is not None)  # raises for a folder with other files
+        RunFolder(places.given, overwrite=overwrite or places.any() is not None)  # raises for a folder with other files
     return begun(places, plan, with_partitions, is_folder=True, overwrite=overwrite, restart=restart)
 
 
 def finished_summary(places: Places, now: RunPlan) -> EventsResult | None:
     """Summary of the finished run in a folder, if it had the same inputs and options and its files are there."""
-    if is_url(places.given) or places.unfinished() is not None or not places.kept.exists():
+    unfinished, store, record = places.unfinished(), places.finished(), read_sealed(places.out / RunFolder.RECORD)
+    if store is None or record is None or (unfinished is not None and not unfinished.grows):
         return None
     try:
-        record = json.loads((places.out / RunFolder.RECORD).read_text(encoding="utf-8"))
-        plan, files = record["partitions"]["plan"], record["files"]
-        before = Store(places.kept).plan(RunPlan)
-        if plan != Store(places.kept).plan_sha256() or changes(before, now):
+        before = store.plan(RunPlan)
+        if record["partitions"]["plan"] != store.plan_sha256() or changes(before, now):
             return None
-        if {*before.inputs} != {*now.inputs} or before.options.on_error != now.options.on_error:
+        if before.inputs != now.inputs or before.options.on_error != now.options.on_error:
             return None
-        if any((places.out / name).stat().st_size != n_bytes for name, n_bytes in files.items()):
+        if any(sha256(places.out / name) != checksum for name, checksum in record["files"].items()):
             return None
         fields = {**record["summary"], "out": places.given, "n_computed": 0}
         return EventsResult(**{**fields, "actors": tuple(fields["actors"]), "periods": tuple(fields["periods"])})
@@ -295,16 +293,23 @@ def _counter(plan: RunPlan, store: Store, folder: Path) -> EventCounter:
 
 def _scores_had(plan: RunPlan, store: Store) -> str | None:
     """What the scores of a complete partition had, so that others are found before all documents are counted."""
-    digest = plan.digest()
-    for partition in plan.in_order():
-        record = store.record(partition, verify=False)
-        if record is not None and record["plan"] == digest and record["documents"]:
+    for part in plan.in_order():
+        record = store.record(part, verify=False)
+        if record is not None and record["plan"] == plan.digest(part) and record["documents"]:
             return str(record["scores_had"])
     return None
 
 
 def _require_unchanged(file: InputFile) -> None:
-    if file.path != STANDARD_INPUT and not file.is_unchanged():
+    if file.path == STANDARD_INPUT:
+        return
+    try:
+        is_same = file.is_same(InputFile.of(file.place))
+    except FileNotFoundError:
+        raise InputError("file must exist, as when the run began, got none", place=file.path) from None
+    except OSError as error:
+        raise InputError(f"file must be readable, got: {error.strerror or error}", place=file.path) from None
+    if not is_same:
         rule = "file must be as it was when the run began, got another size or time of change"
         raise InputError(rule, place=file.path, hint=RESTART)
 

@@ -17,7 +17,8 @@ from corefsample._processors import processors
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import remove_file, require_free, write_json
-from corefsample.files._paths import PathLike, require_suffix
+from corefsample.files._digests import sha256
+from corefsample.files._paths import PathLike, is_file, require_suffix, suffix_of
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QuarantineFile, convert, quarantine_file, write_documents
 from corefsample.mention_ranking._model import ScoringTally
@@ -237,8 +238,11 @@ def score_corpus(
     """Score documents, as `events.commands.run_score` says."""
     started = time.time()
     options = ScoringOptions(**chosen.chosen(*fields_of(ScoringOptions)))
-    engine, path, overwrite = _engine(chosen), chosen.out, chosen.overwrite
+    engine, path = _engine(chosen), chosen.out
     require_suffix(path, SUFFIXES, ParameterError)
+    # A run that was killed after its output was in its place, but not all of its other files.
+    is_joined = not chosen.overwrite and not chosen.restart and Places(path).is_joined()
+    overwrite = chosen.overwrite or is_joined
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     clusters = None if options.clusters is None else _clusters_path(path, options.clusters)
     if clusters is not None:
@@ -252,14 +256,17 @@ def score_corpus(
     _require_pipeline_for_text(documents, options)
     scorer = Scorer(options)
     plan = planned(documents.paths, scorer)
-    with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
-        with working_in(path) as places:
+    with working_in(path) as places:
+        with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
             store, plan = begun(places, plan, restart=chosen.restart)
             n_resumed = score_missing(documents, scorer, places, store, plan, engine=engine, on_progress=on_progress)
             result = joined_parts(store, plan, on_rejected)
+            if is_joined:
+                _require_own(path, result.paths, store)
+            with writing(places):
+                places.mark_joined()
             remove_file(record)  # of an earlier run, whose output is about to be replaced
             convert(result.paths, path, overwrite=overwrite)
-            places.discard()
         left_out: dict[str, int] = {}
         if clusters is not None:
             left_out = dict(write_annotated(path, clusters, clustering=options.clusters, on_unwritable="skip").left_out)
@@ -289,12 +296,20 @@ def score_corpus(
             summary=run.to_json(),
         )
         write_json(record, content)
+        places.discard()
     return run
 
 
+def _require_own(path: str, parts: list[Path], store: Store) -> None:
+    """Raise if there is an output that does not have the content of the complete parts."""
+    again = store.path / f"joined{suffix_of(path, SUFFIXES)}"
+    convert(parts, again, overwrite=True)
+    if is_file(path) and sha256(path) != sha256(again):
+        require_free(path, overwrite=False)
+
+
 def _clusters_path(path: str, clusters: str) -> str:
-    suffix = next(suffix for suffix in sorted(SUFFIXES, key=len, reverse=True) if path.endswith(suffix))
-    return f"{path.removesuffix(suffix)}.{clusters}.conllu"
+    return f"{path.removesuffix(suffix_of(path, SUFFIXES) or '')}.{clusters}.conllu"
 
 
 def _engine(options: ScoreOptions) -> Engine:

@@ -127,6 +127,16 @@ def test_a_folder_with_other_files_is_never_replaced(counting: Case, system: Any
     assert stored_in(system, "/b/run") == {"thesis.txt": b"years of work"}
 
 
+def test_a_local_run_of_the_same_name_is_another_run(
+    counting: Case, counted: dict[str, bytes], system: Any, tmp_path: Path
+) -> None:
+    counting.run("run")
+    before = {path: path.read_bytes() for path in Path("run").rglob("*.*")}
+    assert counting.run("memory://b/out/run").n_computed == 7
+    assert uploaded(counting, system) == counted
+    assert {path: path.read_bytes() for path in Path("run").rglob("*.*")} == before
+
+
 def test_a_run_without_a_complete_part_leaves_nothing(counting: Case, system: Any) -> None:
     system.pipe_file("/b/in.jsonl", b"no JSON\n")
     with error(InputError, place="memory://b/in.jsonl: line 1"):
