@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, write_bytes
 from corefsample.files._paths import PathLike
+from events._csv_cells import write_csv
 from events.audit import AuditFrame, AuditPlan, read_run_documents
 from events.audit._frame_files import read_scores
 from events.audit._plan import draw
@@ -56,7 +57,7 @@ def write_sheet(
         The run or CSV file of which the plan is.
     """
     with new_file(sheet_path, overwrite=True) as name:
-        sheet.to_csv(name, index=False)
+        write_csv(sheet, name)
     page = rendered_sheet(
         plan, sheet, texts, file_name=sheet_path.name, question=question, names=actor_names(plan, source)
     )
