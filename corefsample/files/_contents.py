@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -72,16 +72,34 @@ def parquet_errors(place: str) -> Iterator[None]:
         raise InputError(f"file must be Parquet, got: {one_line(error)}", place=place) from None
 
 
-def read_parquet(path: PathLike, columns: Sequence[str] | None = None, filters: Any = None) -> pa.Table:
-    """Read and validate a Parquet file, as `pyarrow.parquet.read_table` does; raise InputError if it is damaged."""
+def read_parquet(path: PathLike, columns: Sequence[str], same: Mapping[str, str] | None = None) -> pa.Table:
+    """Read and validate columns of a Parquet file, of the rows with the `same` values in further columns.
+
+    Not by `pyarrow.parquet.read_table`, which never returns for some damaged files.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, or a column is missing.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    place = os.fspath(path)
-    with parquet_errors(place):
-        chosen = None if columns is None else list(columns)
-        table = pq.read_table(parquet_source(place), columns=chosen, filters=filters)
-        table.validate(full=True)
-    return table
+    place, same = os.fspath(path), same or {}
+    wanted = list(dict.fromkeys([*columns, *same]))
+    with parquet_errors(place), pq.ParquetFile(parquet_source(place), page_checksum_verification=True) as file:
+        missing = [name for name in wanted if name not in file.schema_arrow.names]
+        if missing:
+            raise InputError(f"column {missing[0]} is missing", place=place, hint="repeat the run with this version")
+        groups = [file.schema_arrow.empty_table().select(wanted)]
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, columns=wanted, use_threads=False)
+            table.validate(full=True)
+            for name, value in same.items():
+                table = table.filter(pc.equal(table.column(name), value))
+            groups.append(table)
+        return pa.concat_tables(groups).select(list(columns))
 
 
 def one_line(error: Exception) -> str:

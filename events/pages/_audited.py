@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample.errors import InputError
+from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
 from events.audit._estimates import TOTAL
@@ -98,7 +98,7 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
         counts = counts.astype(dict.fromkeys(_NUMBERS, float))
         if not np.isfinite(counts[list(_NUMBERS)].to_numpy()).all():
             raise ValueError("a number that is not finite")
-        assumption = str(json.loads((place / "audited.json").read_text(encoding="utf-8"))["summary"]["assumption"])
+        assumption = str(read_json(place / "audited.json")["summary"]["assumption"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         found = " ".join(str(error).split())
         raise InputError(f"audit must be as it was written, got: {found}", place=str(folder)) from None
