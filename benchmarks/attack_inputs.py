@@ -18,6 +18,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -82,7 +83,7 @@ def with_other_values(table: pa.Table, rng: random.Random) -> pa.Table:
     """A table with one value changed, at any depth, of its type or of another one."""
     number = rng.randrange(table.num_columns)
     values, field = table.column(number).to_pylist(), table.schema.field(number)
-    place: list | dict = values
+    place: Any = values
     while True:
         keys = list(place) if isinstance(place, dict) else range(len(place))
         if not keys:
@@ -189,6 +190,7 @@ def made(folder: Path) -> dict[str, Input]:
     run_events([folder / "news.jsonl"], EventsOptions(out=str(folder / "run"), pictures=False, n_samples=20))
     parsed = []
     for each in documents[:3]:
+        assert each.tokens is not None  # simulated documents have them
         parses = [Parse(w, each.tokens, each.mentions, each.antecedents, each.gold) for w in (0.7, 0.3)]
         parsed.append(ScoredDocument.of_parses(each.doc_id, parses, date=each.date))
     lines, table = folder / "v2.jsonl", folder / "v2.parquet"
