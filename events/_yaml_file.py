@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -12,25 +11,18 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from corefsample.errors import InputError
+from corefsample.files._contents import read_whole
 from corefsample.files._paths import PathLike
-from corefsample.files._reading import ReadProgress, open_bytes
 
 T = TypeVar("T")
 
+_MOST_MIB = 8  # of a file; its content takes a hundred times that, and the countries of the world 50 kB
 _MOST_NAMED = 4  # faults of a file in one message
 
 
 def file_bytes(path: PathLike) -> bytes:
-    """Content of a file that a user names.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read.
-    """
-    with open_bytes(os.fspath(path), ReadProgress()) as stream:
-        content: bytes = stream.read()
-    return content
+    """Content of a YAML file that a user names; raise InputError if it cannot be read or is too large."""
+    return read_whole(path, _MOST_MIB)
 
 
 def read_yaml(source: str, data: bytes) -> object:

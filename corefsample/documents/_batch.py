@@ -124,8 +124,9 @@ class DocumentBatch:
         """Different strings, among them all of one token column, and the index of each token's string."""
         if name not in self._words:
             encoded = self.token_strings(name)
-            # NumPy would convert narrower indices at each use.
-            self._words[name] = encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
+            # NumPy would convert narrower indices at each use. A null is in a document that its check rejects.
+            indices = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
+            self._words[name] = encoded.dictionary.to_pylist(), indices
         return self._words[name]
 
     @cached_property

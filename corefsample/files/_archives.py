@@ -6,7 +6,6 @@ The bytes depend only on the content, not on time or name.
 from __future__ import annotations
 
 import io
-import json
 import os
 import struct
 import tokenize
@@ -106,17 +105,3 @@ def npy_array(content: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[A
     if len(values) != shape[0] * wanted.itemsize:
         raise InputError(f"{field} must be {shape[0]} numbers, as its file says, got {len(values)} bytes")
     return np.frombuffer(values, wanted)
-
-
-def json_part(content: bytes, name: str) -> Any:
-    """Read a part that is JSON.
-
-    Raises
-    ------
-    InputError
-        If it is not.
-    """
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name} must be JSON, got: {error}") from None

@@ -21,7 +21,8 @@ import numpy as np
 from corefsample._arrays import Floats32, Ints8
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._archives import json_part, npy_array, npy_bytes, read_archive, write_archive
+from corefsample.files._archives import npy_array, npy_bytes, read_archive, write_archive
+from corefsample.files._contents import parsed_json
 from corefsample.files._paths import PathLike
 from corefsample.mention_ranking._model import LARGEST_TABLE, AntecedentModel
 from corefsample.mention_ranking.features._encoding import features_hash
@@ -125,7 +126,7 @@ def _header(content: bytes) -> dict[str, Any]:
     def fail(field: str, rule: str) -> NoReturn:
         raise InputError(f"{field} must be {rule}, got {shown(header.get(field))}")
 
-    header = json_part(content, "header.json")
+    header = parsed_json(content, "header.json")
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError(f"must be a {FORMAT}, got another format")
     if header.get("version") != VERSION:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
@@ -10,9 +9,9 @@ from importlib import resources
 from typing import Any
 
 from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import ParameterError
+from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
-from corefsample.files._reading import ReadProgress, open_bytes
 from corefsample.mention_ranking import english_model, score_documents
 from corefsample.mention_ranking._model import MentionDocument
 from corefsample.recalibration._uncertain import UncertainRecalibration
@@ -39,6 +38,9 @@ def chosen_recalibration(choice: PathLike | None, model: PathLike | None = None)
     if choice is None:
         return ENGLISH if model is None else None
     return named_recalibration(choice)
+
+
+_MOST_MIB = 16  # of a record: a thousand refits with offsets by kind take half a MiB
 
 
 def named_recalibration(name: PathLike | None) -> str | None:
@@ -69,12 +71,7 @@ def read_recalibration(path: PathLike) -> UncertainRecalibration:
         If the file cannot be read, or is not such a record.
     """
     name = recalibration_file(path)
-    with open_bytes(name, ReadProgress()) as stream:
-        data = stream.read()
-    try:
-        content = json.loads(data)
-    except ValueError as error:
-        raise InputError(f"file must be JSON, got: {error}", place=name) from None
+    content = read_json(name, _MOST_MIB)
     try:
         return UncertainRecalibration.from_json(content)
     except ParameterError as error:

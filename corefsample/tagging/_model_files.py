@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Callable
 from dataclasses import Field, fields
 from typing import Any
 
@@ -20,7 +21,8 @@ import numpy as np
 
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._archives import json_part, npy_array, npy_bytes, read_archive, write_archive
+from corefsample.files._archives import npy_array, npy_bytes, read_archive, write_archive
+from corefsample.files._contents import parsed_json
 from corefsample.files._paths import PathLike
 from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
 from corefsample.tagging._crf import FEATURES_VERSION, ConditionalRandomField
@@ -31,7 +33,8 @@ Tagger = HiddenMarkovModel | ConditionalRandomField | NaiveBayes | LogisticRegre
 
 FORMAT = "corefsample tagging model"
 VERSION = 1
-_LARGEST_TEXTS, _LARGEST_ARRAY = 1 << 28, 1 << 32
+_LARGEST_TEXTS, _LARGEST = 1 << 26, 1 << 30  # bytes of names.json, and of all arrays
+_NPY_HEADER = 1 << 10
 
 
 KINDS: dict[str, type[TrainedModel[Any]]] = {
@@ -77,6 +80,9 @@ def save_model(model: Tagger, path: PathLike, *, overwrite: bool = False) -> Non
     for each in arrays:
         values = np.ascontiguousarray(getattr(content, each.name), _TYPES[str(each.type)])
         parts[f"{each.name}.npy"] = npy_bytes(values.reshape(-1))
+    if len(parts["names.json"]) > _LARGEST_TEXTS or sum(map(len, parts.values())) > _LARGEST:
+        rule = f"must have at most {_LARGEST >> 20} MiB of numbers and {_LARGEST_TEXTS >> 20} MiB of texts"
+        raise ParameterError(f"{rule}, got more", parameter="model")
     write_archive(path, parts, overwrite=overwrite)
 
 
@@ -92,18 +98,16 @@ def load_model(path: PathLike) -> Tagger:
     InputError
         If the file cannot be read, is damaged, is not a model, or is of another version.
     """
-    header_part = read_archive(path, {"header.json": 1 << 20}, FORMAT)["header.json"]
+
+    def part(name: str, limit: int) -> bytes:
+        return read_archive(path, {name: limit}, FORMAT)[name]
+
     try:
-        kind, parameters = _header(header_part)
-        arrays = {f"{each.name}.npy": _LARGEST_ARRAY for each in _fields(kind)[1]}
-    except InputError as error:
-        raise error.at(os.fspath(path)) from None
-    parts = read_archive(path, {"names.json": _LARGEST_TEXTS, **arrays}, FORMAT)
-    try:
+        kind, parameters = _header(part("header.json", 1 << 20))
         model: Any = kind(**parameters)
-        model._with(_content(kind, parts))
+        model._with(_content(kind, part))
     except InputError as error:
-        raise error.at(os.fspath(path)) from None
+        raise error if error.place else error.at(os.fspath(path)) from None
     except ParameterError as error:
         raise error.as_input_error(os.fspath(path)) from None
     loaded: Tagger = model
@@ -112,7 +116,7 @@ def load_model(path: PathLike) -> Tagger:
 
 def _header(content: bytes) -> tuple[type[TrainedModel[Any]], dict[str, Any]]:
     """Kind and parameters of the model."""
-    header = json_part(content, "header.json")
+    header = parsed_json(content, "header.json")
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError(f"must be a {FORMAT}, got another format")
     if header.get("version") != VERSION:
@@ -128,9 +132,9 @@ def _header(content: bytes) -> tuple[type[TrainedModel[Any]], dict[str, Any]]:
     return kind, parameters
 
 
-def _content(kind: type[TrainedModel[Any]], parts: dict[str, bytes]) -> Any:
-    """The fitted model's fields, checked."""
-    texts = json_part(parts["names.json"], "names.json")
+def _content(kind: type[TrainedModel[Any]], part: Callable[[str, int], bytes]) -> Any:
+    """The fitted model's fields, checked; `part` reads a part of at most so many bytes."""
+    texts = parsed_json(part("names.json", _LARGEST_TEXTS), "names.json")
     names, arrays = _fields(kind)
     values: dict[str, Any] = {}
     for field in names:
@@ -140,11 +144,16 @@ def _content(kind: type[TrainedModel[Any]], parts: dict[str, bytes]) -> Any:
         values[field] = tuple(found)
     if not values["tags"]:
         raise InputError("tags must be at least one, got none")
+    # Without a shape: one number for each text, or for each text and tag.
+    left, most = _LARGEST, (max(map(len, values.values())) + 2) * len(values["tags"])
     for each in arrays:
-        array = npy_array(parts[f"{each.name}.npy"], _TYPES[str(each.type)], each.name)
+        shape = tuple(len(values[axis]) for axis in each.metadata.get("axes", ()))
+        size = math.prod(shape) if shape else most
+        content = part(f"{each.name}.npy", min(8 * size + _NPY_HEADER, left))
+        left -= len(content)
+        array = npy_array(content, _TYPES[str(each.type)], each.name)
         if not np.isfinite(array).all() or (array.dtype == np.int64 and (array < 0).any()):
             raise InputError(f"{each.name} must be finite numbers, counts and places at least 0")
-        shape = tuple(len(values[axis]) for axis in each.metadata.get("axes", ()))
         if shape and array.size != math.prod(shape):
             raise InputError(f"{each.name} must have shape {shape}, got {array.size} numbers")
         values[each.name] = array.reshape(shape or -1)

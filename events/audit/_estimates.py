@@ -28,7 +28,7 @@ from events.audit._quality import (
     width_after,
 )
 from events.audit._sheets import MISSING, RESOLVED, UNSURE, SheetLabels
-from events.audit._totals import DEFAULT_METHOD, METHODS, Method, beta_binomial_sum, posterior_interval
+from events.audit._totals import DEFAULT_METHOD, METHODS, Method, beta_binomial_interval
 from events.counting import count_pmf
 from events.counting._periods import Calendar
 from events.counting._poisson_binomial import quantile_interval
@@ -301,9 +301,9 @@ class _TargetCounts:
             a = positive.astype(np.float64) + 0.5
             b = (self._all.n_labelled - positive).astype(np.float64) + 0.5
             known = int((counts.n_yes + n_open_here).sum())
-            pmf = beta_binomial_sum(counts.n_documents - counts.n_labelled, a, b)
-            lower, upper = posterior_interval(pmf, self._level)
-            mean = known + float(((counts.n_documents - counts.n_labelled) * a / (a + b)).sum())
+            others = counts.n_documents - counts.n_labelled
+            lower, upper = beta_binomial_interval(others, a, b, self._level)
+            mean = known + float((others * a / (a + b)).sum())
             ways.append((mean, known + lower, known + upper))
         return Bounds(0.5 * (ways[0][0] + ways[1][0]), ways[0][1], ways[1][2], ways[0], ways[1])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +13,11 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import InputError, ParameterError
+from corefsample.files._contents import parquet_errors, read_json, read_parquet
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
 from events.audit._frame import RULES, AuditFrame, Names
+from events.counting._count_posterior import require_possible
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._counter import EventCounter
 from events.counting._periods import Calendar
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 ALL_DOCUMENTS = "all_documents.parquet"
 SOME_EVENT = ""  # the actor of a target that asks for the event of any actor
 _REQUIRED = ("doc_id", "date", "probability")
-_OF_RUN = ["doc_id", "date", "events", "actors", "probabilities"]
+_LISTS = ["events", "actors", "probabilities"]
+_OF_RUN = ["doc_id", "date", *_LISTS]
 
 
 def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> AuditFrame:
@@ -50,7 +52,6 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         If no document of the run has an actor.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     folder = Path(run)
     path, place = folder / ALL_DOCUMENTS, os.fspath(run)
@@ -58,14 +59,30 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     if not path.is_file():
         rule = f"run must have {ALL_DOCUMENTS}, got none"
         raise InputError(rule, place=place, hint="repeat the run with this version")
-    try:
-        schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _OF_RUN])
-        table = pq.read_table(path, columns=_OF_RUN).select(_OF_RUN).cast(schema)
-    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-        found = " ".join(str(error).split())
-        raise InputError(f"file must be as a run writes it, got: {found}", place=str(path)) from None
+    schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _OF_RUN])
+    with parquet_errors(str(path)):
+        table = read_parquet(path, _OF_RUN).cast(schema)
+        _require_possible(table, str(path))
     event, period = str(record["rule"]["name"]), str(record["arguments"]["period"])
     return _frame(table, event, period, {"kind": "run", "path": place, "sha256": sha256(path)}, actors)
+
+
+def _require_possible(table: pa.Table, place: str) -> None:
+    """Raise an InputError unless every document has an id of its own and a date, and its lists are of one length."""
+    import pyarrow.compute as pc
+
+    doc_ids = table.column("doc_id")
+    if pc.count_distinct(doc_ids).as_py() < len(doc_ids) or pc.any(pc.equal(doc_ids, "")).as_py():
+        raise InputError("doc_id must be distinct and not empty, got one again or none", place=place)
+    lengths = pc.list_value_length(table.column("events"))
+    for name in _OF_RUN:
+        column = table.column(name)
+        values = pc.list_flatten(column) if name in _LISTS else column
+        if column.null_count or values.null_count:
+            raise InputError(f"{name} must have no missing value, got one", place=place)
+        if name in _LISTS and not pc.list_value_length(column).equals(lengths):
+            raise InputError(f"{name} must have a value for each of events, got another number", place=place)
+    require_possible(place, "probabilities", values, 0, 1)
 
 
 def counted_documents(counter: EventCounter, actors: Sequence[str] | None = None) -> AuditFrame:
@@ -122,9 +139,9 @@ def _run_record(folder: Path) -> dict[str, Any]:
         hint = hint or "`corefsample events` makes one"
         raise InputError("input must be the folder of a finished events run, or a CSV file", place=place, hint=hint)
     try:
-        record: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        record: dict[str, Any] = read_json(folder / "run.json")
         _ = record["rule"]["name"], record["arguments"]["period"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (InputError, KeyError, TypeError):
         rule = "record must be that of an events run, got something else"
         raise InputError(rule, place=str(folder / "run.json")) from None
     return record

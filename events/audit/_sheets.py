@@ -13,6 +13,7 @@ An empty label is a missing one.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ import numpy as np
 from corefsample._arrays import Ints8
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
+from events._csv_cells import unescaped
 from events.audit._frame_files import read_text_table
 from events.audit._plan import AuditPlan
 
@@ -118,10 +120,11 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     Raises
     ------
     InputError
-        If a sheet belongs to another plan, names a document that is not in its sample or one twice with different
-        labels, has a label of no known value, or a stratum or inclusion probability that is not the plan's.
+        If a sheet belongs to another plan, names a document that is not in its sample, one twice, or one again
+        with another label, has a label of no known value, or a stratum or inclusion probability that is not the plan's.
     """
-    place_of = {str(doc_id): i for i, doc_id in enumerate(plan.frame.doc_ids[plan.sample])}
+    sampled = [str(doc_id) for doc_id in plan.frame.doc_ids[plan.sample]]
+    places = _places(sampled)
     shape = len(plan.sample), len(plan.frame.targets)
     found: dict[str, Ints8] = {}
     unnamed: set[str] = set()
@@ -129,8 +132,8 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     texts: dict[str, str] = {}
     n_rounds = 0
     for path in sheets:
-        for place, doc_id, labeller, label, note, text in _SheetRows(plan, place_of, os.fspath(path)).read():
-            i = place_of[doc_id]
+        for place, i, labeller, label, note, text in _SheetRows(plan, places, os.fspath(path)).read():
+            doc_id = sampled[i]
             n_rounds = max(n_rounds, int(plan.round_of[i]))
             name = labeller or os.fspath(path)
             unnamed |= set() if labeller else {name}
@@ -152,42 +155,48 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     return SheetLabels(joined, by_labeller, n_rounds, joined_notes, texts)
 
 
+def _places(doc_ids: Sequence[str]) -> dict[str, int]:
+    """Places of documents by their doc_id, and without its blanks where no other differs in blanks alone."""
+    without = [" ".join(doc_id.split()) for doc_id in doc_ids]
+    times = Counter(without)
+    places = {doc_id: i for i, doc_id in enumerate(without) if times[doc_id] == 1}
+    return places | {doc_id: i for i, doc_id in enumerate(doc_ids)}
+
+
 class _SheetRows:
     """The rows of one sheet, checked against its plan."""
 
     def __init__(self, plan: AuditPlan, known: Mapping[str, int], path: str) -> None:
         self._plan, self._known, self._path = plan, known, path
-        self._table = read_text_table(path, _NEEDED)
+        self._table = read_text_table(path, _NEEDED).map(unescaped)
 
-    def read(self) -> list[tuple[str, str, str, Ints8, str, str]]:
-        """Place, doc_id, labeller, labels, note and text of every row."""
+    def read(self) -> list[tuple[str, int, str, Ints8, str, str]]:
+        """Place, number in the sample, labeller, labels, note and text of every row."""
         read = []
-        seen: dict[tuple[str, str], str] = {}
+        seen: set[tuple[int, str]] = set()
         for number, row in enumerate(self._table.to_dict("records"), start=2):
             place = f"{self._path}: row {number}"
             content = {str(name): str(value).strip() for name, value in row.items()}
-            self._require_plan(content, place)
+            i = self._required_place(str(row["doc_id"]), content, place)
             labeller = content.get("labeller", "")
             label = parsed_label(content["label"], self._plan, place)
-            key = content["doc_id"], labeller
-            if key in seen:
-                if seen[key] != content["label"].lower():
-                    rule = f"a document must have one label, got {seen[key]!r} and {content['label']!r}"
-                    raise InputError(rule, place=f"{place}: doc_id {key[0]!r}")
-                continue
-            seen[key] = content["label"].lower()
-            read.append((place, content["doc_id"], labeller, label, content.get("note", ""), content.get("text", "")))
+            if (i, labeller) in seen:
+                # Not even with the same label: the row may be that of another document.
+                rule = f"a document must be in one row of a labeller, got {row['doc_id']!r} again"
+                hint = "a spreadsheet may change doc_ids, such as 007 to 7: import the column as text"
+                raise InputError(rule, place=place, hint=hint)
+            seen.add((i, labeller))
+            read.append((place, i, labeller, label, content.get("note", ""), content.get("text", "")))
         return read
 
-    def _require_plan(self, row: Mapping[str, str], place: str) -> None:
-        """Raise if a row is not one of the plan's."""
+    def _required_place(self, doc_id: str, row: Mapping[str, str], place: str) -> int:
+        """Number in the sample of the document of a row; raise if the row is not one of the plan's."""
         plan = self._plan
         if row["plan"] != plan.identity:
             raise InputError(f"plan must be {plan.identity}, got {row['plan']!r}: a sheet of another plan", place=place)
-        if row["doc_id"] not in self._known:
-            rule = "doc_id must be one of the plan's sample"
-            raise InputError(f"{rule}, got {row['doc_id']!r}", place=place)
-        i = self._known[row["doc_id"]]
+        i = self._known.get(doc_id, self._known.get(" ".join(doc_id.split())))
+        if i is None:
+            raise InputError(f"doc_id must be one of the plan's sample, got {doc_id!r}", place=place)
         number, stratum = int(plan.round_of[i]), int(plan.stratum_of[plan.sample[i]])
         for name, value in (("round", number), ("stratum", stratum + 1)):
             if row[name] != str(value):
@@ -201,6 +210,7 @@ class _SheetRows:
         if not abs(given - expected) <= max(_DIGITS, 1e-6 * expected):
             rule = f"inclusion_probability must be the plan's, {expected:.6g}"
             raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=place)
+        return i
 
 
 def parsed_label(text: str, plan: AuditPlan, place: str) -> Ints8:

@@ -160,8 +160,9 @@ def checked_strata(
 
 def total_interval(k: Ints, n: Ints, size: Ints, level: float, method: Method) -> tuple[float, int, int]:
     """Estimate and limits of the total of strata that all have labels."""
-    estimate = float((size * (k / n)).sum())
-    certain = int(k.sum()), int((size - n + k).sum())  # what the labels alone imply
+    # In this order of operations the estimate lies between what the labels alone imply, rounding included.
+    certain = int(k.sum()), int((size - n + k).sum())
+    estimate = certain[0] + float(((size - n) * (k / n)).sum())
     if method == "guaranteed":
         lower, upper = map(float, guaranteed_limits(k, n, size, 1.0 - level))
     elif method == "jeffreys":
@@ -182,8 +183,10 @@ def total_interval(k: Ints, n: Ints, size: Ints, level: float, method: Method) -
                 lower = float(certain[0])
             if is_possible(log_share_sampled(n - k, n, size).sum(), level, method):
                 upper = float(certain[1])
-    # The total is a whole number: rounding inwards leaves out none that lies in the interval.
-    lower, upper = np.ceil(lower - _ROUNDING * estimate), np.floor(upper + _ROUNDING * estimate)
+    # The total is a whole number: rounding inwards leaves out none that lies in the interval. A short interval may have
+    # none, and the quantiles of a posterior may leave out the estimate: both are widened to the nearest that hold it.
+    lower = min(np.ceil(lower - _ROUNDING * estimate), np.floor(estimate))
+    upper = max(np.floor(upper + _ROUNDING * estimate), np.ceil(estimate))
     return estimate, max(certain[0], int(lower)), min(certain[1], int(upper))
 
 
@@ -254,7 +257,7 @@ def _wilson_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[Floats, 
 
 def _posterior_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[float, float]:
     """Quantiles of the posterior of the total: positive labels, and a beta-binomial number of the other documents."""
-    lower, upper = posterior_interval(beta_binomial_sum(size - n, _plus_half(k), _plus_half(n - k)), level)
+    lower, upper = beta_binomial_interval(size - n, _plus_half(k), _plus_half(n - k), level)
     return float(k.sum() + lower), float(k.sum() + upper)
 
 
@@ -263,33 +266,61 @@ def _plus_half(numbers: Ints) -> Floats:
     return numbers.astype(np.float64) + 0.5
 
 
-def posterior_interval(pmf: Floats, level: float) -> tuple[int, int]:
-    """Quantiles of a number with these probabilities, of which each tail has at most (1 - level) / 2."""
-    cdf = np.cumsum(pmf)
+_MOST_BLOCKS = 2**20
+_END_BLOCKS = 64  # at each end, where the probabilities may be far from linear within a block
+
+
+def beta_binomial_interval(trials: Ints, a: Floats, b: Floats, level: float) -> tuple[int, int]:
+    """Quantiles of a sum of independent beta-binomial numbers, of which each tail has at most (1 - level) / 2.
+
+    From a million trials on, the numbers of each stratum are taken in blocks, a million in all, and the limits are the
+    least and the largest sum of their blocks.
+    """
+    most = int(trials.sum())
+    step = most // _MOST_BLOCKS + 1
+    cdf = np.cumsum(beta_binomial_sum(trials, a, b, step))
     tail = 0.5 * (1.0 - level)
     lower = int(np.searchsorted(cdf, tail, side="right"))
     upper = int(np.searchsorted(cdf, 1.0 - tail, side="left"))
-    return lower, min(upper, len(pmf) - 1)
+    return min(step * lower, most), min(step * upper + (step - 1) * len(trials), most)
 
 
-def beta_binomial_sum(trials: Ints, a: Floats, b: Floats) -> Floats:
-    """Probabilities of a sum of independent beta-binomial numbers: float64 (total of trials + 1,)."""
+def beta_binomial_sum(trials: Ints, a: Floats, b: Floats, step: int = 1) -> Floats:
+    """Probabilities of a sum of independent beta-binomial numbers, each rounded down to whole steps."""
     from scipy.signal import fftconvolve
 
     pmf: Floats = np.ones(1)
     for number, first, second in zip(trials.tolist(), a.tolist(), b.tolist(), strict=True):
-        pmf = fftconvolve(pmf, _beta_binomial(number, first, second)) if number else pmf
+        pmf = fftconvolve(pmf, _block_probabilities(number, first, second, step)) if number else pmf
     pmf = np.maximum(pmf, 0.0)  # the transform leaves errors of about 1e-16
     total: float = float(pmf.sum())
     scaled: Floats = pmf / total
     return scaled
 
 
-def _beta_binomial(trials: int, a: float, b: float) -> Floats:
-    """Probabilities of 0 to `trials` under a beta-binomial distribution."""
+def _block_probabilities(trials: int, a: float, b: float, step: int) -> Floats:
+    """Probabilities of blocks of `step` numbers from 0 to `trials` under a beta-binomial distribution.
+
+    Of many numbers, blocks far from both ends are taken as `step` times the probability of their middle.
+    """
+    n_blocks = trials // step + 1
+
+    def summed(first: int, end: int) -> Floats:
+        pmf = _beta_binomial(np.arange(first * step, min(end * step, trials + 1)), trials, a, b)
+        return np.add.reduceat(pmf, np.arange(0, len(pmf), step))
+
+    if trials < _MOST_BLOCKS or n_blocks < 2 * _END_BLOCKS:
+        return summed(0, n_blocks)
+    last = n_blocks - _END_BLOCKS
+    middles: Floats = step * np.arange(_END_BLOCKS, last) + 0.5 * (step - 1)
+    between = step * _beta_binomial(middles, trials, a, b)
+    return np.concatenate([summed(0, _END_BLOCKS), between, summed(last, n_blocks)])
+
+
+def _beta_binomial(x: Ints | Floats, trials: int, a: float, b: float) -> Floats:
+    """Probabilities of numbers under a beta-binomial distribution."""
     from scipy.special import betaln, gammaln
 
-    x = np.arange(trials + 1.0)
     choose = gammaln(trials + 1.0) - gammaln(x + 1.0) - gammaln(trials - x + 1.0)
     pmf: Floats = np.exp(choose + betaln(x + a, trials - x + b) - betaln(a, b))
     return pmf

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, write_bytes
+from corefsample.files._contents import read_json, read_parquet
 from corefsample.files._paths import PathLike
+from events._csv_cells import write_csv
 from events.audit import AuditFrame, AuditPlan, read_run_documents
 from events.audit._frame_files import read_scores
 from events.audit._plan import draw
@@ -56,7 +56,7 @@ def write_sheet(
         The run or CSV file of which the plan is.
     """
     with new_file(sheet_path, overwrite=True) as name:
-        sheet.to_csv(name, index=False)
+        write_csv(sheet, name)
     page = rendered_sheet(
         plan, sheet, texts, file_name=sheet_path.name, question=question, names=actor_names(plan, source)
     )
@@ -67,7 +67,7 @@ def actor_names(plan: AuditPlan, source: PathLike) -> dict[str, str]:
     """Names of actors by code, of a run; of a table none."""
     if plan.frame.source["kind"] != "run":
         return {}
-    record = json.loads((Path(source) / "run.json").read_text(encoding="utf-8"))
+    record = read_json(Path(source) / "run.json")
     return {str(code): str(name) for code, name in record.get("names", {}).items()}
 
 
@@ -90,7 +90,7 @@ def corpus_texts(
             if chosen is None or doc_id in chosen:
                 yield doc_id, MarkedText(((PLAIN, str(text)),))
     elif frame.source["kind"] == "run":
-        yield from run_texts(json.loads((Path(source) / "run.json").read_text(encoding="utf-8")), chosen)
+        yield from run_texts(read_json(Path(source) / "run.json"), chosen)
 
 
 def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) -> AuditFrame:
@@ -104,7 +104,7 @@ def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) ->
 
 def plan_question(folder: PathLike) -> str | None:
     """The question of an earlier plan, which has been read."""
-    question = json.loads((Path(folder) / PLAN).read_text(encoding="utf-8")).get("question")
+    question = read_json(Path(folder) / PLAN).get("question")
     return question if isinstance(question, str) else None
 
 
@@ -128,7 +128,7 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
         rule = f"folder must have a plan, {PLAN}, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit plan` makes one")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         actors = (
             tuple(content["targets"]) if content["labels"] == "actors" and content["source"]["kind"] == "run" else None
         )
@@ -136,7 +136,7 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
         if frame.source["sha256"] != content["source"]["sha256"]:
             rule = f"plan must be of these documents, got one of {content['source']['path']} as it was then"
             raise InputError(rule, place=str(path))
-        stratum_of = pq.read_table(Path(folder) / STRATA).column("stratum").to_numpy().astype(np.int64) - 1
+        stratum_of = read_parquet(Path(folder) / STRATA, ["stratum"]).column("stratum").to_numpy().astype(np.int64) - 1
         strata = tuple(
             Stratum(each["name"], each["n_documents"], each["n_sampled"], each["spread"]) for each in content["strata"]
         )

@@ -163,6 +163,7 @@ def _written(
 ) -> tuple[str, ...]:
     """Write the tables and the picture; return their names."""
     from corefsample.files._atomic import new_file
+    from events._csv_cells import write_csv
     from events.audit._label_table import label_table
     from events.runs._pictures import picture_files, save_pictures
 
@@ -176,7 +177,7 @@ def _written(
     }
     for name, table in tables.items():
         with new_file(place / name, overwrite=True) as path:
-            table.to_csv(path, index=False)
+            write_csv(table, path)
     names = list(tables)
     if pictures:
         from events.plots import audit_bands

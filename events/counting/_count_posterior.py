@@ -12,8 +12,10 @@ import numpy as np
 
 from corefsample._arrays import Floats
 from corefsample.errors import InputError, ParameterError
+from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import is_file, joined, parquet_source
-from events.counting._counts import EventCounts, Interval
+from corefsample.recalibration._uncertain import UNCERTAINTIES
+from events.counting._counts import INTERVALS, EventCounts, Interval
 from events.counting._evidence import evidence_schema
 from events.counting._poisson_binomial import count_pmf
 from events.counting._tables import (
@@ -148,7 +150,7 @@ def read_count_posterior(
     ParameterError
         If the table of counts has no such row.
     """
-    counts = read_counts(run, [("period", "==", period)])
+    counts = read_counts(run, {"period": period})
     if event is not None:
         counts = counts[counts["event"] == event]
     columns, key = role_columns(counts.columns), event_key(actor)
@@ -165,12 +167,16 @@ def read_count_posterior(
         raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
     row = chosen.to_dict("records")[0]
     of_key = tuple(name for name in columns if row[name]) or columns[: len(key)]
-    same = [("period", "==", period), *((name, "==", row[name]) for name in ("event", *columns))]
+    same = {"period": period, **{name: row[name] for name in ("event", *columns)}}
     if row.get("uncertainty", "none") != "none":
         named = ("event", *columns)
-        sampled = read_samples(table_path(run, SAMPLES), named, row["n_samples"], same)["counts"].tolist()
+        path = table_path(run, SAMPLES)
+        sampled = read_samples(path, named, row["n_samples"], same)["counts"].tolist()
+        require_possible(path, "counts", sampled and np.max(sampled), 0, row["n_docs"])
         return _of_row(row, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), of_key)
-    evidence = checked_table(table_path(run, "evidence"), ["probability"], evidence_schema(columns), same)
+    path = table_path(run, "evidence")
+    evidence = checked_table(path, ["probability"], evidence_schema(columns), same)
+    require_possible(path, "number of documents", len(evidence), 0, row["n_docs"])
     return _of_row(row, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
 
 
@@ -190,9 +196,12 @@ def _of_row(row: Mapping[Any, Any], pmf: Floats, columns: tuple[str, ...]) -> Co
 
 
 SAMPLES = "count_samples"
+_MOST_SAMPLES = 2**31 - 1
 
 
-def checked_table(path: str, columns: Sequence[str], schema: pa.Schema, filters: Any = None) -> pd.DataFrame:
+def checked_table(
+    path: str, columns: Sequence[str], schema: pa.Schema, same: Mapping[str, str] | None = None
+) -> pd.DataFrame:
     """Read columns of a table of a run, in which every number is finite and no value is missing.
 
     Parameters
@@ -202,9 +211,9 @@ def checked_table(path: str, columns: Sequence[str], schema: pa.Schema, filters:
     columns
         Names, in the order of the result.
     schema
-        With the types of these columns.
-    filters
-        Of rows, as of `pyarrow.parquet.read_table`.
+        With the types of these columns; a column `probability` lies in [0, 1].
+    same
+        Values of columns of the rows to read; by default all rows.
 
     Raises
     ------
@@ -213,20 +222,12 @@ def checked_table(path: str, columns: Sequence[str], schema: pa.Schema, filters:
     """
     import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
-    hint = "repeat the run with this version"
-    try:
-        found = pq.read_schema(parquet_source(path))
-        missing = [name for name in columns if name not in found.names]
-        if missing:
-            raise InputError(f"column {missing[0]} is missing", place=path, hint=hint)
-        if any((found.metadata or {}).get(key, version) != version for key, version in TABLE_METADATA.items()):
-            raise InputError("table must be of this version, got another", place=path, hint=hint)
-        table = pq.read_table(parquet_source(path), columns=list(columns), filters=filters)
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=path) from None
+    table = read_parquet(path, columns, same)
+    if any((table.schema.metadata or {}).get(key, version) != version for key, version in TABLE_METADATA.items()):
+        raise InputError(
+            "table must be of this version, got another", place=path, hint="repeat the run with this version"
+        )
     for name in columns:
         column, wanted = table.column(name), schema.field(name).type
         is_text = pa.types.is_large_string(column.type) and pa.types.is_string(wanted)  # pandas writes the former
@@ -237,8 +238,20 @@ def checked_table(path: str, columns: Sequence[str], schema: pa.Schema, filters:
         if pa.types.is_floating(wanted) and not pc.all(pc.is_finite(column)).as_py() and len(column):
             raise InputError(f"column {name} must be finite, got another number", place=path)
     # Metadata for pandas would be read from the file, and may be damaged.
-    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
+    with parquet_errors(path):  # such as dates that Python cannot represent
+        frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
+    if "probability" in columns:
+        require_possible(path, "probability", frame["probability"], 0, 1)
     return frame
+
+
+def require_possible(place: str, name: str, values: Any, least: Any, most: Any) -> None:
+    """Raise an InputError if a value of a table of a run is below `least`, above `most`, or NaN."""
+    numbers = np.asarray(values)
+    wrong = ~((numbers >= least) & (numbers <= most))
+    if wrong.any():
+        found = numbers[wrong].ravel()[0] if numbers.ndim else numbers
+        raise InputError(f"{name} must be possible, got {found}", place=place)
 
 
 def table_path(run: str | os.PathLike[str], name: str) -> str:
@@ -256,26 +269,50 @@ def table_path(run: str | os.PathLike[str], name: str) -> str:
     return path
 
 
-def read_counts(run: str | os.PathLike[str], filters: Any = None) -> pd.DataFrame:
-    """Read and check the table of counts of a run, or some of its rows."""
-    import pyarrow as pa
+_ROUNDING = 1e-9  # relative, of a mean of all documents
+
+
+def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Read and check the table of counts of a run, or the rows with the `same` values of columns."""
     import pyarrow.parquet as pq
 
     path = table_path(run, "counts")
-    try:
+    with parquet_errors(path):
         names = pq.read_schema(parquet_source(path)).names
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"file must be Parquet, got: {' '.join(str(error).split())}", place=path) from None
-    columns = count_columns(role_columns(names), recalibrated="uncertainty" in names)
-    return checked_table(path, tuple(columns), arrow_schema(columns), filters)
+    roles = role_columns(names)
+    columns = count_columns(roles, recalibrated="uncertainty" in names)
+    table = checked_table(path, tuple(columns), arrow_schema(columns), same)
+    n_docs = table["n_docs"].to_numpy()
+    most = n_docs * (1.0 + _ROUNDING)
+    is_normal = (table["interval"] == "normal").to_numpy()  # its ends may lie outside
+    for name, least, largest in (
+        ("n_docs", 0, np.inf),
+        ("one_best", 0, n_docs),
+        ("mean", 0.0, most),
+        ("mean_mc_se", 0.0, np.inf),
+        ("sd", 0.0, np.inf),
+        ("n_samples", 1, _MOST_SAMPLES),
+        ("level", 0.0, 1.0),
+        ("lower", np.where(is_normal, -np.inf, 0.0), table["upper"]),
+        ("upper", -np.inf, np.where(is_normal, np.inf, most)),
+    ):
+        require_possible(path, name, table[name], least, largest)
+    for name, choices in (("interval", INTERVALS), ("uncertainty", UNCERTAINTIES)):
+        if name in columns and not table[name].isin(choices).all():
+            raise InputError(f"{name} must be one of {', '.join(choices)}, got another", place=path)
+    if table.duplicated(["event", *roles, "period"]).any():
+        raise InputError("a count must have one row, got two", place=path)
+    return table
 
 
-def read_samples(path: str, named: Sequence[str], n_samples: int, filters: Any = None) -> pd.DataFrame:
+def read_samples(
+    path: str, named: Sequence[str], n_samples: int, same: Mapping[str, str] | None = None
+) -> pd.DataFrame:
     """Read and check the table of counts by sample of a run, or some of its rows; `named` are event and roles."""
     import pyarrow as pa
 
     schema = pa.schema([*((name, pa.string()) for name in (*named, "period")), ("counts", pa.list_(pa.int32()))])
-    table = checked_table(path, schema.names, schema, filters)
+    table = checked_table(path, schema.names, schema, same)
     _check_samples(table["counts"], n_samples, path)
     return table
 

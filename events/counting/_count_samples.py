@@ -13,7 +13,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
 from corefsample.errors import ParameterError
-from events.counting._count_posterior import SAMPLES, read_counts, read_samples, table_path
+from events.counting._count_posterior import SAMPLES, read_counts, read_samples, require_possible, table_path
 from events.counting._counts import EventCounts
 from events.counting._tables import ACTOR, TIMESTAMP, event_key, event_name, role_columns, role_values
 
@@ -172,7 +172,8 @@ def read_count_samples(
     _require_list(actors)
     counts = read_counts(run)
     n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, role_columns(counts.columns)
-    sampled = read_samples(table_path(run, SAMPLES), ("event", *roles), n_samples)
+    path = table_path(run, SAMPLES)
+    sampled = read_samples(path, ("event", *roles), n_samples)
     events = sorted({*counts["event"]})
     if event is None and len(events) < 2:
         event = next(iter(events), "event")
@@ -191,8 +192,10 @@ def read_count_samples(
     labels = tuple(periods["period"])
     places = {(name, label): (c, t) for c, name in enumerate(chosen) for t, label in enumerate(labels)}
     values = np.zeros((n_samples, len(chosen), len(labels)), np.int32)
+    n_docs = dict(zip(labels, periods["n_docs"], strict=True))
     for *cell, drawn in zip(_names(sampled, columns), sampled["period"], sampled["counts"], strict=True):
         if tuple(cell) in places:
+            require_possible(path, "counts", drawn, 0, n_docs[cell[1]])
             values[:, *places[cell[0], cell[1]]] = drawn
     one_best = np.zeros((len(chosen), len(labels)), np.int64)
     for *cell, count in zip(names, counts["period"], counts["one_best"], strict=True):

@@ -15,15 +15,15 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corefsample._checks import shown
 from corefsample._extras import install_hint
 from corefsample._log import logger
 from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files._contents import MIB, parquet_errors, read_whole
 from corefsample.files._paths import parquet_source, total_size
-from corefsample.files._reading import LineReader, ReadProgress, max_line_bytes, open_bytes, too_long
+from corefsample.files._reading import LineReader, ReadProgress, max_line_bytes, too_long
 from events.news._fields import ArticleFault, Record, decoded
 
 if TYPE_CHECKING:
@@ -239,23 +239,21 @@ def json_writer(content: Any) -> Callable[[], str]:
 
 def parquet_records(path: str, columns: Columns, progress: ReadProgress) -> Iterator[Record]:
     """Read rows of Parquet; dates may be text, dates or times of day."""
-    try:
-        with pq.ParquetFile(parquet_source(path)) as file:
-            names = list(file.schema_arrow.names)
-            columns.require_in(path, names)
-            own = {*columns.required, columns.title}
-            wanted = [name for name in names if name in own or columns.keeps(name)]
-            size, total = total_size([path]), max(file.metadata.num_rows, 1)
-            number = 0
-            for batch in file.iter_batches(_ROWS, columns=wanted):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield columns.record(path, number, f"row {number}", row, json_writer(row))
-                progress.bytes_read = size * number // total
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"file must be Parquet, got: {reason}", place=path) from None
+    with parquet_errors(path), pq.ParquetFile(parquet_source(path)) as file:
+        names = list(file.schema_arrow.names)
+        columns.require_in(path, names)
+        own = {*columns.required, columns.title}
+        wanted = [name for name in names if name in own or columns.keeps(name)]
+        size, total = total_size([path]), max(file.metadata.num_rows, 1)
+        number = 0
+        for batch in file.iter_batches(_ROWS, columns=wanted):
+            for row in batch.to_pylist():
+                number += 1
+                yield columns.record(path, number, f"row {number}", row, json_writer(row))
+            progress.bytes_read = size * number // total
 
+
+_MOST_MIB = 512  # of a workbook, whose cells take about as much memory; a million rows of titles take half of it
 
 # Excel cuts longer texts off without a word when it opens a table of another format.
 _LONGEST_CELL = 32_767
@@ -264,7 +262,7 @@ _LONGEST_CELL = 32_767
 def workbook_records(path: str, columns: Columns, progress: ReadProgress) -> Iterator[Record]:
     """Read the rows of all sheets that have the columns; the first row of a sheet has their names.
 
-    The whole workbook is in memory, which a sheet's limit of 1,048,576 rows bounds. Formulas have the values that the
+    The whole workbook is in memory, and may have 512 MiB, decompressed. Formulas have the values that the
     program stored. Empty rows are left out.
 
     Raises
@@ -305,13 +303,18 @@ def _record(columns: Columns, path: str, number: int, place: str, row: dict[str,
 def _sheets(path: str, progress: ReadProgress) -> dict[str, pd.DataFrame]:
     import pandas as pd
 
-    with open_bytes(path, progress) as stream:
-        content = stream.read()
+    content = read_whole(path, _MOST_MIB, progress)
     try:
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > _MOST_MIB * MIB:
+                rule = f"a workbook must be at most {_MOST_MIB} MiB, decompressed, got more"
+                raise InputError(rule, place=path, hint="CSV and Parquet are read row by row")
         # Without a header, so that a repeated name of a column is found, and without empty values for "NA".
         return pd.read_excel(
             BytesIO(content), sheet_name=None, header=None, dtype=object, na_filter=False, engine="openpyxl"
         )
+    except InputError:
+        raise
     except (ValueError, KeyError, TypeError, OSError, EOFError, ParseError, zipfile.BadZipFile) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"file must be an Excel workbook, got: {reason}", place=path) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample.errors import InputError
+from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
+from events._csv_cells import unescaped
 from events.audit._estimates import TOTAL
 from events.audit._frame_files import read_text_table
 from events.audit._label_table import LABEL_COLUMNS
@@ -92,16 +93,16 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
         if not (place / name).is_file():
             hint = "`corefsample audit estimate` makes one"
             raise InputError(f"an audit must have {', '.join(_FILES)}, got no {name}", place=str(folder), hint=hint)
-    counts = read_text_table(place / "audited.csv", _COUNTS)
+    counts = read_text_table(place / "audited.csv", _COUNTS).map(unescaped)
     try:
         counts = counts.astype(dict.fromkeys(_NUMBERS, float))
         if not np.isfinite(counts[list(_NUMBERS)].to_numpy()).all():
             raise ValueError("a number that is not finite")
-        assumption = str(json.loads((place / "audited.json").read_text(encoding="utf-8"))["summary"]["assumption"])
+        assumption = str(read_json(place / "audited.json")["summary"]["assumption"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         found = " ".join(str(error).split())
         raise InputError(f"audit must be as it was written, got: {found}", place=str(folder)) from None
-    table = read_text_table(place / "labels.csv", LABEL_COLUMNS)
+    table = read_text_table(place / "labels.csv", LABEL_COLUMNS).map(unescaped)
     labels = dict(zip(table["doc_id"].tolist(), table["label"].tolist(), strict=True))
     stranger = next((doc_id for doc_id in labels if doc_id not in doc_ids), None)
     if stranger is not None:

@@ -29,6 +29,7 @@ from corefsample.coreference._exact import map_clustering
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError
+from corefsample.files._contents import parsed_json
 from corefsample.formats import DocumentStream
 from corefsample.summaries import point_estimate
 from events.pages._marked import spaced
@@ -132,7 +133,7 @@ def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
     ValueError, TypeError, KeyError
         If it is not valid for a document of this size.
     """
-    places = json.loads(text)
+    places = parsed_json(text, "places")
     # A mention of -1 stands for a role that nothing fills.
     content: dict[str, list[dict[str, Any]]] = {
         "instances": [

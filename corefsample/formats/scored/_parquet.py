@@ -77,7 +77,7 @@ class ParquetReader(ReadProgress):
 
     def _opened(self, read_dictionary: list[str] | None) -> pq.ParquetFile:
         about = None if read_dictionary is None else self._file.metadata
-        options = {"pre_buffer": False, "buffer_size": _READ_AHEAD}
+        options = {"pre_buffer": False, "buffer_size": _READ_AHEAD, "page_checksum_verification": True}
         return pq.ParquetFile(parquet_source(self.path), metadata=about, read_dictionary=read_dictionary, **options)
 
     def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
@@ -96,6 +96,9 @@ class ParquetReader(ReadProgress):
                 n_read += table.num_rows
                 self.bytes_read = n_bytes * n_read // n_rows
                 yield self._canonical(table, first)
+            expected = sum(about.row_group(group).num_rows for group in groups)
+            if n_read != expected:  # a page may be damaged so that it ends early
+                raise OSError(f"{n_read} of {expected} rows")
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             place = f"{self.path}: row {row + 1}"
             raise InputError(f"data must be readable, got: {_one_line(error)}", place=place) from None

@@ -41,7 +41,7 @@ class ParquetWriter:
         self._schema = schema
         # Nobody selects row groups by other columns, and their minima and maxima take a tenth of the time of writing.
         options = {"use_dictionary": strings, "write_statistics": ["doc_id", "date"]}
-        self._writer = pq.ParquetWriter(self._path, schema, compression="zstd", **options)
+        self._writer = pq.ParquetWriter(self._path, schema, compression="zstd", write_page_checksum=True, **options)
 
     def __enter__(self) -> Self:
         return self

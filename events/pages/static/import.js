@@ -1,6 +1,7 @@
 // Labels of an exported sheet are loaded again, and merged with those that this browser keeps.
 
 import { byId, plural, whole } from "./elements.js";
+import { unescaped } from "./files.js";
 import { entryOf, nLabelled, progress, setLabeller, storeEntry } from "./progress.js";
 import { documents, sheet } from "./sheet.js";
 
@@ -13,7 +14,7 @@ function csvRows(text) {
   const rows = [];
   let row = [];
   for (const [, quotedField, plainField, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r\n|\r|\n|$)/g)) {
-    row.push(quotedField === undefined ? plainField : quotedField.replaceAll('""', '"'));
+    row.push(unescaped(quotedField === undefined ? plainField : quotedField.replaceAll('""', '"')));
     if (end === ",") continue;
     if (row.length > 1 || row[0] !== "") rows.push(row);
     row = [];

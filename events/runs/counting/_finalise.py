@@ -35,6 +35,7 @@ from corefsample.files._reading import read_ahead
 from corefsample.files._remote_services import is_url
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._parquet_writer import ParquetWriter, abandon
+from events._csv_cells import escaped_frame, escaped_texts
 from events.counting._count_posterior import samples_table
 from events.counting._counted_rows import in_groups
 from events.counting._counter import DUPLICATE, EventCounter
@@ -328,11 +329,11 @@ def write_counts(
         documents.result()
     if counter.uncertainty in ("fit", "domain"):
         pq.write_table(samples_table(several, counter.roles), run.file("count_samples.parquet"))
-    table.to_csv(run.file("counts.csv"), index=False)
+    escaped_frame(table).to_csv(run.file("counts.csv"), index=False)
     schema = arrow_schema(count_columns(counter.roles, recalibrated=counter.uncertainty is not None))
     pq.write_table(pa.Table.from_pandas(table, schema, preserve_index=False), run.file("counts.parquet"))
     if comparison is not None:
-        comparison.to_csv(run.file("comparisons.csv"), index=False)
+        escaped_frame(comparison).to_csv(run.file("comparisons.csv"), index=False)
     if pictures:
         draw_run(run, table, comparison, names)
     return several
@@ -368,11 +369,11 @@ def _write_evidence(run: RunFolder, counter: EventCounter, temporary: Path) -> N
             rows = group.select(schema.names)
             log_step("finalising: evidence of %s", rows["date"][-1])
             table.write_table(rows)
-            text.write_table(rows)
+            text.write_table(escaped_texts(rows))
             both = pa.concat_tables([nearest, rows])
             distances = pc.abs(pc.subtract(both["probability"], 0.5)).to_numpy()
             nearest = both.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # of a tie, the earlier row
-    pa.csv.write_csv(nearest, run.file("near_half.csv"), options)
+    pa.csv.write_csv(escaped_texts(nearest), run.file("near_half.csv"), options)
 
 
 def _write_all_documents(run: RunFolder, counter: EventCounter, temporary: Path) -> None:

@@ -379,3 +379,20 @@ def test_damaged_bytes_are_rejected_in_one_line_or_read_but_never_crash(table: p
         outcomes.add(outcome(tmp_path / "damaged.parquet"))
     assert len(outcomes - {"read"}) > 1
     assert not any("\n" in text for text in outcomes)
+
+
+def test_a_flipped_bit_of_the_data_is_noticed(table: pa.Table, tmp_path: Path) -> None:
+    raw = (tmp_path / "made.parquet").read_bytes()
+    expected = contents(tmp_path / "made.parquet")
+    path = tmp_path / "damaged.parquet"
+    n_footer = int.from_bytes(raw[-8:-4], "little")
+    outcomes = set()
+    for place in range(4, len(raw) - n_footer - 8, 3):
+        damaged = bytearray(raw)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        try:
+            assert contents(path) == expected
+        except InputError:
+            outcomes.add("noticed")
+    assert outcomes == {"noticed"}

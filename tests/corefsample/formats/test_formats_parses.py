@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from references import coreference as references
 from strategies import documents as one_parse_documents
@@ -237,3 +238,20 @@ def test_a_stream_of_one_parse_documents_rejects_several_parses(tmp_path: Path) 
     assert [doc_id for batch in stream for doc_id in batch.doc_ids] == ["d"]
     rule = "parses must be one here: what is computed is for one parse of a document, got 2"
     assert reasons == [(2, "several", rule)]
+
+
+@pytest.mark.parametrize("name", ["text", "lemma", "head"])
+def test_a_null_word_of_parquet_is_set_aside_with_file_row_and_field(tmp_path: Path, name: str) -> None:
+    table = table_of(DOCUMENT, tmp_path)
+    parses = table.column("parses").to_pylist()
+    parses[0][1]["tokens"][name][2] = None
+    broken = table.set_column(3, "parses", pa.array(parses, table.schema.field("parses").type))
+    path = tmp_path / "broken.parquet"
+    pq.write_table(pa.concat_tables([table.set_column(0, "doc_id", pa.array(["e"])), broken]), path)
+    reason = f"parses[1].tokens.{name}[2] must not be null, got null"
+    with error(InputError, place="broken.parquet: row 2: doc_id 'd'") as found:
+        list(read_documents(path))
+    assert found.value.message == reason
+    rejected = []
+    assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)] == ["e"]
+    assert [(bad.number, bad.doc_id, bad.reason) for bad in rejected] == [(2, "d", reason)]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies.tagged import random_sentences, random_texts
@@ -208,6 +209,29 @@ def test_a_damaged_file_is_rejected_or_loads_the_same_model(data: st.DataObject,
         words = ["ant", "Bee"]
         np.testing.assert_array_equal(again.posterior(words).marginals(), MODELS[0].posterior(words).marginals())
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("part", ["starts.npy", "emissions.npy", "indptr.npy"])
+def test_arrays_may_be_as_long_as_the_texts_allow(path: Path, part: str) -> None:
+    before = parts_of(path)
+    rewrite(path, **{part.replace(".", "__"): npy(np.zeros(1 << 20, np.int64))})
+    with error(InputError, place="model.zip") as found:
+        load_model(path)
+    assert f"{part} must have at most" in str(found.value)
+    assert before[part] != parts_of(path)[part]
+
+
+def test_deep_json_is_rejected(path: Path) -> None:
+    for name in ("header__json", "names__json"):
+        rewrite(path, **{name: b"[" * 100_000})
+        with error(InputError, place="model.zip"):
+            load_model(path)
+
+
+def test_a_model_that_could_not_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corefsample.tagging._model_files._LARGEST", 1000)
+    with error(ParameterError, "model"):
+        save_model(MODELS[0], tmp_path / "model.zip")
 
 
 # --- writing -----------------------------------------------------------------------------------------------

@@ -17,7 +17,15 @@ from references import audit as references
 
 from corefsample import ParameterError
 from events.audit import estimate_total
-from events.audit._totals import METHODS, Method, beta_binomial_sum, gamma_limit, guaranteed_limits, join
+from events.audit._totals import (
+    METHODS,
+    Method,
+    beta_binomial_interval,
+    beta_binomial_sum,
+    gamma_limit,
+    guaranteed_limits,
+    join,
+)
 
 ALPHA = Fraction(1, 20)
 SMALL = [(1, 1), (6, 2), (7, 7), (12, 5), (25, 4), (30, 29)]
@@ -182,6 +190,33 @@ def test_a_sum_of_beta_binomials_is_that_of_the_enumeration() -> None:
         expected[x + y] += p * q
     found = beta_binomial_sum(np.array([3, 4]), np.array([0.5, 1.5]), np.array([2.5, 1.5]))
     np.testing.assert_allclose(found, expected, atol=1e-14)
+
+
+def test_blocks_of_numbers_give_the_limits_of_single_numbers() -> None:
+    # Four million documents, of which the sum of single numbers is still computed; a step is four of them.
+    trials, a, b = np.array([3_000_000, 40, 1_200_000]), np.array([0.5, 3.5, 7.5]), np.array([200.5, 2.5, 40.5])
+    cdf = np.cumsum(beta_binomial_sum(trials, a, b))
+    lower, upper = beta_binomial_interval(trials, a, b, 0.95)
+    expected = np.searchsorted(cdf, [0.025, 0.975])
+    assert np.abs(expected - [lower, upper]).max() <= 5 * len(trials)
+
+
+def test_an_interval_contains_its_estimate_at_every_level() -> None:
+    # Of three documents two are labelled, one of them positive: the estimate is 1.5, Wilson's limits at 50% are 1.2
+    # and 1.8, and no whole number lies between them.
+    found = estimate_total([1], [2], [3], method="wilson", level=0.5)
+    assert (found.lower, found.estimate, found.upper) == (1, 1.5, 2)
+    outside = []
+    for size, method, level in itertools.product((1, 2, 3, 7, 49), METHODS, (0.01, 0.5, 0.9)):
+        for n in {1, (size + 1) // 2, size}:
+            every = [estimate_total([k] * 2, [n] * 2, [size] * 2, method=method, level=level) for k in (0, n // 3, n)]
+            outside += [found for found in every if not found.lower <= found.estimate <= found.upper]
+    assert not outside
+
+
+def test_a_posterior_of_very_many_documents_contains_its_estimate() -> None:
+    found = estimate_total([0, 3], [100, 40], [99_000_000, 1_000_000], method="jeffreys")
+    assert found.lower <= found.estimate == 75_000 <= found.upper
 
 
 strata = st.lists(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from expected_errors import error
 from run_cases import CountOptions, count_events
 from tallies import names
 
@@ -17,9 +21,10 @@ from corefsample import InputError, ParameterError, ScoredDocument, write_docume
 from corefsample._extras import install_hint
 from events import EventCounter, load_rules, simulate_documents
 from events.arviz_export import to_arviz
+from events.audit import read_run_documents
 from events.counting import CountSamples, read_count_posterior
-from events.counting._count_posterior import count_posterior
-from events.counting._count_samples import count_samples
+from events.counting._count_posterior import count_posterior, read_counts
+from events.counting._count_samples import count_samples, read_count_samples
 from events.counting._counts import EventCounts
 
 N_SAMPLES = 40
@@ -234,3 +239,58 @@ def test_no_field_of_the_counts_reads_as_missing(run: Path) -> None:
     for name in ("counts.csv", "comparisons.csv"):
         table = pd.read_csv(run / name)
         assert not table.isna().to_numpy().any()
+
+
+IMPOSSIBLE = [
+    *(
+        ("counts", name, -1)
+        for name in ("n_docs", "one_best", "n_samples", "mean", "mean_mc_se", "sd", "level", "lower")
+    ),
+    *(("counts", name, 10**6) for name in ("one_best", "mean", "level", "lower", "upper")),
+    ("counts", "interval", "wide"),
+    ("counts", "n_samples", 2**60),
+    ("counts", "mean", np.nan),
+    ("evidence", "probability", 2.0),
+    ("evidence", "probability", np.nan),
+    ("all_documents", "doc_id", None),
+    ("all_documents", "doc_id", ""),
+    ("all_documents", "date", None),
+    ("all_documents", "probabilities", [2.0]),
+    ("all_documents", "probabilities", [np.nan]),
+    ("all_documents", "probabilities", []),
+    ("all_documents", "actors", [None]),
+    ("all_documents", "events", None),
+]
+
+
+@pytest.mark.parametrize(("table", "name", "value"), IMPOSSIBLE)
+def test_impossible_values_of_a_run_are_rejected(run: Path, tmp_path: Path, table: str, name: str, value: Any) -> None:
+    folder = shutil.copytree(run, tmp_path / "run")
+    path = folder / f"{table}.parquet"
+    content = pq.read_table(path)
+    values = content.column(name).to_pylist()
+    changed = next((i for i, each in enumerate(values) if not isinstance(each, list) or len(each) == 1), 0)
+    values[changed] = value
+    column = pa.array(values, content.schema.field(name).type)
+    pq.write_table(content.set_column(content.schema.get_field_index(name), content.schema.field(name), column), path)
+    with error(InputError, place=f"{table}.parquet"):
+        if table == "all_documents":
+            read_run_documents(folder)
+        else:
+            row = pq.read_table(folder / "evidence.parquet").to_pylist()[changed]
+            read_counts(folder)
+            read_count_posterior(folder, row["actor"], row["period"])
+
+
+def test_counts_of_a_sample_are_at_most_the_documents(run: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(run, tmp_path / "run")
+    row = read_counts(folder).to_dict("records")[0]
+    for count, is_possible in ((row["n_docs"], True), (row["n_docs"] + 1, False), (-1, False)):
+        names = {name: [row[name]] for name in ("event", "actor", "period")}
+        drawn = pa.array([[count] * row["n_samples"]], pa.list_(pa.int32()))
+        pq.write_table(pa.table({**names, "counts": drawn}), folder / "count_samples.parquet")
+        if is_possible:
+            assert read_count_samples(folder).counts.max() == count
+        else:
+            with error(InputError, place="count_samples.parquet"):
+                read_count_samples(folder)

@@ -117,6 +117,16 @@ def test_a_file_that_is_no_workbook_raises(tmp_path: Path) -> None:
         assert error_text(path).startswith(f"{path}: file must be an Excel workbook, got: ")
 
 
+def test_a_workbook_is_read_up_to_a_size_that_its_compression_does_not_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = workbook(tmp_path / "news.xlsx", News=[HEADER, *((str(n), DAY, "word " * 4000) for n in range(70))])
+    assert path.stat().st_size < 2**17
+    assert len(list(ArticleStream(path))) == 70
+    monkeypatch.setattr(workbooks, "_MOST_MIB", 1)
+    assert error_text(path).startswith(f"{path}: a workbook must be at most 1 MiB, decompressed, got more")
+
+
 def test_an_error_names_the_extra_of_workbooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = workbook(tmp_path / "news.xlsx", News=[HEADER])
     monkeypatch.setattr(workbooks, "find_spec", lambda name: None)

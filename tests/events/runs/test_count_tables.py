@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from events import EventCounter
+from events._csv_cells import unescaped
 from events.counting._evidence import EVIDENCE_SCHEMA, EvidenceRow, evidence_batch
 from events.runs import CountOptions
 from events.runs._output_folder import RunFolder
@@ -45,7 +46,8 @@ def test_any_text_survives_in_both_tables(tmp_path_factory: pytest.TempPathFacto
     assert table.column("sentences").to_pylist() == texts
     # With line ends of \n, the reader keeps all other line ends within quotes.
     again = pd.read_csv(out / "evidence.csv", keep_default_na=False, dtype=str, lineterminator="\n")
-    assert again["sentences"].tolist() == texts
+    assert again["sentences"].map(unescaped).tolist() == texts
+    assert not again["sentences"].str.match(r"[=+\-@\t\r\n]").any()  # a spreadsheet would run it as a formula
 
 
 @pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 250, 4500])

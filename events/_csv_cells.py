@@ -1,0 +1,49 @@
+"""CSV files of texts that others wrote, such that a spreadsheet runs none of their cells as a formula.
+
+A text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line end gets an apostrophe before it, and so does one
+with apostrophes before such a beginning. Reading takes one apostrophe away, so that every text is the same again.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+_FORMULA = r"'*[=+\-@\t\r\n]"
+
+
+def escaped(cell: object) -> object:
+    """The value of a cell; a text as it is written."""
+    return f"'{cell}" if isinstance(cell, str) and re.match(_FORMULA, cell) else cell
+
+
+def escaped_frame(table: pd.DataFrame) -> pd.DataFrame:
+    """A table whose texts are as they are written."""
+    return table.assign(**table.select_dtypes(exclude=["number", "bool", "datetime"]).map(escaped))
+
+
+def unescaped(text: str) -> str:
+    """The text that `escaped` was given."""
+    return text[1:] if text.startswith("'") and re.match(_FORMULA, text) else text
+
+
+def escaped_texts(table: pa.Table) -> pa.Table:
+    """The same of an Arrow table."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for number, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            texts = pc.replace_substring_regex(table.column(number), rf"\A({_FORMULA})", r"'\1")
+            table = table.set_column(number, field, texts)
+    return table
+
+
+def write_csv(table: pd.DataFrame, path: str) -> None:
+    """Write a table whose texts are escaped; they are in quotes, since a carriage return alone ends a row otherwise."""
+    escaped_frame(table).to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC)
