@@ -74,7 +74,7 @@ class MentionMatches:
     apart
         int32 (n_pairs, 2): mentions of different entities, the same for all rules of a run: those described as distinct
         actors, and subject and object of one verb. None if the rule lets an entity be several actors, or has no
-        instance. Where it does not, a mention that names several counts for each.
+        instance. Where actors are kept apart, a mention that names several counts for each.
     n_distinct
         How many of the first pairs of `apart` are described as distinct actors; None: all.
     naming
