@@ -73,8 +73,8 @@ class MentionMatches:
         Triggers that a condition of the preset excludes.
     apart
         int32 (n_pairs, 2): mentions of different entities, the same for all rules of a run: those described as distinct
-        actors, and subject and object of one verb. None if the rule lets an entity be several actors. Where it does
-        not, a mention that names several counts for each.
+        actors, and subject and object of one verb. None if the rule lets an entity be several actors, or has no
+        instance. Where actors are kept apart, a mention that names several counts for each.
     n_distinct
         How many of the first pairs of `apart` are described as distinct actors; None: all.
     naming
@@ -339,7 +339,8 @@ class _RuleReading:
         rule = self._rule
         # Nothing is described where no rule has an instance; such matches are not shared.
         described = self.parse.described(rule.described[self.parse.scheme], found) if found.codes else _NOTHING
-        apart = self.parse.apart(found, lexicon) if rule.distinct_actors else None
+        # Where the rule has no instance, names may not have been looked up, and pairs are kept for the other rules.
+        apart = self.parse.apart(found, lexicon) if rule.distinct_actors and self.instances else None
         return MentionMatches(
             actors=described.codes,
             described_mentions=described.mentions,

@@ -85,7 +85,10 @@ def test_the_events_of_a_document_have_the_probabilities_of_a_run(tmp_path: Path
     assert [(each.actors, each.probability, each.mc_se) for each in shown.events or ()] == list(
         evidence[["actor", "probability", "mc_se"]].itertuples(index=False, name=None)
     )
-    assert 0.5 < evidence["probability"].iloc[0] < 0.75  # 0.622, with a Monte Carlo error of 0.015
+    p = evidence["probability"].iloc[0]
+    assert 0.5 < p < 0.75  # 0.622, with a Monte Carlo error of 0.015
+    assert [each.reasons for each in shown.events or ()] == [f"no actor {1.0 - p:.3f}"] == evidence["reasons"].tolist()
+    assert str((shown.events or ())[0]).endswith(f"; without it: no actor {1.0 - p:.3f})")
     assert shown.to_json()["document_events"][0]["actors"] == "IRQ"
 
 
@@ -267,6 +270,7 @@ def test_shares_and_events_of_several_parses_are_those_of_a_run(tmp_path: Path, 
     evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet").set_index("doc_id").loc["several"]
     (event,) = several.events or ()
     assert (event.probability, event.mc_se) == (evidence["probability"], evidence["mc_se"])
+    assert "no event in the parse 0.4" in event.reasons
     assert 0.58 < event.probability < 0.62  # parses 0 and 3 have 6 of 10 samples; the draws are spread evenly
     content = several.to_json()
     assert [each["outcome"] for each in content["alternatives"]] == ["no path"]

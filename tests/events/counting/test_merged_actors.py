@@ -11,8 +11,9 @@ from references import events as er
 from references import parses as pr
 
 from corefsample import ScoredDocument, read_documents
-from events import EventCounter, load_rules
+from events import EventCounter, load_lexicon, load_rules
 from events.counting._merged_actors import MergedActors, merging_text
+from events.matching._matching import match_rules
 
 N = 20_000
 RULE = load_rules("attack", "extended")
@@ -112,6 +113,20 @@ def test_mentions_of_several_parses_count_for_the_samples_that_have_them(tmp_pat
     # In the other parse "they" is an object, so that no event is possible in its samples, 250 of 1,000.
     assert merged.n_named == 1500
     assert tolerance.plausible_counts([merged.n_merged // 2], 750, [probability()]).all()
+
+
+def test_a_rule_that_finds_nothing_does_not_change_what_is_apart_for_the_next() -> None:
+    """Nobody kills here. Names are looked up only for rules with a trigger, but pairs are found once for all."""
+    tokens, spans = document().tokens, document().mentions
+    assert tokens is not None
+    found = [
+        match_rules(tokens, spans, rules, load_lexicon(), None)[-1]
+        for rules in ([RULE], [load_rules("kill", "extended"), RULE])
+    ]
+    assert found[0].apart is not None
+    assert found[1].apart is not None
+    assert found[0].apart.tolist() == found[1].apart.tolist()
+    assert (found[1].n_distinct, len(found[1].apart)) == (1, 2)
 
 
 def test_an_event_that_is_certain_needs_no_samples_to_be_conditioned() -> None:

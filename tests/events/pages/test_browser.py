@@ -149,6 +149,20 @@ def test_a_click_on_a_document_shows_its_text_and_the_mentions_of_the_event(
     assert f"= {row['probability']:.3f}" in text(browser, ".verdict")
 
 
+def test_a_document_shows_what_happens_in_the_samples_without_the_event(browser: WebDriver, run: Path) -> None:
+    rows = evidence(run)
+    several = rows[rows["reasons"].str.contains("several actors") & ~rows["doc_id"].duplicated(keep=False)]
+    row = several.loc[(several["probability"] - 0.5).abs().idxmin()]
+    choose_actor(browser, row["actor"])
+    open_document(browser, row["doc_id"])
+    shown = [each.get_attribute("textContent") for each in all_of(browser, "#reader-facts .reasons tbody tr")]
+    shares = [float(each[:5] if each.startswith("0") else each[:4]) for each in shown]
+    assert sum(shares) == pytest.approx(1.0 - row["probability"], abs=1e-9)  # 200 samples: three digits are exact
+    names = [part.split(" (")[0].rsplit(" ", 1)[0] for part in row["reasons"].split(" | ")]
+    assert [name in each for name, each in zip(names, shown, strict=True)] == [True] * len(names)
+    assert all_of(browser, "#reader-facts .reasons button")  # the mention that names another actor
+
+
 def test_a_mention_shows_its_likeliest_antecedents(
     browser: WebDriver, run: Path, documents: dict[str, ScoredDocument]
 ) -> None:
