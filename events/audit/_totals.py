@@ -312,7 +312,7 @@ def _block_probabilities(trials: int, a: float, b: float, step: int) -> Floats:
     if trials < _MOST_BLOCKS or n_blocks < 2 * _END_BLOCKS:
         return summed(0, n_blocks)
     last = n_blocks - _END_BLOCKS
-    middles: Floats = float(step) * np.arange(_END_BLOCKS, last, dtype=np.float64) + 0.5 * (step - 1)
+    middles = (step * np.arange(_END_BLOCKS, last) + 0.5 * (step - 1)).astype(np.float64)
     between = step * _beta_binomial(middles, trials, a, b)
     return np.concatenate([summed(0, _END_BLOCKS), between, summed(last, n_blocks)])
 
