@@ -346,7 +346,7 @@ def inspected(folder: PathLike) -> Inspected:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    table = pq.read_table(Path(folder) / "all_documents.parquet", columns=["trigger", "actor", "actors"])
+    table = pq.ParquetFile(Path(folder) / "all_documents.parquet").read(columns=["trigger", "actor", "actors"])
     events = pc.unique(pc.list_flatten(table["actors"])).to_pylist()
     return Inspected(
         len(table),
