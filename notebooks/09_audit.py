@@ -43,7 +43,7 @@ folder = Path(temporary.name)
 
 # %%
 news = folder / "news.parquet"
-truth = TrueEvents(load_rules("attack"), period="year")
+truth = TrueEvents(load_rules("attack", "paper"), period="year")
 simulated = simulate_documents(1500, seed=0, event_share=0.3, apart=truth.apart)
 write_documents((each.document for each in simulated), news)
 

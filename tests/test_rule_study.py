@@ -30,7 +30,7 @@ MEET = [
     ("Tom=Tom/PROPN>2:nsubj visited=visit/VERB>0:root Ann=Ann/PROPN>2:obj", "keyword only: lemma is no trigger"),
     (
         "French/ADJ>4:amod and/CCONJ>3:cc Spanish/ADJ>1:conj ministers=minister/NOUN>5:nsubj met=meet/VERB>0:root",
-        "several actors",
+        "found, with an actor",
     ),
     (
         "Tom=Tom/PROPN>2:nsubj sat=sit/VERB>0:root and/CCONJ>5:cc Ann=Ann/PROPN>5:nsubj fell=fall/VERB>2:conj "
@@ -53,7 +53,7 @@ KILL = [
     ),
     (
         "French/ADJ>4:amod and/CCONJ>3:cc Spanish/ADJ>1:conj troops=troop/NOUN>5:nsubj killed=kill/VERB>0:root",
-        "found, no actor: several actors",
+        "found, with an actor",
     ),
     (
         "If/SCONJ>5:mark ten/NUM>5:nsubj:pass were=be/AUX>5:aux:pass not/PART>5:advmod killed=kill/VERB>0:root",

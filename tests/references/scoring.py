@@ -12,6 +12,7 @@ import numpy as np
 from corefsample import ScoredDocument, Tokens, write_conll2012, write_corefud
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.mention_ranking import AntecedentModel, save_model
+from corefsample.mention_ranking._model import MIN_PROB, score_mentions
 from corefsample.mention_ranking._training import train
 from corefsample.syntax._mentions import mentions_from_parse
 from events import simulate_documents
@@ -140,7 +141,7 @@ def tokens_by_paragraph(paragraphs: Sequence[str], pipeline: Any) -> Tokens:
 def scored_text(model: AntecedentModel, tokens: Tokens) -> tuple[list[list[int]], list[float]]:
     """Mentions of parsed text and the scores of all their candidates."""
     mentions = mentions_from_parse(tokens)
-    return mentions.tolist(), model.score(tokens, mentions).scores.tolist()
+    return mentions.tolist(), score_mentions(model, tokens, mentions, MIN_PROB, None).distribution.scores.tolist()
 
 
 def same_documents(found: ScoredDocument, expected: ScoredDocument) -> bool:

@@ -51,7 +51,7 @@ SCHEMES = list(ranking_references.PARSES)
 
 
 def scored(model: AntecedentModel, tokens: Tokens, mentions: Any, min_prob: float = MIN_PROB) -> AntecedentDistribution:
-    return score_mentions(model, tokens, mentions, min_prob, None).distribution
+    return score_mentions(model, tokens, np.asarray(mentions), min_prob, None).distribution
 
 
 def random_model(seed: int) -> AntecedentModel:

@@ -17,7 +17,7 @@ from references import events as er
 from corefsample import AntecedentDistribution, sample_clusterings
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior
-from events import EventCounter
+from events import EventCounter, load_rules
 from events.counting import evaluate_matches
 from events.counting._evaluation import evaluate_document
 from events.counting._reasons import REASONS
@@ -141,7 +141,7 @@ def test_evidence_names_the_reasons_and_their_mentions() -> None:
         "they/PRON>2:nsubj attacked=attack/VERB>0:root",
     ]
     document = er.scored(er.json_document("d", "1999-01-05", sentences, {1: {0: -1.0}, 2: {0: 0.5, 1: 0.0}}))
-    counter = EventCounter(n_samples=1000)
+    counter = EventCounter(load_rules("attack", "paper"), n_samples=1000)
     counter.add(document)
     for row in counter.evidence().itertuples():
         parts = dict(part.split(" (")[0].rsplit(" ", 1) for part in row.reasons.split(" | "))
