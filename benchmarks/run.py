@@ -163,24 +163,29 @@ def events_job(runs: int, n_documents: int) -> Iterator[Row]:
         out = str(Path(folder) / "run")
 
         def job() -> None:
+            run_events(news, EventsOptions(out=out, preset="paper", overwrite=True, pictures=False))
+
+        def asserted() -> None:
             run_events(news, EventsOptions(out=out, overwrite=True, pictures=False))
 
         def read() -> None:
             read_columns([news])
 
         def eight_rules() -> None:
-            run_events(news, EventsOptions(out=out, rule=EIGHT_RULES, overwrite=True, pictures=False))
+            run_events(news, EventsOptions(out=out, rule=EIGHT_RULES, preset="paper", overwrite=True, pictures=False))
 
         def busiest_rule() -> None:
-            run_events(news, EventsOptions(out=out, rule=BUSIEST_RULE, overwrite=True, pictures=False))
+            run_events(news, EventsOptions(out=out, rule=BUSIEST_RULE, preset="paper", overwrite=True, pictures=False))
 
-        name = f"events job, {n_documents:,} documents, 1,000 samples"
+        name = f"events job, preset paper, {n_documents:,} documents, 1,000 samples"
         yield within(name, "pyarrow reading its columns", in_turn(job, read, runs), 5)
         # Time follows the documents in which an event is possible; the busiest rule has nearly all of them.
         sides = in_turn(eight_rules, busiest_rule, runs)
         yield within("events job, eight rules at once", f"the busiest of them ({BUSIEST_RULE})", sides, 1.5)
         ours, theirs = in_turn(eight_rules, job, runs)
         yield Row("events job, eight rules at once", "attack alone", ours, theirs, ours / theirs, "", None)
+        ours, theirs = in_turn(asserted, job, runs)
+        yield Row("events job, preset asserted", "preset paper", ours, theirs, ours / theirs, "", None)
         yield from memory(folder, news, n_documents)
 
 

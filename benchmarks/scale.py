@@ -184,7 +184,8 @@ def _resuming(file: Path, folder: str, runs: int) -> Iterator[Row]:
     for number in range(N_PARTITIONS):
         write_documents(islice(documents, 20), f"{folder}/part-{number:02d}.parquet")
     inputs = f"{folder}/part-*.parquet"
-    command = [sys.executable, "-m", "events.commands", "events", inputs, "--out", out, "--no-pictures"]
+    more = ["--out", out, "--preset", "paper", "--no-pictures"]
+    command = [sys.executable, "-m", "events.commands", "events", inputs, *more]
 
     def again() -> None:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -259,10 +259,12 @@ class _Reading:
         They are described as distinct actors, or are subject and object of one verb: "The president attacked Georgia."
         """
         if self._apart is None:
-            paths = tuple(path for name in _DESCRIBING for path in SCHEMES[self.scheme].paths[name])
+            # In the form of a rule's paths: rules with the same ones share the descriptions.
+            paths = tuple(dict.fromkeys(path for name in _DESCRIBING for path in SCHEMES[self.scheme].paths[name]))
+            own = self.described(paths, found) if found.codes else _NOTHING
             sets: dict[int, frozenset[str]] = {}
-            for mention, code in described_words(self.view, self.by_head, paths, found.codes):
-                sets[mention] = sets.get(mention, frozenset()) | {code}
+            for mention, number in zip(own.mentions.tolist(), own.numbers.tolist(), strict=True):
+                sets[mention] = sets.get(mention, frozenset()) | {own.codes[number]}
             distinct = _pairs_apart(sets, lexicon)
             pairs = np.concatenate((distinct, self._coarguments()))
             self._apart = _Apart(pairs, len(distinct), np.array(sorted(sets), np.int32))
