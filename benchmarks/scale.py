@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -74,7 +75,8 @@ def _job(inputs: Sequence[Path], folder: str, *, workers: int | None = None, **o
         own = pa.default_memory_pool()
         pa.set_memory_pool(pa.system_memory_pool())
         try:
-            chosen = EventsOptions(out=f"{folder}/run", overwrite=True, pictures=False, workers=workers, **options)
+            more: dict[str, Any] = {"preset": "paper", "workers": workers, **options}
+            chosen = EventsOptions(out=f"{folder}/run", overwrite=True, pictures=False, **more)
             run_events(inputs, chosen)
         finally:
             pa.set_memory_pool(own)
