@@ -1,4 +1,8 @@
-"""Strict reading of YAML files that users write."""
+"""Strict reading of YAML files that users write.
+
+Also here: every value of a YAML file that does not have the type it must have, in words for the people who write
+such files.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,6 @@ from corefsample.files._contents import read_whole
 from corefsample.files._paths import PathLike
 
 T = TypeVar("T")
-
 _MOST_MIB = 8  # of a file; its content takes a hundred times that, and the countries of the world 50 kB
 _MOST_NAMED = 4  # faults of a file in one message
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CERTAIN_SCORE = 1e6  # NEW then has a probability of exactly 0, also after recalibration by a temperature up to 1,000
-
 _LARGEST_SCORE = 300.0  # the sum of the exponentials of a million such scores is finite
 
 

@@ -1,4 +1,7 @@
-"""The Arrow schema of documents with scored mentions, behind every file format."""
+"""The Arrow schema of documents with scored mentions, behind every file format.
+
+Also here: documents in columns as the objects of JSON lines.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from corefsample._arrays import Ints
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS
 
 VERSION = 1  # of documents with one parse
-
 PARSES_VERSION = 2  # of documents with several parses
 
 
@@ -24,7 +26,6 @@ def _tokens(strings: pa.DataType) -> pa.StructType:
 
 
 TOKENS = _tokens(pa.string())
-
 SPAN_COLUMNS = ("start", "end", "head")
 
 SCHEMA = pa.schema(
@@ -44,7 +45,6 @@ SCHEMA = pa.schema(
 
 # The same with the strings of tokens as Arrow dictionaries, as some readers provide them.
 _N_TOKENS = SCHEMA.get_field_index("tokens")
-
 ENCODED_SCHEMA = SCHEMA.set(_N_TOKENS, pa.field("tokens", _tokens(pa.dictionary(pa.int32(), pa.string()))))
 
 
@@ -59,7 +59,6 @@ def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
 
 
 _OF_PARSES = ("tokens", "mentions", "antecedents", "scores", "gold")  # fields of each parse of version 2
-
 _TOKENS_OF_PARSES = tuple(name for name in TOKEN_COLUMNS if name != "text")  # written for each parse
 
 

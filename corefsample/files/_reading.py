@@ -1,4 +1,7 @@
-"""Bytes and text lines of files, plain or gzip, with how far they are read."""
+"""Bytes and text lines of files, plain or gzip, with how far they are read.
+
+Also here: reading ahead: the next item of an iterator is made in a thread while the one before it is used.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,9 @@ from corefsample.errors import InputError, ParameterHint
 from corefsample.files._paths import open_binary, total_size
 
 DEFAULT_LINE_MIB = 64
-
 _MIB = 2**20
-
 _START = 1000  # bytes that are kept of a line over the limit
-
 _GZIP_MAGIC = b"\x1f\x8b"
-
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -229,7 +228,6 @@ class LineReader(ReadProgress):
 
 
 T = TypeVar("T")
-
 _END = object()
 
 

@@ -1,4 +1,7 @@
-"""Calibration of the probabilities of properties of parses, over the documents of a treebank."""
+"""Calibration of the probabilities of properties of parses, over the documents of a treebank.
+
+Also here: the temperature of sampled parses with the best score, and its interval.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
 
 
 N_BINS = 10
-
 LEAST = 0.01  # smaller shares of samples are left out
 
 

@@ -1,4 +1,7 @@
-"""Probabilities of properties of parses, by samples, and whether the treebank confirms them."""
+"""Probabilities of properties of parses, by samples, and whether the treebank confirms them.
+
+Also here: properties of a parse that a treebank can confirm or not: arcs, roles, and paths, as numbers per token.
+"""
 
 from __future__ import annotations
 
@@ -153,7 +156,6 @@ def _require_same_words(gold: Tokens, samples: Sequence[Tokens]) -> None:
 
 
 MOST_ARCS = 7
-
 ROLE_PATHS = "role paths"
 
 PathsByScheme = Mapping[str, Sequence[str]]

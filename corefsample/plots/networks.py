@@ -1,4 +1,7 @@
-"""The network of one document's mentions, with ties weighted by the probability that they corefer."""
+"""The network of one document's mentions, with ties weighted by the probability that they corefer.
+
+Also here: labels beside points, at the side where they cover least.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +142,6 @@ def _draw_legend(ax: Axes, floor: float) -> None:
 _SIZE, _RADIUS, _GAP = 8.0, 4.5, 6.0
 
 _DOTS = 12  # number of dots that represent a line
-
 _MOST_COVERED = 0.6  # of a label's area
 
 # Positions of a label, best first: direction from the point, and horizontal and vertical alignment.

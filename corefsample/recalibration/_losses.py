@@ -1,4 +1,9 @@
-"""The loss that a recalibration minimises, of each document with gold, with its derivatives."""
+"""The loss that a recalibration minimises, of each document with gold, with its derivatives.
+
+Also here: proper scores of link marginals as objectives of a recalibration, with their gradients.
+
+Also here: custom objectives of a recalibration.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +38,7 @@ from corefsample.recalibration._model import Recalibration, document_kinds
 Objective = Literal["likelihood", "links"] | Callable[[ScoredDocument, Recalibration], float]
 
 OBJECTIVES = ("likelihood", "links")
-
 _SEARCH_SAMPLES = 300  # clusterings of a document, of sampled losses
-
 _DIFFERENCE = 1e-5  # of parameters, for the Hessians of objectives that have gradients only
 
 

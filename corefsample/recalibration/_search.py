@@ -1,4 +1,10 @@
-"""Fits of a recalibration to weighted documents, for both forms: two numbers, or these and offsets by kind."""
+"""Fits of a recalibration to weighted documents, for both forms: two numbers, or these and offsets by kind.
+
+Also here: losses of documents as a smooth function of log temperature and bias, which makes refits very cheap. Each
+document's loss is computed on a lattice of Chebyshev nodes and replaced by the least-squares polynomial. Losses add
+up over documents, so the fit on some of them, or on a bootstrap sample, is the minimum of a weighted sum of the same
+polynomials. Sampled losses are noisy; least squares averages their noise.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +25,6 @@ from corefsample.recalibration._refits import RecalibrationDraws
 
 # Standard deviations of the offsets' normal prior that are tried; with the first, offsets hardly differ from 0.
 PRIOR_SDS = (0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0)
-
 _MIDDLE_SD = 0.3  # of the fit around which the others are approximated
 
 _MORE_SAMPLES, _MOST_SAMPLES = 1000, 2000  # clusterings of a document: to choose the prior, and for the fit
@@ -205,13 +210,9 @@ _WIDE = np.array([0.35, 0.8])  # half widths of the first search in log temperat
 _NARROWEST, _WIDEST = np.array([0.05, 0.1]), np.array([0.6, 1.5])
 
 _ERRORS = 4.0  # half width of the last lattice, in standard errors of the fit
-
 _MOVES = 20
-
 _TOLERANCE = 1e-6  # relative difference of losses that does not count
-
 _GRID = np.stack(np.meshgrid(*[np.linspace(-1.0, 1.0, 21)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
-
 _ZOOMS = (0.15, 0.02, 0.003, 0.0005)
 
 

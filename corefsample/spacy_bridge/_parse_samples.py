@@ -1,4 +1,7 @@
-"""Samples of the parses of spaCy's transition parser."""
+"""Samples of the parses of spaCy's transition parser.
+
+Also here: temperatures at which the samples of known pipelines' parses are calibrated.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The posterior of a scored Doc, ``doc._.coref``, in terms of its spans."""
+"""The posterior of a scored Doc, ``doc._.coref``, in terms of its spans.
+
+Also here: clusterings of a scored Doc, by name, by the number of a sample or as labels, and names of their entities.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Scores of a component's clusterings against annotated Docs, as `nlp.evaluate` asks for them."""
+"""Scores of a component's clusterings against annotated Docs, as `nlp.evaluate` asks for them.
+
+Also here: the model and the recalibration of a spaCy component, in its folder of a saved pipeline and as bytes. A
+second file has the recalibration, and records which model and which recalibration the config named when they were
+written. A pipeline that is loaded with another name in its config uses the one of that name, not the saved one.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +33,6 @@ if TYPE_CHECKING:
     from corefsample.spacy_bridge._settings import Settings
 
 _PARTS = {"p": "precision", "r": "recall", "f": "f1"}
-
 _FEWEST_SAMPLES = 2
 
 

@@ -1,4 +1,7 @@
-"""Alternatives to one clustering: the most probable ones with a certificate, and representatives of the samples."""
+"""Alternatives to one clustering: the most probable ones with a certificate, and representatives of the samples.
+
+Also here: credible balls around a clustering (Wade & Ghahramani 2018).
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FIRST_WIDTH = 64
-
 _MOST_EXCHANGES = 100
-
 _ROUNDING = 1e-9  # of sums of logarithms, and of distances
 
 
@@ -241,7 +242,6 @@ def _exchanged(distances: Floats, weights: Floats, medoids: Ints) -> Ints:
 Distance = Literal["vi", "nvi", "binder"]
 
 DISTANCES: tuple[Distance, ...] = ("vi", "nvi", "binder")
-
 _TIE = 1e-9  # distances closer than this differ by rounding only
 
 

@@ -17,6 +17,9 @@ the token where they stand:
 
 ``[active,no >nsubj]<conj+>nsubj`` is the subject that a conjoined verb shares with an earlier one. The empty path
 stays where it starts.
+
+Also here: where paths can lead in many parses at once: a fast upper bound of `follow`, by which documents are passed
+over.
 """
 
 from __future__ import annotations
@@ -34,19 +37,12 @@ from corefsample.errors import ParameterError
 from corefsample.syntax._schemes import SCHEMES, Scheme
 
 _PASSIVE_MARKERS = frozenset({"aux:pass", "auxpass", "nsubj:pass", "nsubjpass", "csubj:pass", "csubjpass"})
-
 _ACTIVE_SUBJECTS = frozenset({"nsubj", "csubj"})
-
 _LABEL = r"[A-Za-z]+(?::[A-Za-z]+)?"
-
 _LABELS = rf"(?:{_LABEL}\*?(?:\|{_LABEL}\*?)*|\*)"
-
 _CONDITIONS = r"\[[^\]]*\]"
-
 _STEP = re.compile(rf"([<>])({_LABELS})({_CONDITIONS})?(\+)?")
-
 _CONDITION = re.compile(rf"({_LABEL})(!?=)([^\s,=]+)|(has|no) >({_LABELS})|(active|passive|bare)")
-
 _FIELDS = ("lemma", "upos")
 
 Test = Callable[["ParseView", int], bool]

@@ -1,4 +1,9 @@
-"""Linear-chain conditional random fields, trained by CRFsuite."""
+"""Linear-chain conditional random fields, trained by CRFsuite.
+
+Also here: weights of a CRFsuite model, in full precision. `Tagger.info()` of python-crfsuite prints weights with six
+decimals; sums of some twenty of them are then wrong in the sixth digit. The file contains them as 64-bit floats: a
+header, 20 bytes per feature, and two tables of texts.
+"""
 
 from __future__ import annotations
 

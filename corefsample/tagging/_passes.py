@@ -1,4 +1,9 @@
-"""Forward and backward weights of chains: by exponentials, in batches, where those are exact; else by logarithms."""
+"""Forward and backward weights of chains: by exponentials, in batches, where those are exact; else by logarithms.
+
+The recursions on logarithms also serve chains with a matrix of transitions for each pair of neighbours. Scores are the
+caller's own: `unary` (n, n_tags) and `pairwise` (m, n_tags, n_tags), a matrix for all places (1) or for each place
+between tokens (n - 1). Rows of forward and backward weights are logarithms with a maximum of 0.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Distributions over the dependency trees of a sentence, given by scores of arcs."""
+"""Distributions over the dependency trees of a sentence, given by scores of arcs.
+
+Also here: exact inference of arc distributions: ordinary numbers first, logarithms where they do not suffice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Counts of documents by target and period, estimated from the labels of a plan's sample."""
+"""Counts of documents by target and period, estimated from the labels of a plan's sample.
+
+Also here: agreement of two labellers: Cohen's kappa, with an interval.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TOTAL = "total"
-
 STABLE_ERRORS = "stable-errors"
 
 Assumption = Literal["stable-errors"]

@@ -1,4 +1,7 @@
-"""Which documents to label: a stratified random sample without replacement, drawn from all documents."""
+"""Which documents to label: a stratified random sample without replacement, drawn from all documents.
+
+Also here: bounds between ranges of P, chosen so that the estimate is expected to vary least.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FLOOR = 5
-
 _BOUNDS = 2  # between ranges of P
 
 

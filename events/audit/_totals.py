@@ -1,4 +1,16 @@
-"""The number of positive documents in strata, estimated from labels of a random sample of each stratum."""
+"""The number of positive documents in strata, estimated from labels of a random sample of each stratum.
+
+Also here: limits of a total that hold by construction: a test of every total, over all ways to divide it among the
+strata. The hypothesis that t documents are positive is a union: of all divisions t = t_1 + ... + t_H among the
+strata. The test rejects it if it rejects every division, so that its level holds whatever the truth (a union-
+intersection test, as in risk-limiting audits: Stark 2020). Instead of combining one P value per stratum by Fisher's
+formula, we bound the tail of the stratified estimator itself over all divisions.
+
+References
+----------
+Stark (2020), "Sets of half-average nulls generate risk-limiting audits: SHANGRLA", Financial Cryptography, section 2.
+Berger & Boos (1994), "P values maximized over a confidence set for the nuisance parameter", JASA 89, 1012-1016.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +32,7 @@ if TYPE_CHECKING:
 Method = Literal["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"]
 
 METHODS: tuple[Method, ...] = ("mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed")
-
 DEFAULT_METHOD: Method = "mid-p"
-
 _KINDS = {"exact": _kernels.EQUAL, "mid-p": _kernels.MID, "shortest": _kernels.BLAKER}
 
 

@@ -1,4 +1,8 @@
-"""The job behind `corefsample explain`: why sentences with a trigger make an event or do not."""
+"""The job behind `corefsample explain`: why sentences with a trigger make an event or do not.
+
+Also here: what `corefsample explain` says of a trigger in its sentence, of the events of its document, and of all
+triggers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a counter collects beside its sums: rows of evidence, of all documents, of those with evidence; doc_ids."""
+"""What a counter collects beside its sums: rows of evidence, of all documents, of those with evidence; doc_ids.
+
+Rows are in a fixed order although they come in any: sorted runs in a folder or in memory are merged.
+"""
 
 from __future__ import annotations
 
@@ -137,9 +140,7 @@ def document_rows(
 
 
 _MOST_OPEN = 64  # runs that are merged at once
-
 _RUN_BYTES = 32 * 2**20
-
 _WIDE = 4096  # bytes of a row that is copied faster as a slice than with others
 
 
@@ -291,7 +292,6 @@ def in_groups(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
 
 
 _FILE = "ids.npz"
-
 _HALVES = [("high", "<u8"), ("low", "<u8")]
 
 

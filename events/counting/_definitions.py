@@ -1,4 +1,7 @@
-"""What is counted: rules with different names and the lexicon of their actors, checked together."""
+"""What is counted: rules with different names and the lexicon of their actors, checked together.
+
+Also here: inline examples of rule files, checked with the same matching and evaluation as documents.
+"""
 
 from __future__ import annotations
 

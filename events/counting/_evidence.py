@@ -25,9 +25,7 @@ from events.counting._tables import ACTOR, EventKey, arrow_schema, role_values
 SEPARATOR = " | "
 _LONGEST_MENTION = 12  # tokens of a mention's text
 MOST_MENTIONS = 8  # of each kind, the likeliest first
-
 _LEAVES = frozenset(["punct", "case", "det", "cc", "mark"])  # labels of little interest beside a trigger
-
 K = TypeVar("K")
 _Span = list[int]  # start, end, head
 _Instance = tuple[int, list[int], float]  # trigger, mentions, probability

@@ -18,7 +18,6 @@ from events.matching._matching import NO_ACTOR, MentionMatches
 # of the role that is farthest from it; from far to close: another actor, no actor, several actors.
 SEVERAL = "several actors"
 REASONS = ("another actor", "no actor", SEVERAL, "no event in the parse")
-
 _OTHERS = 63  # bits of a word beside the first
 
 

@@ -2,6 +2,9 @@
 
 Every table begins with the column `event`, the name of the rule, and the columns of its roles, `actor` and `target`. A
 row has the code of an actor in each of these, and an empty text where its rule has no such role or no actor fills it.
+
+Also here: keys of events: the code of an actor, or one code for each role; joined with ">" in messages and
+comparisons.
 """
 
 from __future__ import annotations
@@ -15,9 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ACTOR = ("actor",)  # the column of rules with one role
-
 TABLE_METADATA = {b"corefsample.table": b"1"}  # version of the tables in Parquet files: see docs/file-formats.md
-
 TIMESTAMP = "datetime64[ms]"  # of pandas; days from year 1 on, which nanoseconds cannot represent
 
 _VALUES = {

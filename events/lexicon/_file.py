@@ -17,7 +17,6 @@ from events.lexicon._content import Alias, Entry, LexiconContent, Title, check_c
 SHIPPED = "countries"
 SHIPPED_LEXICONS = (SHIPPED, "police")
 DEFAULT_KIND = "country"
-
 _TEXT = "text that is not empty, without surrounding white space"
 _CODE = "a code (any text but -, without white space, comma or >)"
 _KIND = "a word (letters, digits, _ and -, beginning with a letter)"

@@ -1,4 +1,7 @@
-"""Lexicons: find the names, nouns and titles of countries and other actors among the tokens of a document."""
+"""Lexicons: find the names, nouns and titles of countries and other actors among the tokens of a document.
+
+Also here: aliases as the tokens of documents are compared with them.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Matches of rules in one parse: mentions described as actors, and mentions that fill the roles of events.
 
 This is done once per document; each sampled clustering then needs only boolean operations (see `events.counting`).
+
+Also here: triggers in a parse: tokens with a lemma of a frame, and the head words of its phrases.
 """
 
 from __future__ import annotations
@@ -29,7 +31,6 @@ ABSENT = -1  # in place of a mention: nothing fills an optional role
 _SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
 _OBJECTS = frozenset(["obj", "dobj", "iobj", "dative"])
 _DESCRIBING = ("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier")
-
 NO_ACTOR = ""  # in place of a code: an optional role is absent, or its entity is no single actor
 
 

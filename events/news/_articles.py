@@ -1,4 +1,7 @@
-"""Streams of dated news articles from tables, texts, and NITF XML (New York Times Annotated Corpus)."""
+"""Streams of dated news articles from tables, texts, and NITF XML (New York Times Annotated Corpus).
+
+Also here: articles in text files, one in each, with their dates in the names of the files.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +121,6 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # 2001-09-11, 2001_09_11, 2001.09.11 or 20010911, not within a longer number.
 _ISO_DATE = re.compile(r"(?<!\d)(\d{4})([-_.]?)(\d{2})\2(\d{2})(?!\d)")
-
 _WORD = r"[^\W\d_]+"
 
 # What the directives of `strptime` can be in a name; the month and the day with or without a leading zero.

@@ -1,4 +1,7 @@
-"""Articles in NITF XML, one in each file: plain, gzip, or members of tar archives, which are read as streams."""
+"""Articles in NITF XML, one in each file: plain, gzip, or members of tar archives, which are read as streams.
+
+Also here: files of a news corpus: the known endings, and the files that a folder stands for.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,7 @@ from events.news._fields import ArticleFault, Record
 from events.news._nitf import NitfDocument, NitfError
 
 XML_LIMIT = 2**26  # bytes of one document
-
 _CHUNK = 2**16
-
 _BLOCK = 512  # bytes of a tar header
 
 
@@ -120,13 +121,9 @@ def _record(content: bytes, name: str, within: str, *, by_name: bool) -> Record:
 
 
 TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet", ".xlsx")
-
 TEXTS = (".txt", ".txt.gz")
-
 MARKUP = (".xml", ".xml.gz")
-
 ARCHIVES = (".tgz", ".tar.gz", ".tar")
-
 _SUFFIXES = (*TABLES, *TEXTS, *MARKUP, *ARCHIVES)
 
 

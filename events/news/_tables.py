@@ -1,4 +1,7 @@
-"""Articles in tables: JSON Lines, CSV and Parquet, as a stream of records."""
+"""Articles in tables: JSON Lines, CSV and Parquet, as a stream of records.
+
+Also here: articles in Excel workbooks (.xlsx), as a stream of records.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ROWS = 256  # read from Parquet at a time
-
 _SEPARATORS = (",", ";", "\t", "|")  # programs write a semicolon where a comma begins the decimals
 
 

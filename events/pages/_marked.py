@@ -1,4 +1,7 @@
-"""The text of one document in pieces: triggers of rules, names of a lexicon, and the rest."""
+"""The text of one document in pieces: triggers of rules, names of a lexicon, and the rest.
+
+Also here: where a text has blanks between its tokens.
+"""
 
 from __future__ import annotations
 
@@ -101,9 +104,7 @@ def _phrase_words(tokens: Tokens, lemmas: Sequence[str], phrases: Sequence[Seque
 
 
 _CLITICS = frozenset(f"{mark}{end}" for mark in "'’" for end in ("s", "re", "ve", "ll", "d", "m"))
-
 _NO_BLANK_BEFORE = frozenset([*".,;:!?)]}%'’”", "''", "...", "n't", "n’t", *_CLITICS])
-
 _NO_BLANK_AFTER = frozenset([*"([{“‘$£€", "``"])
 
 

@@ -1,4 +1,7 @@
-"""One HTML file from a template, style sheets and ES modules."""
+"""One HTML file from a template, style sheets and ES modules.
+
+Also here: data inside a page: JSON that cannot end its element, and packed JSON.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Content of a report, read from the folder of a finished events run."""
+"""Content of a report, read from the folder of a finished events run.
+
+Also here: P(a > b) of two actors in each period, for runs whose documents share the uncertainty of a recalibration.
+Their counts are compared sample by sample; the page itself compares counts of independent documents.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
-
 _DAY = 86_400_000  # milliseconds
-
 _SAME = ("level", "interval", "n_samples", "uncertainty")  # columns of counts whose values are those of the run
 
 

@@ -2,6 +2,8 @@
 
 Each condition has a list of paths in every scheme; it holds of a trigger from which one of them leads anywhere. In a
 path, ``{name}`` stands for the lemmas of a word list, and ``{name}`` at its beginning for a list of first steps.
+
+Also here: check of paths that a user's file gives for a dependency scheme.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from corefsample.syntax._paths import ParseView, follow, path_labels
 from events._yaml_file import read_yaml, typed
 
 _FILE = "data/conditions.yaml"
-
 _NAME = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
 
 

@@ -32,7 +32,6 @@ _RECOUNTED = 2.0  # seconds after which the threads of a cluster are counted aga
 _CONNECTING = "10s"
 _PARTS = ("client", "comm", "core", "nanny", "scheduler", "worker")
 _LOGGERS = ("distributed", *(f"distributed.{part}" for part in _PARTS), "asyncio", "tornado.application")
-
 T = TypeVar("T")
 R = TypeVar("R")
 

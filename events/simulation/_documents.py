@@ -26,17 +26,13 @@ from events.simulation._story import Story, Uniform, pick, written
 from events.simulation._text import news_texts
 
 NEW = -1
-
 _SPREAD = 0.6  # standard deviation of the logarithm of the number of mentions
 
 _FEWEST_MENTIONS, _MOST_MENTIONS = 5, 700
 
 _MORE_ATTACKS = 0.4  # probability of each further attack in an article with one
-
 _MOST_ATTACKS = 4
-
 _BY_OTHERS = 0.35  # share of the further attacks
-
 _FREQUENT = ("markets", "politics")  # topics that are twice as frequent as the others
 
 
@@ -239,11 +235,8 @@ def _entities(antecedents: Ints32) -> list[int]:
 
 
 MIN_PROB = 1e-4  # candidates below are left out
-
 _HOPELESS = -13.0  # noise cannot lift such a score to a probability of MIN_PROB
-
 _NOISE_OF_PAIR = 0.8
-
 _NOISE_OF_MENTION = 1.0
 
 

@@ -14,7 +14,6 @@ from corefsample.calibration.binning._kernels import Labels
 from corefsample.errors import ParameterError
 
 LEVEL_TOLERANCE = 1e-9  # how far q may lie from k / n_samples
-
 MAX_LEVELS = 10_000_000  # keeps neighbouring levels far apart compared with that tolerance
 
 
@@ -122,7 +121,6 @@ def in_order(name: str, ids: Iterable[Any]) -> tuple[Any, ...]:
 Norm = Literal["rms", "mse", "l1", "max"]
 
 NORMS: tuple[Norm, ...] = ("rms", "mse", "l1", "max")
-
 SQUARED: tuple[Norm, ...] = ("rms", "mse")
 
 

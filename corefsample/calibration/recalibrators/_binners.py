@@ -1,4 +1,7 @@
-"""Recalibrators with few distinct values: histogram binning and scaling-binning."""
+"""Recalibrators with few distinct values: histogram binning and scaling-binning.
+
+Also here: recalibrators with a continuous range: isotonic regression and Platt scaling.
+"""
 
 from __future__ import annotations
 

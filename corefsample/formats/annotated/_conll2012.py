@@ -189,15 +189,10 @@ COLUMNS = ("xpos", "parse_bit", "predicate_lemma", "frameset", "sense", "speaker
 _WORD, _FIRST = 3, 4  # columns of the word, and of the first of COLUMNS; arguments of predicates follow the last
 
 _FEWEST = 5
-
 _NONE = ("-", "_")
-
 _BEGIN = re.compile(r"#\s*begin document\s+(.*\S)\s*")
-
 _END = re.compile(r"#\s*end document\b.*")
-
 _NAME = re.compile(r"\((.*)\);?(?:\s*part\s*([0-9]+))?")
-
 _PIECE = re.compile(r"(\()?([^()|]+)(\))?")
 
 
@@ -379,9 +374,7 @@ class _Rows:
 
 
 _BIT = re.compile(r"\(([^()*\s]*)|(\*)|(\))")
-
 _NOMINAL = frozenset({"NP", "NX", "NML", "NAC", "WHNP", "QP"})
-
 _NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS", "PRP", "WP", "EX"})
 
 _LATER = (

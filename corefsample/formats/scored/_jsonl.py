@@ -1,4 +1,7 @@
-"""Pre-scored mention files as JSON Lines, plain or gzip: one document per line."""
+"""Pre-scored mention files as JSON Lines, plain or gzip: one document per line.
+
+Also here: rules that JSON, or a reader of it, does not enforce: numbers are finite, and no key repeats.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,6 @@ from corefsample.files._reading import LineReader, too_long
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 
 _ANY = msgspec.json.Decoder(Any)
-
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 _FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
@@ -52,19 +54,12 @@ _PARSE_FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
 }
 
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
-
 _REQUIRED_OF_PARSES = ("doc_id", "tokens", "parses")
-
 _STRINGS = msgspec.json.Decoder(list[str])
-
 _INTEGERS = msgspec.json.Decoder(list[Int32])
-
 _ANY_LIST = msgspec.json.Decoder(list[Any])
-
 _BATCH_BYTES = 8 * 2**20  # of lines; as Python objects they take some ten times that
-
 _NOT_UTF8 = "save the file as UTF-8"
-
 _NOT_LINES = "one object per line, no list around them"
 
 

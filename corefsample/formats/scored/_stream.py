@@ -19,7 +19,6 @@ from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
-
 R = TypeVar("R")
 Inspection = Callable[[DocumentBatch], tuple[Mapping[int, R], Mapping[int, str | Fault]]]
 

@@ -2,6 +2,8 @@
 
 Morphology comes from the parse where it has it (``feats``, ``xpos``), else from word lists, the lemma and the part of
 speech, so a model trained on one sort of parse reads the other.
+
+Also here: kind, person, number and gender of pronouns and articles: English ones by a list, others by UD's features.
 """
 
 from __future__ import annotations
@@ -23,9 +25,7 @@ from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Me
 from corefsample.syntax._codes import UPOS
 
 _UPOS_CODES = {upos: code for code, upos in enumerate(UPOS, start=1)}
-
 _PRONOUN_UPOS = frozenset({"PRON", "DET", "NUM"})
-
 _NOMINAL_UPOS = _PRONOUN_UPOS | {"NOUN", "PROPN"}
 
 _PLURAL_NOUNS = frozenset(
@@ -44,9 +44,7 @@ _ENDINGS = (
 )
 
 _MEANINGS = Meaning._asdict()
-
 _PERSON_CLASSES = {"male": Gender.MALE, "female": Gender.FEMALE, "person": Gender.ANIMATE}
-
 _GENDER_OF_CLASS = {"group": Gender.COLLECTIVE, "animal": Gender.UNKNOWN}  # NEUTER of the other classes
 
 
@@ -275,7 +273,6 @@ LISTED: Mapping[str, Grammar] = {
 }
 
 _FEATS_GENDER = {"Masc": Gender.MALE, "Fem": Gender.FEMALE, "Neut": Gender.NEUTER}
-
 _FEATS_NUMBER = {"Sing": Number.SINGULAR, "Plur": Number.PLURAL}
 
 _FEATS_KIND = {

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 QUARANTINE = "quarantine.jsonl"
-
 _MOST_NAMED = 3  # missing partitions in a message
 
 
@@ -277,13 +276,9 @@ def _place(plan: RunPlan, partition: Part, number: int) -> tuple[str, str]:
 
 
 _NEAR_HALF = 100
-
 _EVIDENCE_GROUP = 2000  # rows
-
 _TABLE_GROUP = 50_000  # rows of the table of all documents
-
 _DOCUMENT_GROUP = 256
-
 _GROUP_BYTES = 32 * 2**20  # of the content of documents, about
 
 

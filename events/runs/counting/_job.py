@@ -1,4 +1,8 @@
-"""The batch job: counts events in pre-scored mention files and writes a folder of counts, evidence and pictures."""
+"""The batch job: counts events in pre-scored mention files and writes a folder of counts, evidence and pictures.
+
+Also here: what a run of `events` says about its lexicon: no actor found, or only countries where a rule expects
+others.
+"""
 
 from __future__ import annotations
 

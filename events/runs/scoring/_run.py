@@ -39,7 +39,6 @@ from events.runs.scoring._options import ScoreOptions, ScoringOptions
 from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task
 
 DOCUMENTS_A_PART = 16
-
 _FREE = ("clusters", "on_error")
 
 

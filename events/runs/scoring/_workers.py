@@ -1,4 +1,7 @@
-"""The work of scoring a few documents, in any process."""
+"""The work of scoring a few documents, in any process.
+
+Also here: parses of an article drawn from a pipeline's parser, with their numbers of samples.
+"""
 
 from __future__ import annotations
 
