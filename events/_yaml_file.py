@@ -192,6 +192,8 @@ def _fits(value: object, kind: Any) -> bool:
         case msgspec.inspect.StrType():
             is_long = isinstance(value, str) and len(value) >= (kind.min_length or 0)
             return is_long and (kind.pattern is None or re.search(kind.pattern, str(value)) is not None)
+        case msgspec.inspect.BoolType():
+            return isinstance(value, bool)
         case msgspec.inspect.IntType():
             return isinstance(value, int) and not isinstance(value, bool)
         case msgspec.inspect.DateType():
@@ -222,6 +224,8 @@ def _described(kind: Any) -> str:
             return " or ".join(several)
         case msgspec.inspect.StrType():
             return "text that is not empty" if kind.min_length else "text"
+        case msgspec.inspect.BoolType():
+            return "true or false"
         case msgspec.inspect.IntType():
             return "a whole number"
         case msgspec.inspect.DateType():

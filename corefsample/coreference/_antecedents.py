@@ -334,11 +334,13 @@ class AntecedentDistribution:
 
 def later_and_earlier(name: str, pairs: npt.ArrayLike, n_mentions: int) -> Ints:
     """Distinct pairs of mentions as int64 (n_pairs, 2), the later one first, ascending; raises ParameterError."""
-    given = np.asarray(pairs)
-    given = _checks.integers(name, given.ravel()) if given.size else np.zeros(0, np.int64)
-    if given.size % 2 or (given.size and np.asarray(pairs).shape != (given.size // 2, 2)):
-        raise ParameterError(f"must be (n_pairs, 2), got the shape {np.asarray(pairs).shape}", parameter=name)
-    given = given.reshape(-1, 2)
+    try:
+        array = np.asarray(pairs)
+    except ValueError:  # lists of different lengths
+        raise ParameterError(f"must be pairs of mentions, got {_checks.shown(pairs)}", parameter=name) from None
+    if array.size and array.shape[1:] != (2,):
+        raise ParameterError(f"must be (n_pairs, 2), got the shape {array.shape}", parameter=name)
+    given = _checks.integers(name, array.ravel()).reshape(-1, 2) if array.size else np.zeros((0, 2), np.int64)
     wrong = ((given < 0) | (given >= n_mentions)).any(axis=1) | (given[:, 0] == given[:, 1])
     if wrong.any():
         rule = f"must be pairs of different mentions from 0 to below {n_mentions}"

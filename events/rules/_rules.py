@@ -215,10 +215,11 @@ def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, str]:
 
 
 def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
+    found = "none" if preset is None else repr(preset)
     if preset is None:
         preset = next(iter(file.presets)) if len(file.presets) == 1 else DEFAULT_PRESET
     if preset not in file.presets:
-        raise ParameterError(f"must be one of {', '.join(file.presets)} ({source}), got {preset!r}", parameter="preset")
+        raise ParameterError(f"must be one of {', '.join(file.presets)} ({source}), got {found}", parameter="preset")
     chosen = file.resolved(preset)
     return Rule(
         name=file.name,

@@ -114,7 +114,7 @@ def test_removed_links_leave_the_rest_renormalised() -> None:
     assert distribution.without_links([]).probs.tolist() == distribution.probs.tolist()
 
 
-@pytest.mark.parametrize("pairs", [[[0, 3]], [[1, 1]], [[-1, 0]], [[0, 1, 2]], [[0.5, 1]]])
+@pytest.mark.parametrize("pairs", [[[0, 3]], [[1, 1]], [[-1, 0]], [[0, 1, 2]], [[0.5, 1]], [[0, 1], [1]]])
 def test_a_pair_is_of_two_mentions(pairs: list[list[float]]) -> None:
     distribution = AntecedentDistribution.from_lists(*drawn(3, 0))
     with error(ParameterError, "pairs"):

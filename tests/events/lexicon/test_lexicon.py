@@ -314,3 +314,25 @@ def test_a_lexicon_can_be_sent_to_another_process(lexicon):
     copy = pickle.loads(pickle.dumps(lexicon))
     assert found(copy, "South Korean troops") == {"South Korean": "KOR"}
     assert copy.codes == lexicon.codes
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (["USA"], ["GBR"], True),
+        (["USA"], ["USA"], False),
+        (["USA", "GBR"], ["GBR"], False),  # one names all of the other
+        (["USA", "GBR"], ["GBR", "FRA"], True),
+        (["SUN"], ["RUS"], False),  # a state and its successor
+        (["UKR"], ["RUS"], True),  # two successors
+        (["USA"], ["PRI"], False),  # a territory
+        (["POLICE", "IND"], ["IND"], False),  # the police of a country
+        (["POLICE", "IND"], ["PAK"], True),
+        (["POLICE"], ["REBEL"], True),
+        (["POLICE"], ["SECURITY"], False),
+        (["POLICE"], ["IND"], False),
+    ],
+)
+def test_actors_are_distinct_unless_one_set_has_the_other(one: list[str], other: list[str], expected: bool) -> None:
+    lexicon = load_lexicon("police")
+    assert lexicon.are_distinct(one, other) == lexicon.are_distinct(other, one) == expected

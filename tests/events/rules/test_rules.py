@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from expected_errors import error
 from places import TEST_DATA
 
 from corefsample.errors import InputError, ParameterError
@@ -74,6 +75,18 @@ def test_a_shipped_rule_has_paths_in_every_scheme(name: str) -> None:
             assert set(paths) == set(SCHEMES)
             assert all(paths.values())
         assert all(rule.serves(scheme) for scheme in SCHEMES)
+
+
+def test_without_a_name_the_preset_is_asserted_or_the_only_one(tmp_path: Path) -> None:
+    assert load_rules().preset == "asserted"
+    one, two = "{described: [head], roles: {agent: [subject]}}", ("own", "other")
+    head = "version: 1\nname: own\ntrigger: {lemma: [strike]}\npresets:\n"
+    path = tmp_path / "own.yaml"
+    path.write_text(f"{head}  own: {one}\n")
+    assert (load_rules(path).preset, load_rules(path).distinct_actors) == ("own", False)
+    path.write_text(head + "".join(f"  {name}: {one}\n" for name in two))
+    with error(ParameterError, "preset"):
+        load_rules(path)
 
 
 def test_an_unknown_rule_or_preset_is_rejected() -> None:
