@@ -12,6 +12,7 @@ import argparse
 import multiprocessing
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import get_args
@@ -32,7 +33,7 @@ from corefsample.metrics._scores import clustering_scores
 
 WINDOWS = "-windows"
 RECIPES = {
-    f"{mentions}{WINDOWS * windows}": (mentions, windows) for mentions in TRAINING_MENTIONS for windows in (0, 1)
+    f"{mentions}{WINDOWS * windows}": (mentions, windows) for mentions in TRAINING_MENTIONS for windows in (False, True)
 }
 WINDOW_SEED = 1  # of the tested windows
 
@@ -44,8 +45,8 @@ def model_without(genre: str, recipe: str, orders: int, folder: Path) -> Anteced
         mentions, windows = RECIPES[recipe]
         others = set(ENGLISH_GENRES) - {genre}
         seen = [each for each in held_out.gum(("train",)) if held_out.genre_of(each.doc_id) in others]
-        options = {"epochs": held_out.EPOCHS, "orders": orders, "n_threads": 1}
-        save_model(train(seen, mentions=mentions, windows=bool(windows), **options), path)
+        train_recipe = partial(train, epochs=held_out.EPOCHS, orders=orders, n_threads=1)
+        save_model(train_recipe(seen, mentions=mentions, windows=windows), path)
     return load_model(path)
 
 
@@ -77,8 +78,8 @@ def tested(genre: str, recipe: str, orders: int, folder: Path) -> list[dict[str,
 def _rows(
     model: AntecedentModel, documents: Sequence[AnnotatedDocument], mentions: MentionSource
 ) -> Iterator[dict[str, object]]:
-    options = {"mentions": mentions, "window_seed": WINDOW_SEED}
-    read = [examples_of([each], model.vocabulary, model.templates, **options) for each in documents]
+    read_one = partial(examples_of, mentions=mentions, window_seed=WINDOW_SEED)
+    read = [read_one([each], model.vocabulary, model.templates) for each in documents]
     wholes, windows = [each[0] for each in read], [window for each in read for window in each[1:]]
     for text, examples in (("whole", wholes), ("windows", windows)):
         found = figures(examples, model.weights)

@@ -46,7 +46,7 @@ def probabilities(batch: DocumentBatch, row: int, lexicon: Lexicon, n_samples: i
     """For each mention whose head is a name of the lexicon, P(its entity has a name of a distinct actor)."""
     tokens = batch.tokens(row)
     assert tokens is not None
-    codes = lexicon.match(tokens.text, tokens.head, batch.dates[row].item(), tokens.lemma).codes
+    codes = lexicon.match(tokens.text, tokens.head.tolist(), batch.dates[row].item(), tokens.lemma).codes
     names = {i: frozenset([codes[head]]) for i, (*_, head) in enumerate(batch.spans(row).tolist()) if head in codes}
     pairs = [(i, j) for i, j in combinations(names, 2) if lexicon.are_distinct(names[i], names[j])]
     antecedents = batch.antecedents(row)

@@ -122,9 +122,10 @@ def check_corpus(
         _add_dates(report, batch)
         _add_schemes(report, schemes, batch)
         new_mass += sum(float(batch.antecedents(row).new_probs.sum()) for row in range(len(batch)))
-        for row in [] if lexicon is None else np.flatnonzero(batch.has_tokens).tolist():
-            with suppress(InputError):  # the report says how many documents fit no scheme
-                merged.add_document(batch, row, lexicon, scheme=scheme, n_samples=_SAMPLES)
+        if lexicon is not None:
+            for row in np.flatnonzero(batch.has_tokens).tolist():
+                with suppress(InputError):  # the report says how many documents fit no scheme
+                    merged.add_document(batch, row, lexicon, scheme=scheme, n_samples=_SAMPLES)
         if on_progress is not None:
             on_progress(stream.bytes_read, stream.total_bytes, report.n_documents)
     if not report.n_documents and not report.n_problems:
