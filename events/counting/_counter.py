@@ -438,6 +438,8 @@ class EventCounter:
         """Add the rows of a batch, and the events of its documents by row; of several rules in one document."""
         if len(batch):
             self.rows.all_documents.add(document_rows(batch, periods, matches, events_of))
+        for event, triggers in (found for each in matches.values() for found in each.triggers.items()):
+            self.tallies[event].add_triggers(triggers.values())
         with_events, evidence = [], []
         for row, several in events_of.items():
             self.n_sampled += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, ItemsView, Mapping
+from collections.abc import Collection, ItemsView, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -123,6 +123,11 @@ class CountTally:
         Whether to keep the counts by sample, which only the interval "normal" and draws of counts need.
     compared
         The events that `exclusive` will be called with: pairs of others are not summed. None: all.
+
+    Attributes
+    ----------
+    triggers
+        Number of triggers by the conditions that exclude them, sorted; () is of those that none excludes.
     """
 
     def __init__(self, n_samples: int, *, by_sample: bool = True, compared: Collection[EventKey] | None = None) -> None:
@@ -132,6 +137,7 @@ class CountTally:
         self._cells: dict[tuple[EventKey, int], Cell] = {}
         # By pair of events, sorted, and period: documents that have both, by samples with the first, the second, both.
         self._pairs: defaultdict[tuple[EventKey, EventKey, int], Counter[tuple[int, int, int]]] = defaultdict(Counter)
+        self.triggers: Counter[tuple[str, ...]] = Counter()
         self._by_sample = by_sample
         self._compared = None if compared is None else frozenset(compared)
 
@@ -181,6 +187,10 @@ class CountTally:
             both = int(np.count_nonzero(events.hits[a] & events.hits[b]))
             self._pairs[first, second, period][n_hits[a], n_hits[b], both] += 1
 
+    def add_triggers(self, triggers: Iterable[Iterable[str]]) -> None:
+        """Count triggers of a document, with or without events, each given by the conditions that exclude it."""
+        self.triggers.update(tuple(sorted(conditions)) for conditions in triggers)
+
     def _compares(self, key: EventKey) -> bool:
         return self._compared is None or key in self._compared
 
@@ -197,6 +207,7 @@ class CountTally:
             raise ParameterError(f"{rule}, got {other.n_samples}", parameter="n_samples")
         self._extend(other._span)
         self._documents.update(other._documents)
+        self.triggers.update(other.triggers)
         for place, cell in other._cells.items():
             self._cells.setdefault(place, Cell(self.n_samples)).merge(cell)
         for pair, documents in other._pairs.items():
@@ -271,6 +282,7 @@ class CountTally:
         return {
             "n_samples": self.n_samples,
             "documents": sorted(self._documents.items()),
+            "triggers": sorted(self.triggers.items()),
             "cells": [[key, period, cell.to_json()] for (key, period), cell in sorted(self._cells.items())],
             "pairs": [
                 [first, second, period, [[*shares, count] for shares, count in sorted(documents.items())]]
@@ -285,6 +297,7 @@ class CountTally:
         tally._documents = Counter(dict(content["documents"]))
         if tally._documents:
             tally._span = np.array([min(tally._documents), max(tally._documents)], np.int64)
+        tally.triggers = Counter({tuple(conditions): n for conditions, n in content["triggers"]})
         for key, period, cell in content["cells"]:
             tally._cells[tuple(key), period] = Cell.from_json(tally.n_samples, cell)
         for first, second, period, documents in content["pairs"]:

@@ -216,6 +216,18 @@ def match_rules(
     return tuple(_agreed(of_rule, found, lexicon) for of_rule in chosen)
 
 
+def distinct_actors(
+    tokens: Tokens, mentions: Ints32, lexicon: Lexicon, date: datetime.date | None, scheme: str | None = None
+) -> tuple[Ints32, Ints32]:
+    """Pairs of mentions that are described as distinct actors, and the mentions that name one: as in `MentionMatches`.
+
+    This needs no rule; of several schemes that the labels fit, the first reads them. Errors as of `readable_schemes`.
+    """
+    reading = _Reading(tokens, mentions, readable_schemes(tokens.dep, scheme)[0], frozenset())
+    apart = reading.apart(lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma), lexicon)
+    return apart.pairs[: apart.n_distinct], apart.naming
+
+
 def _agreed(readings: Sequence[_RuleReading], found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
     """Matches of one rule, which must be the same in all schemes that the labels fit."""
     if not any(reading.instances for reading in readings):

@@ -41,6 +41,7 @@ from events.counting._counted_rows import in_groups
 from events.counting._counter import DUPLICATE, EventCounter
 from events.counting._counts import EventCounts, joined_counts
 from events.counting._evidence import evidence_schema
+from events.counting._excluded_triggers import excluded_triggers
 from events.counting._tables import arrow_schema, count_columns, event_name
 from events.plots import actor_comparison, bands_by_event, event_bands
 from events.plots.comparisons import comparisons_by_event
@@ -177,6 +178,7 @@ def write_run(
         counter, several = _written(run, merged, pictures)
         periods = several[0].periods()
         names = [(counts.event, event_name(key)) for counts in several for key in counts.events()]
+        rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
         result = EventsResult(
             out=places.given,
             n_documents=counter.n_documents,
@@ -192,8 +194,8 @@ def write_run(
             n_several_parses=counter.n_several_parses,
             uncertainty=counter.uncertainty,
             merged_actors=counter.merged_actors.summary(counter.n_samples),
+            triggers={rule.name: excluded_triggers(rule.preset, counter.tallies[rule.name]) for rule in rules},
         )
-        rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
         codes = [code for counts in several for key in counts.events() for code in key if code]
         content = run_record(
             {**dataclasses.asdict(plan.options), "out": places.given},

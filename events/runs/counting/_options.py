@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from events import _shared_options as shared
@@ -122,6 +122,8 @@ class EventsResult(Result):
     merged_actors
         How often coreference by itself makes one entity of distinct actors, as docs/file-formats.md says; None if the
         preset does not keep them apart.
+    triggers
+        By rule, how many triggers the conditions of its preset leave out, as docs/file-formats.md says.
     """
 
     out: str
@@ -138,3 +140,4 @@ class EventsResult(Result):
     n_several_parses: int = 0
     uncertainty: str | None = None
     merged_actors: dict[str, Any] | None = None
+    triggers: dict[str, dict[str, Any]] = field(default_factory=dict)
