@@ -289,7 +289,7 @@ def _print_use_of_labels(summary: AuditEstimateResult) -> None:
         if more["n_more"] == summary.n_documents - summary.n_labels - summary.n_missing:
             labels = f"{labels}, with all documents labelled,"
         if not more["width_after"]:
-            print_text(f"{labels} leave no uncertainty in the total.")
+            print_text(f"{labels} narrow the interval of the total to one number.")
         else:
             times = f"{share:.2f}" if share >= 0.005 else "less than 0.01"
             print_text(f"{labels} make the interval of the total {times} times as wide.")

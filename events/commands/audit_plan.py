@@ -282,7 +282,9 @@ def print_audit_plan(summary: AuditPlanResult) -> None:
     for row in summary.strata:
         click.echo(f"{row['name']:<{width}}  {row['n_documents']:>9,}  {row['n_sampled']:>7,}")
     if summary.n_without_text:
-        where = "the CSV file has no column text" if os.path.isfile(summary.source) else "no input of the run has it now"
+        where = (
+            "the CSV file has no column text" if os.path.isfile(summary.source) else "no input of the run has it now"
+        )
         print_text(f"{counted(summary.n_without_text, 'document')} without text: {where}.")
     if summary.n_empty:
         print_text(f"{counted(summary.n_empty, 'document')} with an empty text.")

@@ -113,7 +113,7 @@ class Rule:
     distinct_actors: bool = False
     examples: tuple[Example, ...] = ()
     description: str = ""
-    question: QuestionClauses = QuestionClauses()
+    question: QuestionClauses = field(default_factory=QuestionClauses)
     codebook: str = ""
 
     @property
