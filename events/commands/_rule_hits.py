@@ -15,7 +15,7 @@ from events.commands._explaining import traced
 from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching._matching import check_classes
-from events.matching._tracing import OUTCOMES, DocumentTrace, TriggerTrace
+from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace
 from events.rules._rules import Rule, load_rules
 from events.runs._progress import Progress
 
@@ -37,6 +37,9 @@ class RuleHits(Result):
     n_documents, n_with_actor, n_with_trigger, n_with_event
         Documents; those that name an actor of the lexicon; those with a trigger; those with a trigger whose roles are
         filled without the help of coreference.
+    n_by_actor, n_by_nobody
+        Of the documents with an event, those with one by actors of the lexicon, and with one of which the lexicon names
+        nobody, where a role is optional.
     triggers
         By trigger of the rule, the number of its hits by outcome (see `events.matching.TriggerTrace`).
     conditions
@@ -61,6 +64,8 @@ class RuleHits(Result):
     n_with_actor: int = 0
     n_with_trigger: int = 0
     n_with_event: int = 0
+    n_by_actor: int = 0
+    n_by_nobody: int = 0
     triggers: dict[str, Counter[str]] = field(default_factory=dict)
     conditions: Counter[str] = field(default_factory=Counter)
     aliases: dict[str, Counter[str]] = field(default_factory=dict)
@@ -81,6 +86,10 @@ class RuleHits(Result):
             ("rule", f"{self.rule}, preset {self.preset}; lexicon {self.lexicon}"),
             ("documents", f"{self.n_documents:,}; {self.n_with_actor:,} name an actor of the lexicon"),
             ("", f"{self.n_with_trigger:,} have a trigger, {self.n_with_event:,} an event without coreference"),
+            *(
+                [("", f"{self.n_by_actor:,} by an actor, {self.n_by_nobody:,} by nobody whom the lexicon names")]
+                * bool(self.n_by_nobody)
+            ),
             ("triggers", _most(Counter({trigger: hits.total() for trigger, hits in found.items()}))),
             ("not found", _first(missing)),
             ("outcomes", _most(outcomes)),
@@ -176,7 +185,10 @@ def _add_names(hits: RuleHits, spellings: set[str], batch: DocumentBatch, row: i
 
 def _add_triggers(hits: RuleHits, doc_id: str, trace: DocumentTrace) -> None:
     hits.n_with_trigger += bool(trace.triggers)
-    hits.n_with_event += any(trigger.outcome == OUTCOMES[0] for trigger in trace.triggers)
+    named = [trigger.is_named for trigger in trace.triggers if trigger.outcome == COUNTED]
+    hits.n_with_event += bool(named)
+    hits.n_by_actor += any(named)
+    hits.n_by_nobody += not all(named)
     for trigger in trace.triggers:
         hits.triggers[trigger.trigger][trigger.outcome] += 1
         hits.conditions.update(trigger.conditions)
@@ -189,9 +201,11 @@ def _routes_beside(trigger: TriggerTrace) -> list[str]:
     """Paths to the actors in the sentence that fill no role of the trigger."""
     codes = {code for role in trigger.roles for code in role.codes}
     return [
-        actor.route
+        actor.route or "the trigger itself"
         for actor in trigger.actors
-        if actor.code not in codes and actor.route and actor.route.count("<") + actor.route.count(">") <= _MOST_STEPS
+        if actor.code not in codes
+        and actor.route is not None
+        and actor.route.count("<") + actor.route.count(">") <= _MOST_STEPS
     ]
 
 
