@@ -115,7 +115,7 @@ class AuditPlanResult(Result):
     question, codebook
         What a label answers, and what counts and does not, by paragraphs.
     n_without_text, n_empty
-        Documents of the sheet whose text was not found, and those whose text is empty.
+        Documents of the sheet whose text was looked for and not found, and those whose text is empty.
     strata
         Rows of `AuditPlan.to_frame`.
     """
@@ -266,7 +266,7 @@ def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: Aud
         n_new=len(sheet),
         question=asked.text,
         codebook=asked.codebook,
-        n_without_text=len(chosen) - len(texts),
+        n_without_text=len(chosen) - len(texts) if options.with_texts else 0,
         n_empty=sum(not text.strip() for text in texts.values()),
         strata=tuple({str(name): value for name, value in row.items()} for row in plan.to_frame().to_dict("records")),
     )
