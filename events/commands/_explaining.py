@@ -86,13 +86,17 @@ def explained(
 def traced(
     stream: DocumentStream, rule: Rule, lexicon: Lexicon, scheme: str | None
 ) -> Iterator[tuple[DocumentBatch, list[DocumentTrace]]]:
-    """The valid documents of a stream, batch by batch, with their traces; those whose labels do not fit are bad."""
+    """The valid documents of a stream, batch by batch, with their traces; those whose labels do not fit are bad.
+
+    Of several parses of a document, the likeliest is traced.
+    """
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, DocumentTrace], dict[int, str]]:
         traces, faults = {}, {}
         for row in range(len(batch)):
             try:
-                traces[row] = _trace(batch, row, rule, lexicon, scheme)
+                _, parses, place = max(parses_of(batch, row), key=lambda parse: parse[0])
+                traces[row] = _trace(parses, place, rule, lexicon, scheme)
             except InputError as error:
                 faults[row] = error.message
         return traces, faults

@@ -12,6 +12,7 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from events._options import Result
 from events.commands._explaining import traced
+from events.commands._screen import counted
 from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching._matching import check_classes
@@ -37,6 +38,8 @@ class RuleHits(Result):
     n_documents, n_with_actor, n_with_trigger, n_with_event
         Documents; those that name an actor of the lexicon; those with a trigger; those with a trigger whose roles are
         filled without the help of coreference.
+    n_with_parses
+        Documents with several parses, of which the likeliest is inspected.
     n_by_actor, n_by_nobody
         Of the documents with an event, those with one by actors of the lexicon, and with one of which the lexicon names
         nobody, where a role is optional.
@@ -63,6 +66,7 @@ class RuleHits(Result):
     n_documents: int = 0
     n_with_actor: int = 0
     n_with_trigger: int = 0
+    n_with_parses: int = 0
     n_with_event: int = 0
     n_by_actor: int = 0
     n_by_nobody: int = 0
@@ -102,8 +106,12 @@ class RuleHits(Result):
         ]
 
     def notes(self) -> list[str]:
-        """What is probably wrong, in sentences."""
+        """What is probably wrong, or counted in part, in sentences."""
         notes = []
+        if self.n_with_parses:
+            notes.append(
+                f"the likeliest parse alone is inspected of {counted(self.n_with_parses, 'document')} with several"
+            )
         if self.n_documents and not self.n_with_actor:
             notes.append(f"no document names an actor of the lexicon {self.lexicon}: another lexicon may be meant")
         if self.n_documents and not self.n_with_trigger:
@@ -147,10 +155,11 @@ def rule_hits(
         if len(hits.problems) < _SHOWN:
             hits.problems.append(rejected.error())
 
-    stream = DocumentStream(files, needs=("tokens",), on_rejected=on_rejected)
+    stream = DocumentStream(files, needs=("tokens",), on_rejected=on_rejected, parses=True)
     spellings: set[str] = set()  # texts and lemmas of the names found, without white space
     for batch, traces in traced(stream, chosen, words, scheme):
         for row, trace in enumerate(traces):
+            hits.n_with_parses += batch.n_parses(row) > 1
             _add_names(hits, spellings, batch, row, trace)
             _add_triggers(hits, batch.doc_ids[row], trace)
         if on_progress is not None:

@@ -390,3 +390,13 @@ def test_doctor_says_how_many_documents_have_several_parses_and_how_many(
     status, out, _ = called(capsys, "doctor", mixture)
     assert status == 0
     assert "1 document with several parses, on average 4.0" in " ".join(out.split())
+
+
+def test_doctor_inspects_the_likeliest_of_several_parses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    parses = [(n, [f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"]) for n, label in ((1, "obj"), (2, "nsubj"))]
+    path = er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("d", parses)])
+    *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).reports
+    assert isinstance(hits, RuleHits)
+    assert (hits.n_documents, hits.n_with_parses, hits.n_with_event, hits.n_problems) == (1, 1, 1, 0)
+    out = called(capsys, "doctor", path, "--rule", "attack")[1]
+    assert "the likeliest parse alone is inspected of 1 document with several" in " ".join(out.split())
