@@ -28,7 +28,7 @@ from events import _shared_options as shared
 from events import audit
 from events._options import Result, declared, option
 from events.commands._parser import Command
-from events.commands._screen import counted, print_files, print_text
+from events.commands._screen import counted, print_files, print_pairs, print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -288,9 +288,8 @@ def print_audit_plan(summary: AuditPlanResult) -> None:
         print_text(f"{counted(summary.n_without_text, 'document')} without text: {where}.")
     if summary.n_empty:
         print_text(f"{counted(summary.n_empty, 'document')} with an empty text.")
-    click.echo("\nEach label answers:")
-    for paragraph in (summary.question, *summary.codebook):
-        print_text(f"  {paragraph}")
+    click.echo()
+    print_pairs("Each label answers:", [("question", summary.question), *(("", text) for text in summary.codebook)])
     files = {"Label": os.path.basename(summary.page), "Sheet": os.path.basename(summary.sheet)}
     print_files(summary.out, {**files, "Question": "codebook.txt", "Plan": "plan.json"})
     click.echo(f"Then     corefsample audit estimate {shlex.quote(summary.source)} {shlex.quote(summary.sheet)}")
