@@ -88,8 +88,8 @@ true_counts
 # ## The sample
 #
 # 300 of the 1,500 documents, most of them where P leaves most doubt, and some in every stratum. Documents with P = 0
-# are drawn too: that is where a wrong rule hides what it misses. The label answers a question about one actor, which the
-# plan prints.
+# are drawn too: that is where a wrong rule hides what it misses. The label answers a question about one actor, which
+# the plan prints.
 
 # %%
 run("corefsample audit plan run --actors ISR --labels 300 --out audit", folder)
