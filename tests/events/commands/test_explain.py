@@ -298,15 +298,21 @@ def test_a_document_with_several_parses_takes_at_most_a_screen(
 
 
 def test_the_outcome_that_most_parses_share_is_the_likeliest_though_they_differ_elsewhere(tmp_path: Path) -> None:
-    # The first two parses differ in Kuwait alone; the third, in which the Iraqis are the object, is likelier than each.
+    # Two parses count the arrest, one by the police and one by nobody; in the third, likelier than each, "may" is modal.
     parses = [
-        (3, ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:obj"]),
-        (3, ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:obl"]),
-        (4, ["Iraqis/PROPN>2:obj attacked=attack/VERB>0:root Kuwait/PROPN>2:obj"]),
+        (3, ["Police/NOUN>3:nsubj may/AUX>3:dep arrest/VERB>0:root"]),
+        (3, ["Police/NOUN>3:obj may/AUX>3:dep arrest/VERB>0:root"]),
+        (4, ["Police/NOUN>3:nsubj may/AUX>3:aux arrest/VERB>0:root"]),
     ]
-    run = run_explain(er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("d", parses)]))
+    path = er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("d", parses)])
+    run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police"))
     assert run.outcomes == {"counted": 1}
     assert [round(each.share, 9) for each in (run.shown[0], *run.shown[0].alternatives)] == [0.3, 0.3, 0.4]
+    assert [each.match() for each in (run.shown[0], *run.shown[0].alternatives)] == [
+        "counted, agent POLICE by >nsubj",
+        "counted, agent nothing",
+        "excluded, agent POLICE by >nsubj",
+    ]
 
 
 # --- events by nobody whom the lexicon names -----------------------------------------------------------------

@@ -129,6 +129,15 @@ def test_a_rule_without_clauses_is_asked_about_by_its_name(tmp_path: Path) -> No
     assert found.codebook[0] == "Somebody strikes."
 
 
+@pytest.mark.parametrize(("target", "shown"), [("FRA", False), ("-", True), ("strike", True)])
+def test_an_example_without_an_actor_is_none_of_an_actor(tmp_path: Path, target: str, shown: bool) -> None:
+    path = tmp_path / "strike.yaml"
+    parse = "      1 Ten ten NUM 2 nsubj\n      2 struck strike VERB 0 root\n"
+    path.write_text(f'{RULE}optional: [agent]\nexamples:\n  - expect: {{only: ["-"]}}\n    parse: |\n{parse}')
+    found = rule_question(frame("strike", target), Definitions.named([str(path)], None))
+    assert ("Counts: “Ten struck”" in found.codebook) == shown
+
+
 def test_targets_that_are_no_event_of_a_rule_are_asked_about_by_name() -> None:
     found = rule_question(frame("any_action"), Definitions.named(["arrest"], None))
     assert (
