@@ -298,7 +298,7 @@ def test_a_document_with_several_parses_takes_at_most_a_screen(
 
 
 def test_the_outcome_that_most_parses_share_is_the_likeliest_though_they_differ_elsewhere(tmp_path: Path) -> None:
-    # Two parses count the arrest, one by the police and one by nobody; in the third, likelier than each, "may" is modal.
+    # Two parses count the arrest, one by the police and one by nobody; in the third, the likeliest, "may" is modal.
     parses = [
         (3, ["Police/NOUN>3:nsubj may/AUX>3:dep arrest/VERB>0:root"]),
         (3, ["Police/NOUN>3:obj may/AUX>3:dep arrest/VERB>0:root"]),
