@@ -187,8 +187,8 @@ def test_one_actor_is_asked_about_by_yes_and_no_from_plan_to_report(run: Path, t
 def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(
     capsys: pytest.CaptureFixture[str], run: Path, tmp_path: Path
 ) -> None:
-    own = {"question": "Who did it?", "codebook": "Raids count."}
-    first = run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=12, **own))
+    own = partial(AuditPlanOptions, question="Who did it?", codebook="Raids count.")
+    first = run_audit_plan(run, own(out=tmp_path, n_labels=12))
     later = run_audit_plan(run, AuditPlanOptions(out=tmp_path, more=2))
     assert (first.question, first.codebook) == (later.question, later.codebook) == ("Who did it?", ("Raids count.",))
     emptied = run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=12, codebook="", overwrite=True))
