@@ -141,8 +141,8 @@ class _Wording:
             return anyone
         if codes[0] == _NOBODY:
             return f"{anyone}, and not that {any_actor} did it"
-        parts = [any_actor.replace("an", "no", 1) if part == _NOBODY else part for part in codes[0].split(">")]
-        return self.clause(rule, [self.name(part) for part in parts])
+        other = f"someone who is not {any_actor}"
+        return self.clause(rule, [other if part == _NOBODY else self.name(part) for part in codes[0].split(">")])
 
     def about(self, rule: Rule, codes: Sequence[str]) -> Iterator[str]:
         """Paragraphs of the codebook of a rule: its text, what the preset excludes, who is meant, and two examples."""

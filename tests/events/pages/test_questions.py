@@ -138,6 +138,18 @@ def test_an_example_without_an_actor_is_none_of_an_actor(tmp_path: Path, target:
     assert ("Counts: “Ten struck”" in found.codebook) == shown
 
 
+def test_a_second_role_that_nobody_named_fills_is_someone_else(tmp_path: Path) -> None:
+    path = tmp_path / "strike.yaml"
+    path.write_text(
+        "name: strike\ntrigger: {lemma: [strike]}\nevent: [agent, target]\noptional: [target]\n"
+        'question: {actor: "{actor} struck {target}"}\n'
+        "presets: {only: {described: [head], roles: {agent: [subject], target: [object]}}}\n"
+    )
+    found = rule_question(frame("strike", "IRQ>-"), Definitions.named([str(path)], None))
+    who = "someone who is not an actor of the lexicon countries"
+    assert found.text == f"Does the article say that Iraq struck {who}?"
+
+
 def test_targets_that_are_no_event_of_a_rule_are_asked_about_by_name() -> None:
     found = rule_question(frame("any_action"), Definitions.named(["arrest"], None))
     assert (
