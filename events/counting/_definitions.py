@@ -147,7 +147,7 @@ def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
 
 
 def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
-    tokens = _tokens(example)
+    tokens = example_tokens(example)
     heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]
     mentions = sorted(((*_span(tokens, head), head) for head in heads), key=lambda m: (m[0], -m[1]))
     order = {mention[2]: i for i, mention in enumerate(mentions)}
@@ -178,7 +178,8 @@ def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
     return _Words(example.words, kinds, own.inner_codes & codes)
 
 
-def _tokens(example: Example) -> Tokens:
+def example_tokens(example: Example) -> Tokens:
+    """The parse of an inline example; raises an InputError if a line of it cannot be read."""
     lines = [line.split() for line in example.parse.splitlines() if line.strip()]
     for number, fields in enumerate(lines, start=1):
         if len(fields) != 6 or fields[0] != str(number) or not fields[4].isdecimal() or int(fields[4]) > len(lines):

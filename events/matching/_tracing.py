@@ -44,7 +44,7 @@ class NamedActor:
         Tokens of the name, end exclusive.
     route
         The path of the parse from the trigger to the head of a mention that the name describes, or else to the name;
-        None if they are in different trees.
+        "" if that is the trigger itself, None if they are in different trees.
     describes
         Whether it describes a mention by the paths of the rule.
     """
@@ -108,8 +108,8 @@ class TriggerTrace:
         The lemma of the rule that it has, or the phrase of which it is the head word.
     frame
         Name of its frame.
-    conditions
-        The conditions of the preset that hold of it.
+    conditions, condition_tokens
+        The conditions of the preset that hold of it, and for each the token to which its path leads.
     roles
         The roles of the event.
     actors
@@ -122,6 +122,12 @@ class TriggerTrace:
     conditions: tuple[str, ...]
     roles: tuple[RoleTrace, ...]
     actors: tuple[NamedActor, ...]
+    condition_tokens: tuple[int, ...] = ()
+
+    @property
+    def is_named(self) -> bool:
+        """Whether one actor of the lexicon fills each role, also where it is optional."""
+        return all(role.in_class and len(role.codes) == 1 for role in self.roles)
 
     @property
     def outcome(self) -> str:
@@ -200,11 +206,13 @@ class _Tracer:
                 for token in frame_triggers(part, view, index):
                     frames.setdefault(token, []).append((frame, " ".join(trigger)))
         for token, several in sorted(frames.items()):
-            conditions = tuple(name for name in rule.unless if rule.conditions[name].holds(view, token, self._scheme))
+            found = {name: rule.conditions[name].ends(view, token, self._scheme) for name in rule.unless}
+            conditions = {name: min(ends) for name, ends in found.items() if ends}
             actors = tuple(self._actors_near(token))
             traces = [
-                TriggerTrace(token, trigger, frame.name, conditions, tuple(self._roles(frame, token)), actors)
+                TriggerTrace(token, trigger, frame.name, tuple(conditions), roles, actors, tuple(conditions.values()))
                 for frame, trigger in several
+                for roles in [tuple(self._roles(frame, token))]
             ]
             yield min(traces, key=lambda trace: OUTCOMES.index(trace.outcome))
 

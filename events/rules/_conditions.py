@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
@@ -42,7 +42,11 @@ class Condition:
 
     def holds(self, view: ParseView, trigger: int, scheme: str) -> bool:
         """Whether the condition holds of the trigger, a token of a parse that is read in a scheme."""
-        return any(follow(path, view, trigger) for path in self.paths[scheme])
+        return bool(self.ends(view, trigger, scheme))
+
+    def ends(self, view: ParseView, trigger: int, scheme: str) -> Iterable[int]:
+        """Tokens to which the first path leads that leads to any; empty if the condition does not hold."""
+        return next((ends for path in self.paths[scheme] if (ends := follow(path, view, trigger))), ())
 
 
 class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):

@@ -23,6 +23,8 @@ Words = Annotated[list[Text], msgspec.Meta(min_length=1)]
 _UPOS = frozenset(UPOS) - {"SPACE"}
 _WORD = re.compile(r"\w[\w'’.&/-]*")
 _MOST_ROLES = 2
+_PLACE = re.compile(r"\{([^{}]*)\}")
+ROLE_COLUMNS = ("actor", "target")  # of the tables, for the roles of an event in their order
 VERB_FRAME = "verb"  # name of the frame of a file that has one trigger and no frames
 
 
@@ -80,6 +82,21 @@ class Preset(msgspec.Struct, forbid_unknown_fields=True):
     extends: str | None = None
 
 
+class QuestionClauses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Clauses that complete "Does the article say that ...?", for who labels documents.
+
+    Attributes
+    ----------
+    actor
+        The event of named actors, with the place {actor}, and {target} of a second role: "{actor} arrested someone".
+    anyone
+        The event of anybody: "someone was arrested".
+    """
+
+    actor: str = ""
+    anyone: str = ""
+
+
 class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     """Content of a rule file."""
 
@@ -89,6 +106,8 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     frames: list[FrameEntry] = []
     version: int = 1
     description: str = ""
+    question: QuestionClauses = QuestionClauses()
+    codebook: str = ""
     event: tuple[Name, ...] = ("agent",)
     optional: list[Name] = []
     classes: dict[Name, Words] = {}
@@ -135,6 +154,7 @@ def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
         yield InputError(f"version must be 1, got {file.version}", place=source)
     yield from _faults_of_frames(file, source)
     yield from _faults_of_roles(file, source)
+    yield from _faults_of_question(file, source)
     yield from _faults_of_paths(file, source)
     yield from faults_of_conditions(ConditionsFile(file.words, file.conditions), source)
     known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
@@ -204,6 +224,19 @@ def _faults_of_roles(file: RuleFile, source: str) -> Iterator[InputError]:
             if role not in file.event:
                 known = ", ".join(file.event) or "none"
                 yield InputError(f"{key} must name roles of the event ({known}), got {role!r}", place=source)
+
+
+def _faults_of_question(file: RuleFile, source: str) -> Iterator[InputError]:
+    """Check that the clauses have the places of the roles, and no others."""
+    for key, clause, places in (
+        ("actor", file.question.actor, ROLE_COLUMNS[: len(file.event)]),
+        ("anyone", file.question.anyone, ()),
+    ):
+        found = _PLACE.findall(clause)
+        if clause and sorted(found) != sorted(places):
+            names = ", ".join(f"{{{place}}}" for place in places) or "none"
+            rule = f"question.{key} must have these places, each once: {names}"
+            yield InputError(f"{rule}; got {clause!r}", place=source)
 
 
 def _faults_of_preset(

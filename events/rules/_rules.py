@@ -14,14 +14,13 @@ from corefsample.syntax import SCHEMES
 from corefsample.syntax._schemes import Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
 from events.rules._conditions import Condition, conditions_with
-from events.rules._format import Example, FrameEntry, Preset, RuleFile, check_rule_file
+from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
+from events.rules._format import Example, FrameEntry, Preset, QuestionClauses, RuleFile, check_rule_file
 
 _FOLDER = "data/rules"
 DEFAULT_PRESET = "asserted"
 
 PathsByScheme = Mapping[str, tuple[str, ...]]
-
-ROLE_COLUMNS = ("actor", "target")  # of the tables, for the roles of an event in their order
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +96,8 @@ class Rule:
         Inline examples of the rule file, for all presets.
     description
         Text of the file.
+    question, codebook
+        What a person is asked who labels documents, and what counts and does not: text of the file.
     """
 
     name: str
@@ -112,6 +113,8 @@ class Rule:
     distinct_actors: bool = False
     examples: tuple[Example, ...] = ()
     description: str = ""
+    question: QuestionClauses = field(default_factory=QuestionClauses)
+    codebook: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -239,6 +242,8 @@ def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
         distinct_actors=bool(chosen.distinct_actors),
         examples=file.examples,
         description=file.description,
+        question=file.question,
+        codebook=file.codebook,
     )
 
 
