@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from corefsample import ScoredDocument, read_documents, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
@@ -106,7 +107,8 @@ def _score_left_out(
     seen = [each for each in documents if genre_of(each.doc_id) not in without]
     if english:
         seen = [each for each in seen if genre_of(each.doc_id) in ENGLISH_GENRES]
-    model = train(seen, epochs=EPOCHS, orders=orders, n_threads=1, mentions="both", windows=True)
+    recipe: dict[str, Any] = {"mentions": "both", "windows": True} if english else {}
+    model = train(seen, epochs=EPOCHS, orders=orders, n_threads=1, **recipe)
     unseen = [each for each in documents if genre_of(each.doc_id) in without]
     for source, path in paths.items():
         write_documents(score_documents(model, unseen, mentions=source), path, overwrite=True)
