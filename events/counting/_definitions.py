@@ -100,6 +100,9 @@ class _Words:
     codes: dict[str, str]
     kinds: Mapping[str, str]  # of these codes
     inner_codes: frozenset[str]
+    inner_counts_as: frozenset[str]
+
+    countable = Lexicon.countable
 
     def match(
         self,
@@ -175,7 +178,7 @@ def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
     any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
     codes = set(example.words.values())
     kinds = {code: own.kinds.get(code, any_class) for code in codes}
-    return _Words(example.words, kinds, own.inner_codes & codes)
+    return _Words(example.words, kinds, own.inner_codes & codes, own.inner_counts_as)
 
 
 def _tokens(example: Example) -> Tokens:

@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corefsample._arrays import Bytes, Ints, Ints32
+from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from events.counting import _kernels
+from events.lexicon._content import COMPOSITE, INNER, OF, OUTER, parts
 from events.matching._matching import ABSENT, NO_ACTOR, MentionMatches
 
 _MOST_SETS = 256  # of actors that an entity can be described as; more are as several of which none counts
+_COMMON = ("actors", "inner", "inner_counts_as")  # must be equal in rules that are evaluated together
+_FEW = 6  # actors whose sets are all kept
 _SEVERAL, _INNER = frozenset({-1}), frozenset({-2})  # several actors, or several inner ones, of which none counts
 
 
@@ -40,7 +43,7 @@ def _shares_descriptions(one: MentionMatches, other: MentionMatches) -> bool:
     # Rules that describe mentions by the same paths have the same arrays, so their contents are not compared.
     same_arrays = one.described_mentions is other.described_mentions and one.described_actors is other.described_actors
     joint = (one.apart is None) == (other.apart is None)
-    return same_arrays and joint and one.actors == other.actors and one.inner == other.inner
+    return same_arrays and joint and all(getattr(one, name) == getattr(other, name) for name in _COMMON)
 
 
 class KernelInputs:
@@ -112,34 +115,43 @@ class _Sets:
     """What an entity can be described as, for roles that can have some codes: sets of codes, by number.
 
     An entity has the codes of all its descriptions if its mentions are kept apart where these are distinct; else only
-    one code, and with several none. Inner actors replace the others.
+    one code that is not inner and one that is, and none of several. Where inner actors count as such only, they replace
+    the others. Members are numbers of `actors`, which the codes of roles are made of.
     """
 
     def __init__(self, codes: tuple[str, ...], matches: MentionMatches) -> None:
-        number = {code: c for c, code in enumerate(codes)}
-        self._inner = {number[code] for code in matches.inner if code in number}
+        self._number = {code: c for c, code in enumerate(codes)}
+        self._actors, self._counts_as = matches.actors, matches.inner_counts_as
+        self._inner = _INNER.union(a for a, code in enumerate(matches.actors) if code in matches.inner)
         self._joint = matches.apart is not None
         self._sets: dict[frozenset[int], int] = {each: a for a, each in enumerate((frozenset(), _SEVERAL, _INNER))}
-        numbers = [number.get(code) for code in matches.actors]
-        alone = [0 if c is None else self._sets.setdefault(frozenset({c}), len(self._sets)) for c in numbers]
+        made_of = {*codes, *(part for code in codes if code not in matches.actors for part in parts(code))}
+        numbers = [a if code in made_of else None for a, code in enumerate(matches.actors)]
+        alone = [0 if a is None else self._sets.setdefault(frozenset({a}), len(self._sets)) for a in numbers]
         self.described_as = np.array(alone, np.int32)[matches.described_actors]
-        self._close([frozenset({c}) for c in numbers if c is not None])
+        single = [frozenset({a}) for a in numbers if a is not None]
+        is_simple = self._counts_as == {INNER} or not self._joint or len(single) <= _FEW
+        self._meet = None if is_simple else _meeting(matches)
+        self._close(single)
 
     def _close(self, single: list[frozenset[int]]) -> None:
         """Add the sets that descriptions can make."""
-        waiting = list(single) if self._joint else []
+        waiting = list(single)
         while waiting and len(self._sets) < _MOST_SETS:
             one = waiting.pop()
             for other in single:
                 both = self._union(one, other)
-                if both not in self._sets:
+                if both not in self._sets and (self._meet is None or self._meet[np.ix_([*both], [*both])].all()):
                     self._sets[both] = len(self._sets)
                     waiting.append(both)
 
     def _union(self, one: frozenset[int], other: frozenset[int]) -> frozenset[int]:
-        inner = frozenset((one | other) & {*self._inner, *_INNER})
-        both = inner or one | other
-        return both if self._joint or len(both) < 2 else _INNER if inner else _SEVERAL
+        both = one | other
+        inner = both & self._inner
+        outer = both - inner
+        if not self._joint:
+            inner, outer = inner if len(inner) < 2 else _INNER, outer if len(outer) < 2 else _SEVERAL
+        return inner or outer if self._counts_as == {INNER} else inner | outer
 
     def joined(self) -> Ints32:
         """int32 (a, a): the number of what both make."""
@@ -149,12 +161,38 @@ class _Sets:
 
     def members(self) -> Ints32:
         """int32 (a, c): the codes of each, -1 after the last."""
-        widest = max(map(len, self._sets))
-        table = np.full((len(self._sets), widest + 1), _kernels.NONE, np.int32)
-        for codes, a in self._sets.items():
-            if not codes & (_SEVERAL | _INNER):
-                table[a, : len(codes)] = sorted(codes)
+        number = self._number
+        counted = [sorted(number[code] for code in self._counted(each) if code in number) for each in self._sets]
+        table = np.full((len(counted), max(map(len, counted)) + 1), _kernels.NONE, np.int32)
+        for a, numbers in enumerate(counted):
+            table[a, : len(numbers)] = numbers
         return table
+
+    def _counted(self, members: frozenset[int]) -> list[str]:
+        """What an entity counts as that is described as some actors."""
+        one_of = [self._actors[a] for a in members - self._inner if a >= 0]
+        inner = [self._actors[a] for a in members & self._inner if a >= 0]
+        counted = []
+        if COMPOSITE in self._counts_as:
+            counted += [f"{each}{OF}{own}" for each in one_of for own in inner]
+        if INNER in self._counts_as or not one_of:
+            counted += inner
+        if OUTER in self._counts_as or not members & self._inner:
+            counted += one_of
+        return counted
+
+
+def _meeting(matches: MentionMatches) -> Bools:
+    """Whether an entity can be described as two actors: bool (n_actors, n_actors); a necessary condition."""
+    mentions, places = np.unique(matches.described_mentions, return_inverse=True)
+    described = np.zeros((len(mentions), len(matches.actors)), np.int64)
+    described[places, matches.described_actors] = 1
+    together = np.ones((len(mentions), len(mentions)), np.int64)
+    assert matches.apart is not None  # the sets of others are few
+    own = np.searchsorted(mentions, matches.apart[np.isin(matches.apart, mentions).all(1)])
+    together[own[:, 0], own[:, 1]] = together[own[:, 1], own[:, 0]] = 0
+    meeting: Bools = described.T @ together @ described > 0
+    return meeting
 
 
 def _stacked(tables: Sequence[Ints32]) -> Ints32:

@@ -230,8 +230,10 @@ class _Tracer:
         """Actors as which the mentions with a head are described, and whether a role's classes have them."""
         codes = self._codes.get(head, set())
         kinds = self._rule.classes.get(role)
-        own = {code for code in codes if kinds is None or self._lexicon.kinds[code] in kinds}
-        return tuple(sorted(own & self._lexicon.inner_codes or own or codes)), bool(own)
+        own = self._lexicon.countable(codes, kinds)
+        # The finest: of the police of a country those in this country, or else the police, or else any actor.
+        composite, inner = {*own}.difference(codes), self._lexicon.inner_codes.intersection(own)
+        return tuple(sorted(composite or inner or own or codes)), bool(own)
 
     def _actors_near(self, trigger: int) -> Iterable[NamedActor]:
         """The actors that the sentence of a trigger names."""
