@@ -102,7 +102,9 @@ class _Words:
     inner_codes: frozenset[str]
     inner_counts_as: frozenset[str]
 
-    countable = Lexicon.countable
+    related: Mapping[str, frozenset[str]]
+
+    countable, are_distinct, _beyond = Lexicon.countable, Lexicon.are_distinct, Lexicon._beyond
 
     def match(
         self,
@@ -178,7 +180,7 @@ def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
     any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
     codes = set(example.words.values())
     kinds = {code: own.kinds.get(code, any_class) for code in codes}
-    return _Words(example.words, kinds, own.inner_codes & codes, own.inner_counts_as)
+    return _Words(example.words, kinds, own.inner_codes & codes, own.inner_counts_as, own.related)
 
 
 def _tokens(example: Example) -> Tokens:

@@ -15,7 +15,7 @@ from events._yaml_file import file_bytes, read_yaml, shown, typed
 from events.lexicon._content import OF, Alias, Entry, LexiconContent, Title, check_claims, combined, parts, without
 
 SHIPPED = "countries"
-SHIPPED_LEXICONS = (SHIPPED, "police", "forces")
+SHIPPED_LEXICONS = (SHIPPED, "police", "forces", "leaders", "capitals", "governments")
 DEFAULT_KIND = "country"
 _TEXT = "text that is not empty, without surrounding white space"
 _CODE = "a code (any text but -, without white space, comma or >)"
@@ -37,7 +37,8 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from"
 
 
 class _Title(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
-    title: Text
+    title: Text | list[Text]
+    office: Text | None = None  # for readers
     code: str | None = None
     start: datetime.date | None = None
     end: datetime.date | None = None
@@ -140,7 +141,9 @@ def _added(source: str, file: _LexiconFile, base: LexiconContent) -> LexiconCont
             raise _invalid(place, "alias", "must be declared once", declared.alias)
         ambiguous[alias.key] = alias, _codes(place, declared, {*base.entries, *own})
     titles = tuple(
-        _title(f"{source}: titles[{i}] ({raw.title})", raw, {*base.entries, *own}) for i, raw in enumerate(file.titles)
+        _title(f"{source}: titles[{i}] ({written})", raw, written, {*base.entries, *own})
+        for i, raw in enumerate(file.titles)
+        for written in ([raw.title] if isinstance(raw.title, str) else raw.title)
     )
     for first, others in file.related.items():
         for code in (first, *others):
@@ -169,12 +172,12 @@ def _check_composites(source: str, own: Mapping[str, Entry], content: LexiconCon
             raise _invalid(source, "code", "with a colon must be ACTOR:INNER and have the kind of INNER", code)
 
 
-def _title(place: str, raw: _Title, codes: Collection[str]) -> Title:
+def _title(place: str, raw: _Title, written: str, codes: Collection[str]) -> Title:
     if raw.code is None or raw.code not in codes:
         raise _invalid(place, "code", "must be the code of an entry", raw.code)
     if raw.start and raw.end and raw.start > raw.end:
         raise _invalid(place, "from", f"must not be after to ({raw.end})", str(raw.start))
-    return Title(_alias(place, raw.title), raw.code, raw.start, raw.end)
+    return Title(_alias(place, written), raw.code, raw.start, raw.end)
 
 
 def _base(source: str, file: _LexiconFile) -> LexiconContent:
