@@ -82,29 +82,13 @@ def with_composites(
     return dataclasses.replace(matches, inner=inner, inner_counts_as=counts_as, role_codes=role_codes)
 
 
-def counted(codes: set[str], matches: MentionMatches) -> set[str]:
-    """What an entity counts as, by the definition in docs/rules.md."""
-    joint, counts_as = matches.apart is not None, matches.inner_counts_as
-    inner, outer = codes & matches.inner, codes - matches.inner
-    the_inner = inner if joint or len(inner) == 1 else set()
-    the_outer = outer if joint or len(outer) == 1 else set()
-    found: set[str] = set()
-    if "composite" in counts_as:
-        found |= {f"{one}:{other}" for one in the_outer for other in the_inner}
-    if "inner" in counts_as or not the_outer:
-        found |= the_inner
-    if "outer" in counts_as or not inner:
-        found |= the_outer
-    return found
-
-
 def composite_state(case: Case, labels: list[int], mention: int, role: int, code: str) -> int:
     """3 if a role has what it needs, 2 if also another, 1 if no code, 0 if others: by sets."""
     own = set(case.matches.codes_of_roles[role])
     possible = {part for each in own for part in each.split(":")}
     named = (case.described[m] for m, label in enumerate(labels) if mention >= 0 and label == labels[mention])
     codes = set[str]().union(*named) & possible
-    found = counted(codes, case.matches) & own
+    found = er.counted(codes, case.matches) & own
     if not code:
         return 0 if found else 3
     if code in found or not codes:
