@@ -259,12 +259,13 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None) -> Lexicon:
     Parameters
     ----------
     lexicon
-        Path of a lexicon file (YAML, version 1), or the name of a shipped lexicon: "countries" (also for None) or
-        "police", which adds police and other security forces to the countries.
+        Path of a lexicon file (YAML, version 1), or the name of a shipped lexicon: "countries" (also for None),
+        "police", which adds police and other security forces to the countries, "forces", which tells these apart by
+        country, "leaders", "capitals", or "governments", which is both.
 
     Notes
     -----
-    A file extends the shipped lexicon; without `extends` it starts empty::
+    A file extends a shipped lexicon, or several in a list; without `extends` it starts empty::
 
         version: 1
         extends: countries
