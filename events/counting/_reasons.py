@@ -61,6 +61,7 @@ def reasons_in_parse(
     """
     counts, others = np.zeros(3, np.int64), np.zeros(len(matches.described_actors), np.int64)
     bits, *masks = zip(*map(_bits, repeat(matches), key, matches.codes_of_roles), strict=True)
+    needed, first, other = np.array(masks, np.uint64)
     labels = labels.view()
     labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
     _kernels.reasons(
@@ -68,7 +69,9 @@ def reasons_in_parse(
         hits,
         matches.described_mentions,
         np.array(bits, np.uint64)[:, matches.described_actors],
-        *np.array(masks, np.uint64),
+        needed,
+        first,
+        other,
         np.array([code != NO_ACTOR for code in key], np.bool_),
         matches.apart is not None,
         matches.instances,
