@@ -13,6 +13,7 @@ from corefsample.formats import DocumentStream
 from events._options import Result
 from events.commands._explaining import traced
 from events.commands._screen import counted
+from events.lexicon._content import parts
 from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching._matching import check_classes
@@ -208,11 +209,11 @@ def _add_triggers(hits: RuleHits, doc_id: str, trace: DocumentTrace) -> None:
 
 def _routes_beside(trigger: TriggerTrace) -> list[str]:
     """Paths to the actors in the sentence that fill no role of the trigger."""
-    codes = {code for role in trigger.roles for code in role.codes}
+    codes = {part for role in trigger.roles for code in role.codes for part in parts(code)}
     return [
         actor.route or "the trigger itself"
         for actor in trigger.actors
-        if actor.code not in codes
+        if codes.isdisjoint(parts(actor.code))
         and actor.route is not None
         and actor.route.count("<") + actor.route.count(">") <= _MOST_STEPS
     ]

@@ -100,6 +100,11 @@ class _Words:
     codes: dict[str, str]
     kinds: Mapping[str, str]  # of these codes
     inner_codes: frozenset[str]
+    inner_counts_as: frozenset[str]
+
+    related: Mapping[str, frozenset[str]]
+
+    countable, are_distinct, _beyond = Lexicon.countable, Lexicon.are_distinct, Lexicon._beyond
 
     def match(
         self,
@@ -175,7 +180,7 @@ def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
     any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
     codes = set(example.words.values())
     kinds = {code: own.kinds.get(code, any_class) for code in codes}
-    return _Words(example.words, kinds, own.inner_codes & codes)
+    return _Words(example.words, kinds, own.inner_codes & codes, own.inner_counts_as, own.related)
 
 
 def example_tokens(example: Example) -> Tokens:

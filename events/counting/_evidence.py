@@ -21,6 +21,7 @@ from corefsample.posterior._posterior import parse_rows
 from events.counting._evaluation import DocumentEvents, VarianceParts, variance_parts
 from events.counting._reasons import SEVERAL
 from events.counting._tables import ACTOR, EventKey, arrow_schema, role_values
+from events.lexicon._content import parts
 
 SEPARATOR = " | "
 _LONGEST_MENTION = 12  # tokens of a mention's text
@@ -313,7 +314,8 @@ class _Sources:
             (trigger, [*mentions], n / self._events.n_samples)
             for (trigger, mentions), n in _likeliest(made)[:MOST_MENTIONS]
         ]
-        return instances, [each for each in self._descriptions if each[1] in key][:MOST_MENTIONS]
+        codes = {part for code in key for part in (code, *parts(code))}
+        return instances, [each for each in self._descriptions if each[1] in codes][:MOST_MENTIONS]
 
     def reasons(self, event: int) -> list[_Reason]:
         """What happens in the samples without an event, the most frequent first."""

@@ -174,21 +174,27 @@ def evaluate(
 
 
 @inner_kernel
-def closeness(codes: np.uint64, inner: np.uint64, needs_actor: bool, joint: bool) -> int:
+def closeness(
+    codes: np.uint64, needed: np.uint64, first: np.uint64, other: np.uint64, needs_actor: bool, joint: bool
+) -> int:
     """How close an entity is to what a role needs: 3 has it, 2 with other codes too, 1 no code, 0 other codes.
 
-    Bit 0 of the codes is the one that the role needs. The inner ones alone count, if there are any; one of several
-    counts only if `joint`.
+    The role needs all codes in `needed`. Those in `first` alone count, if there are any; one of several counts only if
+    `joint`. With a code in `other` (of several one counts only if `joint`) the entity is another actor.
     """
-    kept = codes & inner
+    kept = codes & first
     if kept == ZERO:
         kept = codes
-    counts = kept != ZERO and (joint or kept & (kept - ONE) == ZERO)
+    counts = kept != ZERO and (joint or kept == needed or kept & (kept - ONE) == ZERO)
+    others = codes & other
+    is_other = others != ZERO and (joint or others & (others - ONE) == ZERO)
     if not needs_actor:
-        return 0 if counts else 3
-    if codes & ONE == ZERO:
+        return 0 if counts or is_other else 3
+    if codes & needed != needed:
         return 1 if codes == ZERO else 0
-    return 3 if counts and kept & ONE != ZERO else 2
+    if is_other:
+        return 0
+    return 3 if counts and kept & needed == needed else 2
 
 
 @kernel_in_place
@@ -197,7 +203,9 @@ def reasons(
     hits: Bytes,
     described_mentions: Ints32,
     bits: Words,
-    inner: Words,
+    needed: Words,
+    first: Words,
+    other: Words,
     needs_actor: Bools,
     joint: bool,
     instances: Ints32,
@@ -208,9 +216,9 @@ def reasons(
 ) -> None:
     """Count in counts (3,) the samples without an event by how close they come to it; in others (d,) the other codes.
 
-    bits (roles, d) has the code of a description as one bit, none if the role cannot have it; inner (roles,) the bits
-    of inner ones. The role that is farthest from the event decides about an instance, and the instance that is closest
-    about a sample. codes (n_samples,) and state (4, n_samples) are space to work in.
+    bits (roles, d) has the code of a description as one bit, none if the role cannot have it; needed, first and other
+    (roles,) are as in `closeness`. The role that is farthest from the event decides about an instance, and the instance
+    that is closest about a sample. codes (n_samples,) and state (4, n_samples) are space to work in.
     """
     n_samples, n_roles = hits.shape[0], bits.shape[0]
     worst, worst_place, best, place = state[0], state[1], state[2], state[3]
@@ -230,7 +238,7 @@ def reasons(
                     for s in range(n_samples):
                         codes[s] |= bit if filler[s] == row[s] else ZERO
             for s in range(n_samples):
-                found = closeness(codes[s], inner[role], needs_actor[role], joint)
+                found = closeness(codes[s], needed[role], first[role], other[role], needs_actor[role], joint)
                 if found < worst[s]:
                     worst[s], worst_place[s] = found, t * n_roles + role
         for s in range(n_samples):
@@ -243,7 +251,8 @@ def reasons(
             if best[s] == 2:
                 t, role = place[s] // n_roles, place[s] % n_roles
                 for d in range(described_mentions.shape[0]):
-                    if bits[role, d] > ONE and labels[described_mentions[d], s] == labels[instances[t, role], s]:
+                    is_other = bits[role, d] & ~needed[role] != ZERO
+                    if is_other and labels[described_mentions[d], s] == labels[instances[t, role], s]:
                         others[d] += 1
 
 

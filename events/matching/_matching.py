@@ -22,6 +22,7 @@ from corefsample.syntax import SCHEMES
 from corefsample.syntax._coarguments import is_reflexive
 from corefsample.syntax._paths import Dependents, ParseView, follow, leading_to
 from corefsample.syntax._schemes import document_schemes
+from events.lexicon._content import INNER, parts
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.rules._rules import Frame, Phrase, Rule
 
@@ -68,8 +69,9 @@ class MentionMatches:
         For each role the codes that it can have: those of its classes, and last "" if the role is optional. None:
         all codes for every role.
     inner
-        Codes of actors that are parts of others (the police of a country): an entity that is described as an inner
-        actor and as others is the inner one.
+        Codes of actors that are parts of others (the police of a country).
+    inner_counts_as
+        What an entity counts as that is described as an inner actor and as another, as of `events.lexicon.Lexicon`.
     excluded
         Triggers that a condition of the preset excludes.
     apart
@@ -92,6 +94,7 @@ class MentionMatches:
     event: str = "event"
     role_codes: tuple[tuple[str, ...], ...] | None = None
     inner: frozenset[str] = frozenset()
+    inner_counts_as: frozenset[str] = frozenset({INNER})
     excluded: tuple[ExcludedTrigger, ...] = ()
     apart: Ints32 | None = None
     n_distinct: int | None = None
@@ -367,6 +370,7 @@ class _RuleReading:
             event=rule.name,
             role_codes=tuple(_role_codes(rule, role, described.codes, lexicon) for role in rule.event),
             inner=lexicon.inner_codes.intersection(described.codes),
+            inner_counts_as=lexicon.inner_counts_as,
             excluded=tuple(self._excluded),
             apart=None if apart is None else apart.pairs,
             n_distinct=None if apart is None else apart.n_distinct,
@@ -376,8 +380,7 @@ class _RuleReading:
 
 def _role_codes(rule: Rule, role: str, actors: tuple[str, ...], lexicon: Lexicon) -> tuple[str, ...]:
     """Codes that can fill a role: of its classes, or all, and none for an optional role."""
-    kinds = rule.classes.get(role)
-    codes = actors if kinds is None else tuple(code for code in actors if lexicon.kinds[code] in kinds)
+    codes = lexicon.countable(actors, rule.classes.get(role))
     return (*codes, NO_ACTOR) if role in rule.optional else codes
 
 
@@ -387,10 +390,9 @@ def described_words(
     """Mentions and the actors to which a description path of their head leads, with the first such token."""
     words: dict[tuple[int, str], int] = {}
     for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
-        code = codes[token]
         for head in leading_to(paths, view, token):
             for mention in by_head[head]:
-                words[mention, code] = token
+                words |= {(mention, code): token for code in parts(codes[token])}
     return words
 
 

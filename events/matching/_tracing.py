@@ -74,6 +74,8 @@ class RoleTrace:
         Whether there are any of the role's classes.
     nearest
         Without such a path, the trace of the one that comes farthest; None if the role has no path in the scheme.
+    takes_several
+        Whether a mention that names several actors counts for each: where the preset keeps distinct actors apart.
     """
 
     role: str
@@ -83,6 +85,7 @@ class RoleTrace:
     codes: tuple[str, ...]
     in_class: bool
     nearest: PathTrace | None
+    takes_several: bool = False
 
     @property
     def outcome(self) -> str:
@@ -92,7 +95,7 @@ class RoleTrace:
         if self.path is not None:
             if not self.in_class:
                 return OTHER_CLASS if self.codes else NO_ACTOR
-            return COUNTED if len(self.codes) == 1 else SEVERAL
+            return COUNTED if len(self.codes) == 1 or self.takes_several else SEVERAL
         return NO_MENTION if self.nearest is not None and self.nearest.ends else NO_PATH
 
 
@@ -231,15 +234,20 @@ class _Tracer:
             nearest = nearest_trace(of_scheme, view, token)
             return RoleTrace(role, is_optional, None, None, (), False, nearest)
         # Of several mentions the one that comes nearest to an event.
-        traces = [RoleTrace(role, is_optional, path, head, *self._actors_at(role, head), None) for path, head in filled]
+        joint = self._rule.distinct_actors
+        traces = [
+            RoleTrace(role, is_optional, path, head, *self._actors_at(role, head), None, joint) for path, head in filled
+        ]
         return min(traces, key=lambda trace: (OUTCOMES.index(trace.outcome), not trace.codes))
 
     def _actors_at(self, role: str, head: int) -> tuple[tuple[str, ...], bool]:
         """Actors as which the mentions with a head are described, and whether a role's classes have them."""
         codes = self._codes.get(head, set())
         kinds = self._rule.classes.get(role)
-        own = {code for code in codes if kinds is None or self._lexicon.kinds[code] in kinds}
-        return tuple(sorted(own & self._lexicon.inner_codes or own or codes)), bool(own)
+        own = self._lexicon.countable(codes, kinds)
+        # The finest: of the police of a country those in this country, or else the police, or else any actor.
+        composite, inner = {*own}.difference(codes), self._lexicon.inner_codes.intersection(own)
+        return tuple(sorted(composite or inner or own or codes)), bool(own)
 
     def _actors_near(self, trigger: int) -> Iterable[NamedActor]:
         """The actors that the sentence of a trigger names."""

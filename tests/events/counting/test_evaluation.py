@@ -219,6 +219,47 @@ def test_many_samples_are_evaluated_as_each_alone(case: Case, seed: int) -> None
         np.testing.assert_array_equal(hits.descriptions, sum(each[q].descriptions for each in alone))
 
 
+@pytest.mark.kernels
+@pytest.mark.parametrize("seed", range(30))
+def test_many_composite_actors_are_those_of_a_plain_loop(seed: int) -> None:
+    """More actors than all sets of them are kept for; distinct ones, by the rule of `Lexicon.are_distinct`, apart."""
+    rng = np.random.default_rng(seed)
+    outer, inner = [f"C{c}" for c in range(9)], ["ARMY", "POLICE", "REBEL"]
+    described = []
+    for _ in range(24):
+        few = rng.choice(outer, rng.choice([0, 1, 1, 2]), replace=False).tolist()
+        described.append({*few, *rng.choice(inner, rng.integers(0, 2), replace=False).tolist()})
+    actors, force = tuple(sorted(set().union(*described))), frozenset(inner)
+
+    def are_distinct(one: set[str], other: set[str]) -> bool:
+        parts = ((one & force, other & force), (one - force, other - force))
+        return any(first - second and second - first for first, second in parts)
+
+    pairs = [(i, j) for i, j in itertools.combinations(range(24), 2) if are_distinct(described[i], described[j])]
+    names = [(m, actors.index(code)) for m, codes in enumerate(described) for code in sorted(codes)]
+    composites = [f"{one}:{other}" for one in set(actors) - force for other in set(actors) & force]
+    matches = MentionMatches(
+        actors=actors,
+        described_mentions=np.array([m for m, _ in names], np.int32),
+        described_actors=np.array([c for _, c in names], np.int32),
+        instances=np.arange(24, dtype=np.int32)[:, None],
+        triggers=np.zeros(24, np.int32),
+        role_codes=(tuple(sorted([*actors, *composites])),),
+        inner=force & {*actors},
+        inner_counts_as=frozenset([["composite"], ["composite", "inner"], ["composite", "outer", "inner"]][seed % 3]),
+        apart=np.array(pairs, np.int32).reshape(-1, 2),
+    )
+    lists = [list(range(i)) for i in range(24)], [rng.normal(1.0, 1.0, i).tolist() for i in range(24)]
+    distribution = AntecedentDistribution.from_lists(*lists)
+    events = evaluate_matches(distribution, matches, "d", DAY, n_samples=50)
+    labels = sample_clusterings(distribution, n_samples=50, doc_id="d", apart=pairs).labels.tolist()
+    for s, row in enumerate(labels):
+        expected = set[str]()
+        for label in set(row):
+            expected |= er.counted(set().union(*(described[m] for m in range(24) if row[m] == label)), matches)
+        assert {key for (key,), hit in zip(events.keys, events.hits[:, s], strict=True) if hit} == expected
+
+
 def test_pairs_of_codes_come_in_the_order_of_the_roles() -> None:
     case = Case(Lists([[], []], [[], []]), [{"BBB"}, {"AAA"}], [(0, 1)])
     events = case.evaluated(n_samples=3)
