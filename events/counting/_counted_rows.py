@@ -46,7 +46,7 @@ class CountedRows:
     """
 
     def __init__(self, roles: Sequence[str], folder: Path | None) -> None:
-        schema = evidence_schema(roles, parses=True)
+        schema = evidence_schema(roles, parses=True, defaults=True)
         self.evidence = SortedRows("evidence", schema, (*_BY_DOCUMENT, "event", *roles), _EVIDENCE_BATCH, folder)
         self.all_documents = SortedRows("all_documents", ALL_DOCUMENTS_SCHEMA, _BY_DOCUMENT, _ROW_BATCH, folder)
         self.documents = SortedRows("documents", SCHEMA, _BY_DOCUMENT, _DOCUMENT_BATCH, folder)

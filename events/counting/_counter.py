@@ -37,7 +37,7 @@ from events.counting._tables import ACTOR, event_key
 from events.counting._tally import MOST_PERIODS, CountTally
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import DocumentMatches, Screen
-from events.rules._rules import Rule
+from events.rules._rules import FILLED, Filled, Rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,6 +91,9 @@ class EventCounter:
         Whether to keep the counts by sample, which only the interval "normal" and draws of counts need.
     compared
         The events that will be compared; None: any.
+    filled
+        Which actors count, of rules with default actors: those that the text "named", those by "default", or "either".
+        An event of nobody is the same in all three.
     folder
         An existing folder for rows of evidence and documents, so that memory is bounded; None: they stay in memory.
 
@@ -136,6 +139,7 @@ class EventCounter:
         uncertainty: Uncertainty | None = None,
         by_sample: bool = True,
         compared: Collection[str] | None = None,
+        filled: Filled = "either",
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
         if predicate is not None and (rule is not None or lexicon is not None):
@@ -157,12 +161,14 @@ class EventCounter:
         codes = frozenset[str]()
         if predicate is None:
             found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon).with_examples()
+            found = found.only(_checks.choice("filled", filled, FILLED))
             self._definitions, columns, codes = found, found.columns, frozenset(found.lexicon.codes)
             self._screen = Screen(found.rules, found.lexicon, scheme)
         if not isinstance(recalibration, CorpusRecalibration):
             recalibration = CorpusRecalibration(recalibration, uncertainty, self.seed)
         self._recalibrated: CorpusRecalibration | None = recalibration
         self._begin(columns, codes, period, folder)
+        self.has_defaults = self._definitions is not None and any(each.defaults for each in self._definitions.rules)
         keys = None if compared is None else {event_key(name) for name in compared}
         self.tallies = {event: CountTally(n_samples, by_sample=by_sample, compared=keys) for event in columns}
 
@@ -181,6 +187,7 @@ class EventCounter:
         self.merged_actors = MergedActors()
         self.ids = CountedIds()
         self._repeated: set[str] = set()  # doc_ids that another file has, all of whose documents are rejected
+        self.has_defaults = False
         self.n_sampled = self.n_with_events = self.n_ambiguous = self.n_several_parses = 0
         self.scores_had = ""  # recalibrations of the scores of the first document, if they decided
         self.uncertainty: str | None = None if self._recalibrated is None else self._recalibrated.uncertainty
@@ -474,7 +481,8 @@ class EventCounter:
             If a doc_id is in both, both together have more than 100,000 periods, or the scores of one had a
             recalibration of known uncertainty and those of the other had not.
         """
-        if (other._columns, other.calendar.freq) != (self._columns, self.calendar.freq):
+        own, others = ((each._columns, each.calendar.freq, each.has_defaults) for each in (self, other))
+        if own != others:
             raise ParameterError(
                 "must count the same events by the same period, got another counter", parameter="other"
             )
@@ -512,6 +520,7 @@ class EventCounter:
         record = {
             "columns": self._columns,
             "codes": sorted(self._codes),
+            "has_defaults": self.has_defaults,
             "period": self.calendar.period,
             "seed": self.seed,
             "uncertainty": self.uncertainty,
@@ -532,9 +541,8 @@ class EventCounter:
         counter._predicate = counter._definitions = counter._screen = counter._recalibrated = None
         columns = {event: tuple(names) for event, names in record["columns"].items()}
         counter._begin(columns, frozenset(record["codes"]), record["period"], path)
-        counter.seed, counter.scores_had, counter.uncertainty = (
-            record[name] for name in ("seed", "scores_had", "uncertainty")
-        )
+        for name in ("seed", "scores_had", "uncertainty", "has_defaults"):
+            setattr(counter, name, record[name])
         counter.tallies = {event: CountTally.from_json(content) for event, content in record["tallies"].items()}
         counter.n_samples = counter.tally.n_samples
         counter._extremes = [(date, place) for date, place in record["extremes"]]
@@ -576,6 +584,7 @@ class EventCounter:
             event=event,
             columns=self._columns[event],
             uncertainty=self.uncertainty,
+            has_defaults=self.has_defaults,
         )
 
     def counts_of_all(self, *, level: float = 0.95, interval: Interval = "quantile") -> list[EventCounts]:
@@ -596,9 +605,13 @@ class EventCounter:
         Rows are in the order of date, document and event. Instead of `actors` the table has the columns of the rules'
         roles, and if a document has several parses the columns of `events.counting.ParseEvidence` instead of `parse`.
         """
-        schema = evidence_schema(self.roles, parses=self.n_several_parses > 0)
-        table: pd.DataFrame = self._table(self.rows.evidence).select(schema.names).to_pandas()
+        table: pd.DataFrame = self._table(self.rows.evidence).select(self.evidence_schema.names).to_pandas()
         return table
+
+    @property
+    def evidence_schema(self) -> pa.Schema:
+        """Schema of `evidence`."""
+        return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self.has_defaults)
 
     def all_documents(self) -> pd.DataFrame:
         """Tidy table, one row for each document, with or without events, as all_documents.parquet of a run."""

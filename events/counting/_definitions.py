@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self
 
@@ -25,7 +25,7 @@ from events.matching import match_document
 from events.matching._matching import check_classes
 from events.rules import shipped_rules
 from events.rules._format import Example
-from events.rules._rules import Rule, load_rules
+from events.rules._rules import Filled, Rule, load_rules
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +84,10 @@ class Definitions:
         words = load_lexicon(lexicon)
         return cls.of([load_rules(rule, preset) for rule in rules], words).with_examples()
 
+    def only(self, filled: Filled) -> Self:
+        """The same, for actors that are named, by default, or either."""
+        return replace(self, rules=tuple(replace(rule, filled=filled) for rule in self.rules))
+
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Columns of the roles of each rule, by its name."""
@@ -130,6 +134,8 @@ def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
     """
     checked = 0
     own = load_lexicon() if lexicon is None or rule.source in shipped_rules() else lexicon
+    if rule.defaults:  # in examples every default actor is one of the lexicon
+        own = replace(own, kinds={default.actor: rule.name for default in rule.defaults.values()} | {**own.kinds})
     for number, example in enumerate(rule.examples):
         if rule.preset not in example.expect:
             continue
@@ -174,6 +180,7 @@ def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
     """The words of an example; a code that the lexicon does not have is of the classes that the rule's roles have."""
     any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
     codes = set(example.words.values())
+    codes |= {default.actor for default in rule.defaults.values()}
     kinds = {code: own.kinds.get(code, any_class) for code in codes}
     return _Words(example.words, kinds, own.inner_codes & codes)
 

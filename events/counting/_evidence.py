@@ -21,8 +21,10 @@ from corefsample.posterior._posterior import parse_rows
 from events.counting._evaluation import DocumentEvents, VarianceParts, variance_parts
 from events.counting._reasons import SEVERAL
 from events.counting._tables import ACTOR, EventKey, arrow_schema, role_values
+from events.matching._matching import ABSENT, DEFAULT
 
 SEPARATOR = " | "
+_NOBODY = {ABSENT: "-", DEFAULT: "(default)"}  # in place of a mention
 _LONGEST_MENTION = 12  # tokens of a mention's text
 MOST_MENTIONS = 8  # of each kind, the likeliest first
 _LEAVES = frozenset(["punct", "case", "det", "cc", "mark"])  # labels of little interest beside a trigger
@@ -94,6 +96,9 @@ class EvidenceRow:
         What happens in the samples without the event, by share; the shares add up to 1 - P. "another actor": the role's
         entity names others only; "no actor": it names none; "several actors": it names others too, with the mentions
         that do (at most eight) and their shares; "no event in the parse".
+    filled
+        How the roles are filled: "named" in the text, by a "default" actor, or "both" (at different triggers); empty if
+        nobody fills them. In a table only if a rule has default actors.
     parse
         Of a document with several parses; in a table the columns of `ParseEvidence`, if it has them.
     """
@@ -112,6 +117,7 @@ class EvidenceRow:
     places: str = ""
     excluded: str = ""
     reasons: str = ""
+    filled: str = ""
     parse: ParseEvidence | None = None
 
 
@@ -123,9 +129,12 @@ _COLUMNS = {
 _PARSE_COLUMNS = {field.name: str(field.type) for field in dataclasses.fields(ParseEvidence)}
 
 
-def evidence_schema(roles: Sequence[str], *, parses: bool = False) -> pa.Schema:
-    """Schema of the table of evidence with the given columns of roles, and those of `ParseEvidence` if `parses`."""
-    names = list(_COLUMNS)
+def evidence_schema(roles: Sequence[str], *, parses: bool = False, defaults: bool = False) -> pa.Schema:
+    """Schema of the table of evidence with the given columns of roles.
+
+    With `parses` it has the columns of `ParseEvidence`, with `defaults` the column `filled`.
+    """
+    names = [name for name in _COLUMNS if defaults or name != "filled"]
     after = names.index("event") + 1
     typed = {name: _COLUMNS[name] for name in names[:after]} | dict.fromkeys(roles, "str")
     last = _PARSE_COLUMNS if parses else {}
@@ -149,7 +158,7 @@ def evidence_batch(
     roles
         Columns of roles in the table.
     """
-    schema = evidence_schema(roles, parses=True)
+    schema = evidence_schema(roles, parses=True, defaults=True)
     # Of a document with one parse, all variance is coreference's.
     about_parses = [row.parse or ParseEvidence(1, 0.0, row.probability * (1.0 - row.probability)) for row in rows]
     of_roles = [role_values(each.actors, columns[each.event]) for each in rows]
@@ -233,6 +242,7 @@ def _row(
         json.dumps(places),
         excluded,
         "" if texts is None else texts.of_reasons(reasons, sources.spans),
+        events.filled(e),
         about_parse,
     )
 
@@ -269,7 +279,9 @@ class _Sources:
 
     def in_first(self, mention: int) -> int:
         """Mention of the first parse with the span of a mention, -1 if there is none."""
-        if len(self._parses) == 1 or mention < 0:
+        if mention < 0:
+            return -1
+        if len(self._parses) == 1:
             return mention
         return self._firsts.get((self.spans[mention][0], self.spans[mention][1]), -1)
 
@@ -401,7 +413,8 @@ class _Texts:
         if not instances:
             return "", "", ""
         agents = [
-            " > ".join(self._mention(spans[m]) if m >= 0 else "-" for m in mentions or [-1]) + f" {probability:.3f}"
+            " > ".join(self._mention(spans[m]) if m >= 0 else _NOBODY[m] for m in mentions or [-1])
+            + f" {probability:.3f}"
             for _, mentions, probability in instances
         ]
         described = [

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
@@ -14,10 +15,13 @@ from corefsample.syntax import SCHEMES
 from corefsample.syntax._schemes import Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
 from events.rules._conditions import Condition, conditions_with
-from events.rules._format import Example, FrameEntry, Preset, RuleFile, check_rule_file
+from events.rules._format import DefaultEntry, Example, FrameEntry, Preset, RuleFile, check_rule_file
 
 _FOLDER = "data/rules"
 DEFAULT_PRESET = "asserted"
+
+Filled = Literal["either", "named", "default"]
+FILLED: tuple[Filled, ...] = ("either", "named", "default")
 
 PathsByScheme = Mapping[str, tuple[str, ...]]
 
@@ -68,6 +72,26 @@ class Frame:
         return self.lemmas | {word for phrase in self.phrases for word in phrase.words}
 
 
+@dataclass(frozen=True, slots=True)
+class Default:
+    """Who fills an optional role where nothing else can.
+
+    Attributes
+    ----------
+    actor
+        Code of the actor. Where the lexicon has no such actor, the role has no default.
+    when
+        Names of conditions, of which one must hold; none: always. "near NAME" holds if the condition holds of some
+        token of the trigger's sentence or of one beside it, and any other name if it holds of the trigger.
+    unless
+        Names of conditions, in the same form, of which none may hold.
+    """
+
+    actor: str
+    when: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Rule:
     """One preset of one rule file.
@@ -84,6 +108,11 @@ class Rule:
         The role whose entity is counted, the two roles whose pair is counted, or none: then documents are counted.
     optional
         Roles that may be absent, or filled by an entity that is no actor of the lexicon.
+    defaults
+        For some optional roles, who fills them where the text has nobody who could.
+    filled
+        Which actors have an event: those that the text names ("named"), those that fill a role by default ("default"),
+        or both ("either"). An event in which no role has an actor is the same in all three.
     classes
         For some roles, the classes of actors that can fill them.
     conditions
@@ -106,6 +135,8 @@ class Rule:
     described: PathsByScheme
     event: tuple[str, ...]
     optional: frozenset[str] = frozenset()
+    defaults: Mapping[str, Default] = field(default_factory=dict)
+    filled: Filled = "either"
     classes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     unless: tuple[str, ...] = ()
@@ -233,6 +264,10 @@ def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
         described=_paths(file, chosen.described or []),
         event=file.event,
         optional=frozenset(file.optional),
+        defaults={
+            role: _default(each)
+            for role, each in (file.defaults if chosen.defaults is None else chosen.defaults).items()
+        },
         classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
         conditions=conditions_with(file.words, file.conditions),
         unless=tuple(dict.fromkeys(chosen.unless or ())),
@@ -240,6 +275,10 @@ def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
         examples=file.examples,
         description=file.description,
     )
+
+
+def _default(entry: DefaultEntry) -> Default:
+    return Default(entry.actor, tuple(entry.when), tuple(entry.unless))
 
 
 def _frame(file: RuleFile, entry: FrameEntry, preset: Preset) -> Frame:

@@ -40,7 +40,6 @@ from events.counting._count_posterior import samples_table
 from events.counting._counted_rows import in_groups
 from events.counting._counter import DUPLICATE, EventCounter
 from events.counting._counts import EventCounts, joined_counts
-from events.counting._evidence import evidence_schema
 from events.counting._tables import arrow_schema, count_columns, event_name
 from events.plots import actor_comparison, bands_by_event, event_bands
 from events.plots.comparisons import comparisons_by_event
@@ -325,7 +324,8 @@ def write_counts(
     if counter.uncertainty in ("fit", "domain"):
         pq.write_table(samples_table(several, counter.roles), run.file("count_samples.parquet"))
     escaped_frame(table).to_csv(run.file("counts.csv"), index=False)
-    schema = arrow_schema(count_columns(counter.roles, recalibrated=counter.uncertainty is not None))
+    columns = {"recalibrated": counter.uncertainty is not None, "defaults": counter.has_defaults}
+    schema = arrow_schema(count_columns(counter.roles, **columns))
     pq.write_table(pa.Table.from_pandas(table, schema, preserve_index=False), run.file("counts.parquet"))
     if comparison is not None:
         escaped_frame(comparison).to_csv(run.file("comparisons.csv"), index=False)
@@ -353,7 +353,7 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
 
 def _write_evidence(run: RunFolder, counter: EventCounter, temporary: Path) -> None:
     """Write the evidence, twice, and the rows closest to one half."""
-    schema = evidence_schema(counter.roles, parses=counter.n_several_parses > 0)
+    schema = counter.evidence_schema
     options = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
     nearest = schema.empty_table()
     with (

@@ -291,6 +291,7 @@ def _counter(plan: RunPlan, store: Store, folder: Path) -> EventCounter:
         recalibration=recalibration,
         by_sample=options.interval == "normal",
         compared=options.compare or (),
+        filled=options.filled,
         folder=folder,
     )
 
