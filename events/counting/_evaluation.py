@@ -163,8 +163,8 @@ class DocumentEvents:
         return np.count_nonzero(self.ways & NAMED, axis=1).astype(np.int64, copy=False)
 
     def filled(self, event: int) -> str:
-        """How the roles of an event are filled: "named", "default", "both", or "" if it has no actor."""
-        if not any(self.keys[event]):
+        """How the roles of an event are filled: "named", "default", "both", or "" if it is not true or has no actor."""
+        if not any(self.keys[event]) or not self.n_hits[event]:
             return ""
         if self.ways is None:
             return _FILLED[NAMED]
