@@ -25,6 +25,7 @@ from events.counting._evidence import evidence_schema
 from events.counting._periods import Period
 from events.counting._tables import TABLE_METADATA, event_name
 from events.matching._screening import DocumentMatches
+from events.rules._outcomes import ANYBODY
 
 _BY_DOCUMENT = ("date", "doc_id")
 
@@ -77,7 +78,7 @@ ALL_DOCUMENTS_SCHEMA = pa.schema(
         ("actor", pa.bool_()),  # whether a word was found that may begin a name of the lexicon
         ("sampled", pa.bool_()),  # whether an event is possible, so that clusterings were sampled
         ("probability", pa.float64()),  # P(some event, of any rule)
-        # What has P > 0: the event of a rule of any actor (actor ""), and of each actor.
+        # What has P > 0: the event of a rule of anybody or nobody (actor "*"), and of each actor ("-": nobody named).
         ("events", pa.list_(pa.string())),
         ("actors", pa.list_(pa.string())),
         ("probabilities", pa.list_(pa.float64())),
@@ -119,9 +120,10 @@ def document_rows(
         for events, any_actor in zip(several, hits, strict=True):
             likely = np.flatnonzero(events.n_hits)
             if likely.size:
-                own = [e for e in likely.tolist() if events.keys[e]]  # not the event of a rule without roles
+                # Not the event of a rule without roles, nor an outcome of anybody or nobody.
+                own = [e for e in likely.tolist() if events.keys[e] not in ((), (ANYBODY,))]
                 names += [events.event] * (1 + len(own))
-                actors += ["", *(event_name(events.keys[e]) for e in own)]
+                actors += [ANYBODY, *(event_name(events.keys[e]) for e in own)]
                 shares += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[own].tolist()]
         lengths[row] = len(names) - before
     columns = [

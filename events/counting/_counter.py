@@ -32,6 +32,7 @@ from events.counting._definitions import Definitions
 from events.counting._evaluation import DocumentEvents, Predicate, Task, Threads, evaluate_document, evaluate_predicate
 from events.counting._evidence import evidence_batch, evidence_rows, evidence_schema, parsed_mentions
 from events.counting._merged_actors import MergedActors
+from events.counting._outcomes import outcome_events
 from events.counting._periods import Calendar, Period
 from events.counting._tables import ACTOR, event_key
 from events.counting._tally import MOST_PERIODS, CountTally
@@ -94,6 +95,9 @@ class EventCounter:
     filled
         Which actors count, of rules with default actors: those that the text "named", those by "default", or "either".
         An event of nobody is the same in all three.
+    outcomes
+        Unions of events that are counted beside those of the rules: "police_action=arrest|kill:POLICE", as
+        docs/rules.md says.
     folder
         An existing folder for rows of evidence and documents, so that memory is bounded; None: they stay in memory.
 
@@ -140,6 +144,7 @@ class EventCounter:
         by_sample: bool = True,
         compared: Collection[str] | None = None,
         filled: Filled = "either",
+        outcomes: Sequence[str] = (),
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
         if predicate is not None and (rule is not None or lexicon is not None):
@@ -160,7 +165,7 @@ class EventCounter:
         columns: dict[str, tuple[str, ...]] = {"event": ACTOR}
         codes = frozenset[str]()
         if predicate is None:
-            found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon).with_examples()
+            found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon, outcomes).with_examples()
             found = found.only(_checks.choice("filled", filled, FILLED))
             self._definitions, columns, codes = found, found.columns, frozenset(found.lexicon.codes)
             self._screen = Screen(found.rules, found.lexicon, scheme)
@@ -168,6 +173,7 @@ class EventCounter:
             recalibration = CorpusRecalibration(recalibration, uncertainty, self.seed)
         self._recalibrated: CorpusRecalibration | None = recalibration
         self._begin(columns, codes, period, folder)
+        self._outcomes = {} if self._definitions is None else self._definitions.actors_of_outcomes
         self.has_defaults = self._definitions is not None and any(each.defaults for each in self._definitions.rules)
         keys = None if compared is None else {event_key(name) for name in compared}
         self.tallies = {event: CountTally(n_samples, by_sample=by_sample, compared=keys) for event in columns}
@@ -188,6 +194,7 @@ class EventCounter:
         self.ids = CountedIds()
         self._repeated: set[str] = set()  # doc_ids that another file has, all of whose documents are rejected
         self.has_defaults = False
+        self._outcomes: dict[str, list[str]] = {}  # by name, the actors with which it is declared
         self.n_sampled = self.n_with_events = self.n_ambiguous = self.n_several_parses = 0
         self.scores_had = ""  # recalibrations of the scores of the first document, if they decided
         self.uncertainty: str | None = None if self._recalibrated is None else self._recalibrated.uncertainty
@@ -405,7 +412,9 @@ class EventCounter:
             recalibrated = self._recalibration().for_scores(batch.metadata(row))
             posterior = DocumentPosterior.of_row(batch, row, recalibrated)
             date: datetime.date = batch.dates[row].item()
-            return evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
+            found = evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
+            assert self._definitions is not None  # there are matches
+            return found + outcome_events(found, self._definitions.outcomes, self._definitions.lexicon.kinds)
         except Exception as error:
             error.add_note(f"while counting {_place(batch, row)}")
             raise
@@ -481,7 +490,7 @@ class EventCounter:
             If a doc_id is in both, both together have more than 100,000 periods, or the scores of one had a
             recalibration of known uncertainty and those of the other had not.
         """
-        own, others = ((each._columns, each.calendar.freq, each.has_defaults) for each in (self, other))
+        own, others = ((each._columns, each.calendar.freq, each.has_defaults, each._outcomes) for each in (self, other))
         if own != others:
             raise ParameterError(
                 "must count the same events by the same period, got another counter", parameter="other"
@@ -521,6 +530,7 @@ class EventCounter:
             "columns": self._columns,
             "codes": sorted(self._codes),
             "has_defaults": self.has_defaults,
+            "outcomes": self._outcomes,
             "period": self.calendar.period,
             "seed": self.seed,
             "uncertainty": self.uncertainty,
@@ -546,6 +556,7 @@ class EventCounter:
         counter.tallies = {event: CountTally.from_json(content) for event, content in record["tallies"].items()}
         counter.n_samples = counter.tally.n_samples
         counter._extremes = [(date, place) for date, place in record["extremes"]]
+        counter._outcomes = record["outcomes"]
         for name in _TOTALS:
             setattr(counter, name, record[name])
         counter.merged_actors = MergedActors.from_json(record["merged_actors"])
@@ -580,7 +591,7 @@ class EventCounter:
             self.calendar,
             level=level,
             interval=interval,
-            known=self._codes,
+            known=frozenset(self._outcomes[event]) if event in self._outcomes else self._codes,
             event=event,
             columns=self._columns[event],
             uncertainty=self.uncertainty,

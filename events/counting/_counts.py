@@ -237,10 +237,19 @@ class EventCounts:
     def key(self, actor: str | Sequence[str], *, parameter: str = "actor") -> EventKey:
         """Codes of an actor that is counted, or could be; raises ParameterError naming `parameter` for any other."""
         key = event_key(actor) if self.columns else ()
+        if event_name(key) in self.known:  # of an outcome
+            return key
         if self.known and not self.tally.contains(key) and not self.known.issuperset(key):
             names = ", ".join(map(event_name, self.tally.keys())) or "none"
             raise ParameterError(f"must be one that is counted ({names}), got {event_name(key)!r}", parameter=parameter)
         return key
+
+    def has(self, actor: str) -> bool:
+        """Whether the counts have a row for an actor, or could have one."""
+        key = event_key(actor)
+        if event_name(key) in self.known:
+            return True
+        return len(key) == len(self.columns) and (self.known.issuperset(key) or self.tally.contains(key))
 
     def pmf(self, actor: str | Sequence[str], period: str) -> Floats:
         """Distribution of one count: float64 (n + 1,), entry k is P(count = k).

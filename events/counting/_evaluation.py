@@ -116,6 +116,9 @@ class DocumentEvents:
     ways
         uint8 (n_keys, n_samples): 1 where the event is true by actors that are named, or by nobody, 2 where it is by a
         default actor, 3 where it is in both ways; None if no event is by a default actor.
+    parts
+        Of an outcome, for each of its events those that make it true: events of rules, and their numbers there. Its
+        parses are then those of any of them.
     """
 
     doc_id: str
@@ -128,6 +131,7 @@ class DocumentEvents:
     parse_counts: Ints | None = None
     reasons: Mapping[int, Reasons] = field(default_factory=dict)
     ways: Bytes | None = None
+    parts: tuple[tuple[Part, ...], ...] = ()
     _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
     def __repr__(self) -> str:
@@ -179,6 +183,9 @@ class DocumentEvents:
     def mc_errors(self) -> Floats:
         """float64 (n_keys,): see `monte_carlo_errors`; slightly too large for a document with several parses."""
         return monte_carlo_errors(self.n_hits, self.n_samples)
+
+
+Part = tuple[DocumentEvents, list[int]]  # events of one rule, and the numbers of some of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -334,7 +341,7 @@ def _of_all_parses(
     parses = [each for each, _ in given]
     first, event, several = parses[0], parses[0].matches.event, tuple(parses)
     if len(counts) == 1:
-        hits, ways = _hits(first.hits)
+        hits, ways = hits_and_ways(first.hits)
         reasons = _reasons(first.keys, hits, given)
         return DocumentEvents(doc_id, date, first.keys, hits, first.one_best, event, several, counts, reasons, ways)
     rows: dict[EventKey, int] = {}
@@ -348,12 +355,12 @@ def _of_all_parses(
         every[np.ix_(own, each.samples)] = each.hits
         if each.parse == 0:
             one_best[own] = each.one_best
-    hits, ways = _hits(every)
+    hits, ways = hits_and_ways(every)
     reasons = _reasons(tuple(rows), hits, given)
     return DocumentEvents(doc_id, date, tuple(rows), hits, one_best, event, several, counts, reasons, ways)
 
 
-def _hits(ways: Bytes) -> tuple[Bytes, Bytes | None]:
+def hits_and_ways(ways: Bytes) -> tuple[Bytes, Bytes | None]:
     """Whether events are true, as 0 or 1, and in which ways if some are by default actors."""
     if ways.max(initial=0) <= NAMED:
         return ways, None

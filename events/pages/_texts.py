@@ -12,7 +12,7 @@ from corefsample.errors import CorefsampleError
 from corefsample.formats import DocumentStream
 from events.lexicon._lexicon import load_lexicon
 from events.pages._marked import MarkedText, Marker
-from events.rules._rules import load_rules
+from events.rules._rules import rules_and_outcomes
 
 
 def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) -> Iterator[tuple[str, MarkedText]]:
@@ -48,7 +48,7 @@ def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) 
 def _marker(arguments: Mapping[str, Any]) -> Marker:
     try:
         names = arguments["rule"]
-        rules = [load_rules(name, arguments["preset"]) for name in ([names] if isinstance(names, str) else names)]
+        rules, _ = rules_and_outcomes([names] if isinstance(names, str) else names, arguments["preset"])
         return Marker(rules, load_lexicon(arguments["lexicon"]))
     except (CorefsampleError, KeyError, TypeError):  # a file that moved: texts without marks
         return Marker()

@@ -90,6 +90,25 @@ class Preset(msgspec.Struct, forbid_unknown_fields=True):
     extends: str | None = None
 
 
+Outcomes = dict[Name, Text | Words]  # by name "EVENTS:ACTORS", as of `events.rules._outcomes`
+
+
+class OutcomeFile(msgspec.Struct, forbid_unknown_fields=True):
+    """Content of a file of outcomes alone: the rules whose events they are, by name or path, and the outcomes."""
+
+    rules: Words
+    outcomes: Outcomes
+    name: str = ""
+    version: int = 1
+    description: str = ""
+
+
+def outcome_texts(outcomes: Outcomes) -> tuple[str, ...]:
+    """Outcomes of a file in the notation of one each."""
+    several = {name: [texts] if isinstance(texts, str) else texts for name, texts in outcomes.items()}
+    return tuple(f"{name}={text}" for name, texts in several.items() for text in texts)
+
+
 class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     """Content of a rule file."""
 
@@ -106,6 +125,7 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     paths: dict[Name, dict[str, Words]] = {}
     words: dict[Name, Words] = {}
     conditions: dict[Name, dict[str, list[Text]]] = {}
+    outcomes: Outcomes = {}
     examples: tuple[Example, ...] = ()
 
     def all_frames(self) -> list[FrameEntry]:

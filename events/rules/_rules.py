@@ -15,7 +15,16 @@ from corefsample.syntax import SCHEMES
 from corefsample.syntax._schemes import Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
 from events.rules._conditions import Condition, conditions_with
-from events.rules._format import DefaultEntry, Example, FrameEntry, Preset, RuleFile, check_rule_file
+from events.rules._format import (
+    DefaultEntry,
+    Example,
+    FrameEntry,
+    OutcomeFile,
+    Preset,
+    RuleFile,
+    check_rule_file,
+    outcome_texts,
+)
 
 _FOLDER = "data/rules"
 DEFAULT_PRESET = "asserted"
@@ -122,6 +131,8 @@ class Rule:
     distinct_actors
         Whether an entity is never two distinct actors, and a mention that names several actors counts for each; else
         an entity counts for the only actor that its mentions name.
+    outcomes
+        Outcomes that the file declares, as `events.rules._outcomes.Outcome` reads them.
     examples
         Inline examples of the rule file, for all presets.
     description
@@ -141,6 +152,7 @@ class Rule:
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     unless: tuple[str, ...] = ()
     distinct_actors: bool = False
+    outcomes: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     description: str = ""
 
@@ -228,19 +240,64 @@ def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
     return [_rule(file, preset, source) for preset in file.presets]
 
 
+def rules_and_outcomes(
+    names: Sequence[str | os.PathLike[str]], preset: str | None = None
+) -> tuple[list[Rule], tuple[str, ...]]:
+    """Load rules, each once, and the outcomes of files that have nothing else; parameters and errors as `load_rules`.
+
+    A path of a rule in such a file is relative to the file.
+    """
+    rules: list[Rule] = []
+    outcomes: tuple[str, ...] = ()
+    for name in names:
+        file, source = _content(name)
+        if isinstance(file, OutcomeFile):
+            inner, _ = rules_and_outcomes(rules_of(name), preset)
+            rules += [rule for rule in inner if rule.source not in {each.source for each in rules}]
+            outcomes += outcome_texts(file.outcomes)
+        else:
+            rules.append(_rule(file, preset, source))
+    return rules, outcomes
+
+
+def rules_of(rule: str | os.PathLike[str]) -> list[str]:
+    """Names or paths of the rules that a file of outcomes names; none for a rule."""
+    file, source = _content(rule)
+    if not isinstance(file, OutcomeFile):
+        return []
+    folder = Path(source).parent
+    return [str(folder / each) if _is_path(each) else each for each in file.rules]
+
+
+def _is_path(source: str) -> bool:
+    return Path(source).suffix in (".yaml", ".yml") or os.sep in source
+
+
 def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, str]:
     """Content of a rule file, checked, and its name."""
+    file, source = _content(rule)
+    if isinstance(file, OutcomeFile):
+        found = f"a file of outcomes of {', '.join(file.rules)}"
+        raise ParameterError(f"must be a rule, got {found}: {source}", parameter="rule")
+    return file, source
+
+
+def _content(rule: str | os.PathLike[str]) -> tuple[RuleFile | OutcomeFile, str]:
+    """Content of a file of a rule or of outcomes, checked, and its name."""
     if not isinstance(rule, (str, os.PathLike)):
         raise ParameterError(f"must be a name or a path, got {_checks.shown(rule)}", parameter="rule")
     source = os.fspath(rule)
-    if Path(source).suffix in (".yaml", ".yml") or os.sep in source:
+    if _is_path(source):
         data = file_bytes(source)
     elif source in shipped_rules():
         data = (resources.files("events") / _FOLDER / f"{source}.yaml").read_bytes()
     else:
         names = ", ".join(shipped_rules())
         raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
-    file = typed(source, read_yaml(source, data), RuleFile)
+    content = read_yaml(source, data)
+    if isinstance(content, dict) and "rules" in content:
+        return typed(source, content, OutcomeFile), source
+    file = typed(source, content, RuleFile)
     check_rule_file(file, source)
     return file, source
 
@@ -272,6 +329,7 @@ def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
         conditions=conditions_with(file.words, file.conditions),
         unless=tuple(dict.fromkeys(chosen.unless or ())),
         distinct_actors=bool(chosen.distinct_actors),
+        outcomes=outcome_texts(file.outcomes),
         examples=file.examples,
         description=file.description,
     )

@@ -192,7 +192,8 @@ def write_run(
             uncertainty=counter.uncertainty,
             merged_actors=counter.merged_actors.summary(counter.n_samples),
         )
-        rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
+        definitions = plan.definitions()
+        rules, lexicon, outcomes = definitions.rules, definitions.lexicon, definitions.outcomes
         codes = [code for counts in several for key in counts.events() for code in key if code]
         content = run_record(
             {**dataclasses.asdict(plan.options), "out": places.given},
@@ -202,6 +203,7 @@ def write_run(
                 "name": ", ".join(rule.name for rule in rules),
                 "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules)),
                 "source": ", ".join(rule.source for rule in rules),
+                **({"outcomes": list(map(str, outcomes))} if outcomes else {}),
             },
             lexicon=lexicon.source,
             names={code: lexicon.names.get(code, code) for code in codes},
@@ -337,7 +339,10 @@ def write_counts(
 def _comparison(several: Sequence[EventCounts], compare: Sequence[str]) -> pd.DataFrame | None:
     import pandas as pd
 
-    return pd.concat([each.compare(*compare) for each in several], ignore_index=True) if compare else None
+    if not compare:
+        return None
+    having = [each for each in several if each.has(compare[0]) and each.has(compare[1])]
+    return pd.concat([each.compare(*compare) for each in having], ignore_index=True)
 
 
 @contextmanager
