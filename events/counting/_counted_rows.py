@@ -21,6 +21,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import SCHEMA
 from corefsample.files._digests import id_digest
 from events.counting._evaluation import DocumentEvents
+from events.counting._event_rows import events_schema
 from events.counting._evidence import evidence_schema
 from events.counting._periods import Period
 from events.counting._tables import TABLE_METADATA, event_name
@@ -30,7 +31,7 @@ from events.rules._outcomes import ANYBODY
 _BY_DOCUMENT = ("date", "doc_id")
 
 # Rows of a batch of a file: of many files that are merged, one batch each is in memory.
-_EVIDENCE_BATCH, _DOCUMENT_BATCH, _ROW_BATCH = 256, 8, 4096
+_EVIDENCE_BATCH, _EVENT_BATCH, _DOCUMENT_BATCH, _ROW_BATCH = 256, 1024, 8, 4096
 
 
 class CountedRows:
@@ -40,6 +41,8 @@ class CountedRows:
     ----------
     evidence
         As `events.counting.evidence_batch` makes them.
+    events
+        As `events.counting._event_rows.events_batch` makes them.
     all_documents
         Of ALL_DOCUMENTS_SCHEMA: every document, with or without events.
     documents
@@ -49,9 +52,12 @@ class CountedRows:
     def __init__(self, roles: Sequence[str], folder: Path | None) -> None:
         schema = evidence_schema(roles, parses=True, defaults=True)
         self.evidence = SortedRows("evidence", schema, (*_BY_DOCUMENT, "event", *roles), _EVIDENCE_BATCH, folder)
+        self.events = SortedRows(
+            "events", events_schema(roles), (*_BY_DOCUMENT, "token", "event", *roles), _EVENT_BATCH, folder
+        )
         self.all_documents = SortedRows("all_documents", ALL_DOCUMENTS_SCHEMA, _BY_DOCUMENT, _ROW_BATCH, folder)
         self.documents = SortedRows("documents", SCHEMA, _BY_DOCUMENT, _DOCUMENT_BATCH, folder)
-        self._every = (self.evidence, self.all_documents, self.documents)
+        self._every = (self.evidence, self.events, self.all_documents, self.documents)
 
     def extend(self, other: CountedRows) -> None:
         """Add the rows of another counter."""
@@ -156,7 +162,7 @@ class SortedRows:
     name, schema
         Of the rows.
     keys
-        Columns of text or dates by which they are sorted. Two rows never have the same key.
+        Columns of text, dates or numbers by which they are sorted. Two rows never have the same key.
     batch_size
         Rows of a batch of a file.
     folder

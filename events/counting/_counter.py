@@ -30,6 +30,7 @@ from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, d
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._definitions import Definitions
 from events.counting._evaluation import DocumentEvents, Predicate, Task, Threads, evaluate_document, evaluate_predicate
+from events.counting._event_rows import event_rows, events_batch
 from events.counting._evidence import evidence_batch, evidence_rows, evidence_schema, parsed_mentions
 from events.counting._merged_actors import MergedActors
 from events.counting._outcomes import outcome_events
@@ -454,7 +455,7 @@ class EventCounter:
         """Add the rows of a batch, and the events of its documents by row; of several rules in one document."""
         if len(batch):
             self.rows.all_documents.add(document_rows(batch, periods, matches, events_of))
-        with_events, evidence = [], []
+        with_events, evidence, of_triggers = [], [], []
         for row, several in events_of.items():
             self.n_sampled += 1
             self.merged_actors.add(batch, row, several)
@@ -463,10 +464,13 @@ class EventCounter:
                 self.tallies[events.event].add_events(events, periods[row].number)
             if any(events.n_hits.any() for events in several):
                 with_events.append(row)
-                evidence += evidence_rows(several, periods[row].label, parsed_mentions(batch, row))
+                parses = parsed_mentions(batch, row)
+                evidence += evidence_rows(several, periods[row].label, parses)
+                of_triggers += event_rows(several, periods[row].label, parses[0].tokens)
         self.n_with_events += len(with_events)
         if with_events:
             self.rows.evidence.add(evidence_batch(evidence, self._columns, self.roles))
+            self.rows.events.add(events_batch(of_triggers, self._columns, self.roles))
             if self._folder is not None:
                 self.rows.documents.add(batch.take(with_events).table)
 
@@ -623,6 +627,14 @@ class EventCounter:
     def evidence_schema(self) -> pa.Schema:
         """Schema of `evidence`."""
         return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self.has_defaults)
+
+    def events(self) -> pd.DataFrame:
+        """Tidy table, one row for each trigger and actor: see `events.counting._event_rows.EventRow`.
+
+        Rows are in the order of date, document and trigger. Instead of `actors` the table has the columns of the roles.
+        """
+        table: pd.DataFrame = self._table(self.rows.events).to_pandas()
+        return table
 
     def all_documents(self) -> pd.DataFrame:
         """Tidy table, one row for each document, with or without events, as all_documents.parquet of a run."""

@@ -60,6 +60,8 @@ class MentionMatches:
         optional role, and -2 where nothing does and the role's default actor has the event too.
     triggers
         int32 (n_instances,): token of the trigger.
+    frames
+        Name of the frame of each instance; empty if unknown.
     n_ambiguous
         Names in the text that the lexicon declares ambiguous.
     described_words
@@ -103,6 +105,7 @@ class MentionMatches:
     apart: Ints32 | None = None
     n_distinct: int | None = None
     naming: Ints32 | None = None
+    frames: tuple[str, ...] = ()
     defaults: tuple[str, ...] = ()
     only_default: bool = False
 
@@ -364,6 +367,7 @@ class _RuleReading:
         self._rule = rule
         self.instances: list[tuple[int, ...]] = []
         self._triggers: list[int] = []
+        self._frames: list[str] = []
         self._excluded: list[ExcludedTrigger] = []
         reached: set[tuple[int, str]] = set()
         for token, instances in sorted(_instances(parse, rule, reached).items()):
@@ -380,11 +384,9 @@ class _RuleReading:
                     and (token, role) not in reached
                     and parse.is_filled_by_default(rule.defaults[role], rule.conditions, token)
                 }
-                if defaulted:
-                    instances = [
-                        tuple(DEFAULT if r in defaulted else m for r, m in enumerate(each)) for each in instances
-                    ]
-                self.instances += instances
+                for instance, frame in instances.items():
+                    self.instances.append(tuple(DEFAULT if r in defaulted else m for r, m in enumerate(instance)))
+                    self._frames.append(frame)
                 self._triggers += [token] * len(instances)
 
     def matches(self, found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
@@ -411,6 +413,7 @@ class _RuleReading:
             described_actors=described.numbers,
             instances=np.maximum(instances, [DEFAULT if default else ABSENT for default in defaults]).astype(np.int32),
             triggers=np.array(self._triggers, np.int32),
+            frames=tuple(self._frames),
             n_ambiguous=found.n_ambiguous,
             described_words=described.words,
             event=rule.name,
@@ -449,18 +452,17 @@ def described_words(
     return words
 
 
-def _instances(parse: _Reading, rule: Rule, reached: set[tuple[int, str]]) -> dict[int, list[tuple[int, ...]]]:
-    """By trigger, all ways to fill the roles of the event, each once; only triggers with a way are there.
+def _instances(parse: _Reading, rule: Rule, reached: set[tuple[int, str]]) -> dict[int, dict[tuple[int, ...], str]]:
+    """By trigger, all ways to fill the roles of the event, with their frames; only triggers with a way are there.
 
     `reached` gets the triggers and roles for which a path leads to any token, whether it is of a mention or not.
     """
-    instances: dict[int, list[tuple[int, ...]]] = {}
+    instances: dict[int, dict[tuple[int, ...], str]] = {}
     for frame in rule.frames:
         for token in frame_triggers(frame, parse.view, parse.index):
             fillers = [_fillers(parse, rule, frame, role, token, reached) for role in rule.event]
-            new = [instance for instance in product(*fillers) if instance not in instances.get(token, ())]
-            if new:
-                instances.setdefault(token, []).extend(new)
+            for instance in product(*fillers):
+                instances.setdefault(token, {}).setdefault(instance, frame.name)
     return {token: _most_complete(several) for token, several in instances.items()}
 
 
@@ -476,13 +478,13 @@ def _fillers(
     return sorted(found) or ([ABSENT] if role in rule.optional else [])
 
 
-def _most_complete(instances: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _most_complete(instances: dict[tuple[int, ...], str]) -> dict[tuple[int, ...], str]:
     """Leave out instances that differ from another, of another frame, only in what they lack."""
 
     def says_less(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
         return one != other and all(a in (b, ABSENT) for a, b in zip(one, other, strict=True))
 
-    return [one for one in instances if not any(says_less(one, other) for other in instances)]
+    return {one: frame for one, frame in instances.items() if not any(says_less(one, other) for other in instances)}
 
 
 class LemmaIndex:

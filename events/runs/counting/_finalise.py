@@ -276,6 +276,7 @@ def _place(plan: RunPlan, partition: Part, number: int) -> tuple[str, str]:
     return file.path, ""
 
 
+_CSV = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
 _NEAR_HALF = 100
 _EVIDENCE_GROUP = 2000  # rows
 _TABLE_GROUP = 50_000  # rows of the table of all documents
@@ -319,6 +320,7 @@ def write_counts(
         # Arrow compresses the documents without Python's global lock, while the other tables are made.
         documents = background.submit(_write_documents, run, counter, Path(temporary))
         _write_evidence(run, counter, Path(temporary))
+        _write_events(run, counter, Path(temporary))
         _write_all_documents(run, counter, Path(temporary))
         table = joined_counts(several, counter.roles)
         comparison = _comparison(several, options.compare or ())
@@ -359,11 +361,10 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
 def _write_evidence(run: RunFolder, counter: EventCounter, temporary: Path) -> None:
     """Write the evidence, twice, and the rows closest to one half."""
     schema = counter.evidence_schema
-    options = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
     nearest = schema.empty_table()
     with (
         _parquet(run.file("evidence.parquet"), schema) as table,
-        pa.csv.CSVWriter(run.file("evidence.csv"), schema, write_options=options) as text,
+        pa.csv.CSVWriter(run.file("evidence.csv"), schema, write_options=_CSV) as text,
     ):
         for group in in_groups(counter.rows.evidence.tables(temporary), _EVIDENCE_GROUP):
             rows = group.select(schema.names)
@@ -373,7 +374,14 @@ def _write_evidence(run: RunFolder, counter: EventCounter, temporary: Path) -> N
             both = pa.concat_tables([nearest, rows])
             distances = pc.abs(pc.subtract(both["probability"], 0.5)).to_numpy()
             nearest = both.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # of a tie, the earlier row
-    pa.csv.write_csv(escaped_texts(nearest), run.file("near_half.csv"), options)
+    pa.csv.write_csv(escaped_texts(nearest), run.file("near_half.csv"), _CSV)
+
+
+def _write_events(run: RunFolder, counter: EventCounter, temporary: Path) -> None:
+    rows = counter.rows.events
+    with pa.csv.CSVWriter(run.file("events.csv"), rows.schema, write_options=_CSV) as text:
+        for group in in_groups(rows.tables(temporary), _TABLE_GROUP):
+            text.write_table(escaped_texts(group))
 
 
 def _write_all_documents(run: RunFolder, counter: EventCounter, temporary: Path) -> None:
