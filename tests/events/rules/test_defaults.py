@@ -174,6 +174,14 @@ def test_tables_say_what_is_named_and_what_is_by_default(tmp_path: Path, filled:
     assert of_police == expected
     assert evidence[evidence["actor"] == ""]["filled"].eq("").all()
 
+    events = pd.read_csv(tmp_path / "run" / "events.csv", keep_default_na=False)
+    rows = {*zip(events["doc_id"], events["token"], events["actor"], events["filled"], strict=True)}
+    by_default = {("doc 1", 2, "POLICE", "default"), ("doc 2", 8, "POLICE", "default")}
+    named = {("doc 0", 1, "POLICE", "named"), ("doc 2", 1, "POLICE", "named")}
+    nobody = {("doc 3", 2, "", "")}
+    without = {(doc_id, token, "", "") for doc_id, token, *_ in by_default}  # then nobody has these events
+    assert rows == nobody | {"either": named | by_default, "named": named | without, "default": by_default}[filled]
+
     halves = [EventCounter(load_rules(path, "wide"), load_lexicon("police"), n_samples=20, filled=filled) for _ in "ab"]
     for half, counter in enumerate(halves):
         counter.update(documents()[half::2])
