@@ -176,7 +176,7 @@ def test_tables_say_what_is_named_and_what_is_by_default(tmp_path: Path, filled:
 
     events = pd.read_csv(tmp_path / "run" / "events.csv", keep_default_na=False)
     rows = {*zip(events["doc_id"], events["token"], events["actor"], events["filled"], strict=True)}
-    by_default = {("doc 1", 2, "POLICE", "default"), ("doc 2", 8, "POLICE", "default")}
+    by_default = {("doc 1", 2, "POLICE", "default"), ("doc 2", 7, "POLICE", "default")}
     named = {("doc 0", 1, "POLICE", "named"), ("doc 2", 1, "POLICE", "named")}
     nobody = {("doc 3", 2, "", "")}
     without = {(doc_id, token, "", "") for doc_id, token, *_ in by_default}  # then nobody has these events
