@@ -167,15 +167,17 @@ class EventCounter:
         codes = frozenset[str]()
         if predicate is None:
             found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon, outcomes).with_examples()
-            found = found.only(_checks.choice("filled", filled, FILLED))
+            _checks.choice("filled", filled, FILLED)
+            found = found.only(filled)
             self._definitions, columns, codes = found, found.columns, frozenset(found.lexicon.codes)
             self._screen = Screen(found.rules, found.lexicon, scheme)
         if not isinstance(recalibration, CorpusRecalibration):
             recalibration = CorpusRecalibration(recalibration, uncertainty, self.seed)
         self._recalibrated: CorpusRecalibration | None = recalibration
         self._begin(columns, codes, period, folder)
-        self._outcomes = {} if self._definitions is None else self._definitions.actors_of_outcomes
-        self.has_defaults = self._definitions is not None and any(each.defaults for each in self._definitions.rules)
+        if self._definitions is not None:
+            self._outcomes = self._definitions.actors_of_outcomes
+            self.has_defaults = any(each.defaults for each in self._definitions.rules)
         keys = None if compared is None else {event_key(name) for name in compared}
         self.tallies = {event: CountTally(n_samples, by_sample=by_sample, compared=keys) for event in columns}
 

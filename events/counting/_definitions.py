@@ -19,13 +19,14 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from events.counting._evaluation import evaluate_clustering
+from events.counting._outcomes import check_outcomes
 from events.counting._tables import ACTOR, event_name
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 from events.matching import match_document
 from events.matching._matching import check_classes
 from events.rules import shipped_rules
 from events.rules._format import Example
-from events.rules._outcomes import Outcome, check_outcomes
+from events.rules._outcomes import Outcome
 from events.rules._rules import Filled, Rule, load_rules, rules_and_outcomes
 
 

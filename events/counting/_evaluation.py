@@ -164,7 +164,8 @@ class DocumentEvents:
         """int64 (n_keys,): samples in which each event is true by actors that are named, or by nobody."""
         if self.ways is None:
             return self.n_hits
-        return np.count_nonzero(self.ways & NAMED, axis=1).astype(np.int64, copy=False)
+        counts: Ints = np.count_nonzero(self.ways & NAMED, axis=1).astype(np.int64, copy=False)
+        return counts
 
     def filled(self, event: int) -> str:
         """How the roles of an event are filled: "named", "default", "both", or "" if it is not true or has no actor."""

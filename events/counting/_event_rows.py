@@ -59,11 +59,10 @@ def events_batch(
     """The table of some rows; parameters as of `events.counting._evidence.evidence_batch`."""
     schema = events_schema(roles)
     of_roles = [role_values(each.actors, columns[each.event]) for each in rows]
+    values = dict(zip(EventRow._fields, zip(*rows, strict=True), strict=bool(rows)))
     arrays = [
         pa.array(
-            [each.get(field.name, "") for each in of_roles]
-            if field.name in roles
-            else [getattr(each, field.name) for each in rows],
+            [each.get(field.name, "") for each in of_roles] if field.name in roles else values.get(field.name, ()),
             field.type,
         )
         for field in schema

@@ -57,8 +57,9 @@ def certain_hits(matches: MentionMatches, n_samples: int) -> Hits:
         is_default = matches.instances[:, role] == DEFAULT
         made &= (codes == NO_ACTOR) | np.outer(is_default, codes == default)
     by_default = matches.by_default
-    ways = _kernels.NAMED * (made & ~by_default).any(axis=0) + _kernels.BY_DEFAULT * (made & by_default).any(axis=0)
-    events: Bytes = np.repeat(ways.astype(np.uint8)[:, None], n_samples, axis=1)
+    events: Bytes = np.zeros((len(keys), n_samples), np.uint8)
+    events[(made & ~by_default).any(axis=0)] |= _kernels.NAMED
+    events[(made & by_default).any(axis=0)] |= _kernels.BY_DEFAULT
     descriptions = np.zeros(len(matches.described_mentions), np.int64)
     return _chosen(matches, Hits(events, made * np.int64(n_samples), descriptions))
 

@@ -85,8 +85,8 @@ class Cell:
         """The cell that `to_json` described."""
         by_sample = content["by_sample"]
         counts = None if by_sample is None else np.array(by_sample, np.int32)
-        sums = (content[name] for name in ("n_without", "one_best", "n_named"))
-        return cls(n_samples, Counter(dict(content["hits"])), *sums, counts)
+        n_without, one_best, n_named = (content[name] for name in ("n_without", "one_best", "n_named"))
+        return cls(n_samples, Counter(dict(content["hits"])), n_without, one_best, n_named, counts)
 
     @property
     def by_sample(self) -> Ints32:

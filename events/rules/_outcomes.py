@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from corefsample import _checks
-from corefsample.errors import CorefsampleError, InputError, ParameterError
-from events.lexicon._lexicon import Lexicon
-from events.rules._rules import Rule
+from corefsample.errors import ParameterError
 
 ANYBODY = "*"  # in place of a code: any actor, or nobody named
-_NOBODY = "-"
+NOBODY = "-"  # in place of a code: nobody named
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-_CLASS = re.compile(r"\{([^{}]+)\}")
+CLASS = re.compile(r"\{([^{}]+)\}")  # in place of a code: any actor of a class
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,45 +62,7 @@ class Outcome:
 def _fits(key: tuple[str, ...], kinds: Mapping[str, str], pattern: Sequence[str]) -> bool:
     # A pattern can name the first role only.
     for code, wanted in zip(key, pattern, strict=False):
-        of_class = _CLASS.fullmatch(wanted)
-        if wanted != ANYBODY and (kinds.get(code) != of_class[1] if of_class else (code or _NOBODY) != wanted):
+        of_class = CLASS.fullmatch(wanted)
+        if wanted != ANYBODY and (kinds.get(code) != of_class[1] if of_class else (code or NOBODY) != wanted):
             return False
     return True
-
-
-def check_outcomes(outcomes: Sequence[Outcome], rules: Sequence[Rule], lexicon: Lexicon) -> None:
-    """Raise ParameterError unless outcomes are of these rules and actors, and of rules with the same samples."""
-    by_name = {rule.name: rule for rule in rules}
-    for n, outcome in enumerate(outcomes):
-        try:
-            _check(outcome, by_name, lexicon)
-            if outcome in outcomes[:n] or any(
-                (each.name, each.actors) == (outcome.name, outcome.actors) for each in outcomes[:n]
-            ):
-                raise ParameterError("must have different names or actors, got the same twice")
-        except CorefsampleError as error:
-            raise ParameterError(f"{outcome}: {error.message}", parameter="outcome", hint=error.hint) from None
-
-
-def _check(outcome: Outcome, rules: Mapping[str, Rule], lexicon: Lexicon) -> None:
-    if outcome.name in rules:
-        raise InputError(f"name must be that of no rule, got {outcome.name!r}")
-    unknown = [name for name in outcome.events if name not in rules]
-    if unknown:
-        raise InputError(f"events must be of the rules {', '.join(rules)}, got {unknown[0]!r}")
-    chosen = [rules[name] for name in outcome.events]
-    if len({rule.distinct_actors for rule in chosen}) > 1:
-        names = ", ".join(rule.name for rule in chosen if rule.distinct_actors)
-        raise InputError(f"rules must all have distinct_actors or none, got it for {names} only")
-    for pattern in outcome.actors.split("|"):
-        codes = pattern.split(">")
-        short = [rule for rule in chosen if len(rule.event) < len(codes) and pattern != ANYBODY]
-        if short:
-            raise InputError(f"actors must be at most as many as roles of {short[0].name}, got {pattern!r}")
-        for code in codes:
-            of_class = _CLASS.fullmatch(code)
-            if of_class is None and code not in (ANYBODY, _NOBODY):
-                lexicon.require(code)
-            elif of_class is not None and of_class[1] not in lexicon.kinds.values():
-                known = ", ".join(sorted(set(lexicon.kinds.values())))
-                raise InputError(f"classes must be of the lexicon {lexicon.source} ({known}), got {of_class[1]!r}")
