@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -48,6 +48,7 @@ def explained(
 ) -> ExplainResult:
     """The triggers of the options, and the chosen ones; see `events.commands.explain.run_explain`."""
     rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
+    rule = dataclasses.replace(rule, filled=options.filled)
     check_classes(rule, lexicon)
     screen = Screen(rule, lexicon, options.scheme)
     lemma = _wanted_lemma(rule, options.trigger)
@@ -215,17 +216,20 @@ N_SAMPLES = 1000  # as `events` draws by default
 class EventShare(Result):
     """An event of a document: its actors ("IRQ>KWT", "-" for none), P(event), and its Monte Carlo standard error.
 
-    `reasons` says what happens in the samples without it, as in the table of evidence.
+    `reasons` says what happens in the samples without it, and `filled` how its roles are filled, as in the table of
+    evidence.
     """
 
     actors: str
     probability: float
     mc_se: float
     reasons: str = ""
+    filled: str = ""
 
     def __str__(self) -> str:
         without = f"; without it: {self.reasons}" if self.reasons else ""
-        return f"{self.actors} {self.probability:.3f} (MC error {self.mc_se:.3f}{without})"
+        by_default = {"default": " by default", "both": " named and by default"}.get(self.filled, "")
+        return f"{self.actors}{by_default} {self.probability:.3f} (MC error {self.mc_se:.3f}{without})"
 
 
 def parses_of(batch: DocumentBatch, row: int) -> list[tuple[float, DocumentBatch, int]]:
@@ -251,7 +255,7 @@ def document_events(batch: DocumentBatch, row: int, screen: Screen, seed: int) -
     parses = parsed_mentions(batch, row)
     for found in evaluate_document(posterior, matches[0].parses, day, n_samples=N_SAMPLES, seed=seed):
         shares += [
-            EventShare(event_name(row.actors), row.probability, row.mc_se, row.reasons)
+            EventShare(event_name(row.actors), row.probability, row.mc_se, row.reasons, row.filled)
             for row in evidence_rows([found], "", parses)
         ]
     return tuple(sorted(shares, key=lambda share: (-share.probability, share.actors)))
@@ -455,6 +459,8 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
         Preset of the rule. [default: asserted, or the only one of a file]
     doc_id
         Only this document. [default: all]
+    filled
+        Actors that count, of rules with default actors: named in the text, by default, or either.
     trigger
         Only this trigger. [default: all]
     sample
@@ -468,6 +474,7 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
     rule: str = option(default="attack", metavar="RULE")
     preset: str | None = option(default=None, metavar="NAME")
     doc_id: str | None = option(default=None, metavar="ID")
+    filled: Literal["either", "named", "default"] = "either"
     trigger: str | None = option(default=None, metavar="LEMMA")
     sample: int | None = option(default=None, at_least=1)
     all_parses: bool = False

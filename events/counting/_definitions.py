@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self
 
@@ -19,13 +19,15 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from events.counting._evaluation import evaluate_clustering
-from events.counting._tables import event_name
+from events.counting._outcomes import check_outcomes
+from events.counting._tables import ACTOR, event_name
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 from events.matching import match_document
 from events.matching._matching import check_classes
 from events.rules import shipped_rules
 from events.rules._format import Example
-from events.rules._rules import Rule, load_rules
+from events.rules._outcomes import Outcome
+from events.rules._rules import Filled, Rule, load_rules, rules_and_outcomes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,19 +40,27 @@ class Definitions:
         With different names.
     lexicon
         The actors.
+    outcomes
+        Unions of events of the rules.
     """
 
     rules: tuple[Rule, ...]
     lexicon: Lexicon
+    outcomes: tuple[Outcome, ...] = ()
 
     @classmethod
-    def of(cls, rule: Rule | Sequence[Rule] | None = None, lexicon: Lexicon | None = None) -> Self:
-        """Check rules and a lexicon; None stands for the shipped ones.
+    def of(
+        cls,
+        rule: Rule | Sequence[Rule] | None = None,
+        lexicon: Lexicon | None = None,
+        outcomes: Sequence[str] = (),
+    ) -> Self:
+        """Check rules, a lexicon and outcomes, beside those of the rules; None stands for the shipped ones.
 
         Raises
         ------
         ParameterError
-            If one is of another type, there is no rule, or two have one name.
+            If one is of another type, there is no rule, two have one name, or an outcome breaks its rule.
         InputError
             If a rule has a class that is unknown.
         """
@@ -70,7 +80,14 @@ class Definitions:
         lexicon = load_lexicon() if lexicon is None else lexicon
         for each in rules:
             check_classes(each, lexicon)
-        return cls(rules, lexicon)
+        read = [*map(Outcome.parsed, outcomes)]
+        for each in rules:
+            try:
+                read += map(Outcome.parsed, each.outcomes)
+            except ParameterError as error:
+                raise error.as_input_error(each.source) from None
+        check_outcomes(read, rules, lexicon)
+        return cls(rules, lexicon, tuple(read))
 
     def with_examples(self) -> Self:
         """The same; raises InputError if an inline example of a rule fails."""
@@ -79,15 +96,30 @@ class Definitions:
         return self
 
     @classmethod
-    def named(cls, rules: Sequence[str], preset: str | None, lexicon: str | None = None) -> Self:
+    def named(
+        cls, rules: Sequence[str], preset: str | None, lexicon: str | None = None, outcomes: Sequence[str] = ()
+    ) -> Self:
         """Load and check rules, their examples and a lexicon by their names or paths."""
         words = load_lexicon(lexicon)
-        return cls.of([load_rules(rule, preset) for rule in rules], words).with_examples()
+        loaded, of_files = rules_and_outcomes(rules, preset)
+        return cls.of(loaded, words, [*of_files, *outcomes]).with_examples()
+
+    def only(self, filled: Filled) -> Self:
+        """The same, for actors that are named, by default, or either."""
+        return replace(self, rules=tuple(replace(rule, filled=filled) for rule in self.rules))
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
-        """Columns of the roles of each rule, by its name."""
-        return {rule.name: rule.columns for rule in self.rules}
+        """Columns of the roles of each rule, by its name, and of the actors of each outcome."""
+        return {rule.name: rule.columns for rule in self.rules} | {each.name: ACTOR for each in self.outcomes}
+
+    @property
+    def actors_of_outcomes(self) -> dict[str, list[str]]:
+        """By name of an outcome the actors with which it is declared."""
+        return {
+            name: [each.actors for each in self.outcomes if each.name == name]
+            for name in dict.fromkeys(each.name for each in self.outcomes)
+        }
 
 
 _ANY_DATE = datetime.date(2000, 1, 1)
@@ -135,6 +167,8 @@ def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
     """
     checked = 0
     own = load_lexicon() if lexicon is None or rule.source in shipped_rules() else lexicon
+    if rule.defaults:  # in examples every default actor is one of the lexicon
+        own = replace(own, kinds={default.actor: rule.name for default in rule.defaults.values()} | {**own.kinds})
     for number, example in enumerate(rule.examples):
         if rule.preset not in example.expect:
             continue
@@ -179,6 +213,7 @@ def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
     """The words of an example; a code that the lexicon does not have is of the classes that the rule's roles have."""
     any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
     codes = set(example.words.values())
+    codes |= {default.actor for default in rule.defaults.values()}
     kinds = {code: own.kinds.get(code, any_class) for code in codes}
     return _Words(example.words, kinds, own.inner_codes & codes, own.inner_counts_as, own.related)
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corefsample._arrays import Bytes, Ints, Ints32
+from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from events.counting import _kernels
 from events.lexicon._content import COMPOSITE, INNER, OF, OUTER, parts
-from events.matching._matching import ABSENT, NO_ACTOR, MentionMatches
+from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR, MentionMatches
 
 _MOST_SETS = 256  # of actors that an entity can be described as; more are as several of which none counts
 _COMMON = ("actors", "inner", "inner_counts_as")  # must be equal in rules that are evaluated together
@@ -19,7 +19,11 @@ _FEW = 6  # actors whose sets are all kept
 
 
 class Hits(NamedTuple):
-    """Samples with what one rule looks for, as in `events.counting.DocumentEvents`."""
+    """Samples with what one rule looks for, as in `events.counting.DocumentEvents`.
+
+    An event in a sample is 0 if it is not true, 1 if it is by actors that are named or absent, 2 if it is by some
+    default actor, and 3 if it is in both ways.
+    """
 
     events: Bytes  # (n_keys, n_samples)
     instances: Ints  # (n_instances, n_keys)
@@ -43,6 +47,23 @@ def _shares_descriptions(one: MentionMatches, other: MentionMatches) -> bool:
     same_arrays = one.described_mentions is other.described_mentions and one.described_actors is other.described_actors
     joint = (one.apart is None) == (other.apart is None)
     return same_arrays and joint and all(getattr(one, name) == getattr(other, name) for name in _COMMON)
+
+
+def certain_hits(matches: MentionMatches, n_samples: int) -> Hits:
+    """Hits of an event that is true without named actors in every clustering."""
+    keys = matches.keys
+    made: Bools = np.ones((len(matches.instances), len(keys)), np.bool_)
+    for role in range(matches.instances.shape[1]):
+        codes = np.array([key[role] for key in keys])
+        default = matches.defaults[role] if matches.defaults else NO_ACTOR
+        is_default = matches.instances[:, role] == DEFAULT
+        made &= (codes == NO_ACTOR) | np.outer(is_default, codes == default)
+    by_default = matches.by_default
+    events: Bytes = np.zeros((len(keys), n_samples), np.uint8)
+    events[(made & ~by_default).any(axis=0)] |= _kernels.NAMED
+    events[(made & by_default).any(axis=0)] |= _kernels.BY_DEFAULT
+    descriptions = np.zeros(len(matches.described_mentions), np.int64)
+    return _chosen(matches, Hits(events, made * np.int64(n_samples), descriptions))
 
 
 class KernelInputs:
@@ -71,14 +92,16 @@ class KernelInputs:
 
     def _rules(self, width: int) -> _kernels.Rules:
         several = self._several
-        groups, sizes, absent = (np.full((len(several), width), -1, np.int32) for _ in range(3))
+        groups, sizes, absent, defaults = (np.full((len(several), width), -1, np.int32) for _ in range(4))
         for q, matches in enumerate(several):
             for role, every in enumerate(matches.codes_of_roles):
-                own = tuple(code for code in every if code != NO_ACTOR)
+                own = every[: every.index(NO_ACTOR)] if NO_ACTOR in every else every
                 groups[q, role] = self._codes.setdefault(own, len(self._codes))
                 sizes[q, role] = len(every)
                 if NO_ACTOR in every:
                     absent[q, role] = len(own)
+                if any(matches.defaults) and matches.defaults[role]:
+                    defaults[q, role] = every.index(matches.defaults[role])
         return _kernels.Rules(
             np.cumsum([0, *(len(each.instances) for each in several)], dtype=np.int32),
             np.cumsum([0, *self._n_events], dtype=np.int32),
@@ -86,6 +109,7 @@ class KernelInputs:
             groups,
             sizes,
             absent,
+            defaults,
         )
 
     def evaluated(self, labels: Ints32) -> list[Hits]:
@@ -101,13 +125,25 @@ class KernelInputs:
         _kernels.evaluate(labels, *self._arrays, scratch, hits, instance_hits, description_hits)
         bounds, events = rules.first_instances.tolist(), rules.first_events.tolist()
         return [
-            Hits(
-                hits[events[q] : events[q + 1]],
-                instance_hits[bounds[q] : bounds[q + 1], : self._n_events[q]],
-                description_hits[q],
+            _chosen(
+                matches,
+                Hits(
+                    hits[events[q] : events[q + 1]],
+                    instance_hits[bounds[q] : bounds[q + 1], : self._n_events[q]],
+                    description_hits[q],
+                ),
             )
-            for q in range(len(self._several))
+            for q, matches in enumerate(self._several)
         ]
+
+
+def _chosen(matches: MentionMatches, hits: Hits) -> Hits:
+    """Hits as the rule wants them: of actors by default alone, and of nobody, if it leaves out those that are named."""
+    if matches.only_default:
+        has_actor = np.array([any(key) for key in matches.keys], np.bool_)
+        hits.events[has_actor] &= _kernels.BY_DEFAULT
+        hits.instances[:, has_actor] *= matches.by_default[:, has_actor]
+    return hits
 
 
 class _Sets:

@@ -35,17 +35,21 @@ class Cell:
         Documents in which the event is possible, and true in no sample.
     one_best
         Documents with the event in their likeliest-antecedent clustering.
+    n_named
+        Samples of all documents with the event by actors that are named, or by nobody.
     """
 
     n_samples: int
     hits: Counter[int] = field(default_factory=Counter)
     n_without: int = 0
     one_best: int = 0
+    n_named: int = 0
     _counts: Ints32 | None = None  # documents with the event by sample; None stands for zeros
 
-    def add_document(self, n_hits: int, one_best: int) -> None:
+    def add_document(self, n_hits: int, one_best: int, n_named: int) -> None:
         """Add a document by its number of samples with the event."""
         self.one_best += one_best
+        self.n_named += n_named
         if n_hits:
             self.hits[n_hits] += 1
         else:
@@ -62,6 +66,7 @@ class Cell:
         self.hits.update(other.hits)
         self.n_without += other.n_without
         self.one_best += other.one_best
+        self.n_named += other.n_named
         if other._counts is not None:
             self.add_samples(other._counts)
 
@@ -71,6 +76,7 @@ class Cell:
             "hits": sorted(self.hits.items()),
             "n_without": self.n_without,
             "one_best": self.one_best,
+            "n_named": self.n_named,
             "by_sample": None if self._counts is None else self._counts.tolist(),
         }
 
@@ -79,7 +85,8 @@ class Cell:
         """The cell that `to_json` described."""
         by_sample = content["by_sample"]
         counts = None if by_sample is None else np.array(by_sample, np.int32)
-        return cls(n_samples, Counter(dict(content["hits"])), content["n_without"], content["one_best"], counts)
+        n_without, one_best, n_named = (content[name] for name in ("n_without", "one_best", "n_named"))
+        return cls(n_samples, Counter(dict(content["hits"])), n_without, one_best, n_named, counts)
 
     @property
     def by_sample(self) -> Ints32:
@@ -96,6 +103,11 @@ class Cell:
     def mean(self) -> float:
         """Sum of the documents' probabilities."""
         return sum(n_hits * n_documents for n_hits, n_documents in self.hits.items()) / self.n_samples
+
+    @property
+    def mean_named(self) -> float:
+        """Sum of the documents' probabilities that the event is by actors that are named, or by nobody."""
+        return self.n_named / self.n_samples
 
     @property
     def variance(self) -> float:
@@ -174,12 +186,12 @@ class CountTally:
         if events.n_samples != self.n_samples:
             rule = f"must be the same for all documents ({self.n_samples})"
             raise ParameterError(f"{rule}, got {events.n_samples}", parameter="n_samples")
-        n_hits, one_best = events.n_hits.tolist(), events.one_best.tolist()
+        n_hits, one_best, n_named = (each.tolist() for each in (events.n_hits, events.one_best, events.n_named))
         for e, key in enumerate(events.keys):
             cell = self._cells.get((key, period))
             if cell is None:
                 cell = self._cells[key, period] = Cell(self.n_samples)
-            cell.add_document(n_hits[e], int(one_best[e]))
+            cell.add_document(n_hits[e], int(one_best[e]), n_named[e])
             if n_hits[e] and self._by_sample:
                 cell.add_samples(events.hits[e])
         happened = sorted((key, e) for e, key in enumerate(events.keys) if n_hits[e] and self._compares(key))

@@ -13,7 +13,7 @@ from corefsample.formats import DocumentStream
 from events.counting._definitions import Definitions
 from events.lexicon._lexicon import load_lexicon
 from events.pages._marked import MarkedText, Marker
-from events.rules._rules import load_rules
+from events.rules._rules import rules_and_outcomes
 
 
 def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) -> Iterator[tuple[str, MarkedText]]:
@@ -51,7 +51,7 @@ def run_definitions(arguments: Mapping[str, Any]) -> Definitions | None:
     """The rules and the lexicon of a run, read again from their files; None where one moved or is damaged."""
     try:
         names = arguments["rule"]
-        rules = [load_rules(name, arguments["preset"]) for name in ([names] if isinstance(names, str) else names)]
+        rules, _ = rules_and_outcomes([names] if isinstance(names, str) else names, arguments["preset"])
         return Definitions.of(rules, load_lexicon(arguments["lexicon"]))
     except (CorefsampleError, KeyError, TypeError):
         return None

@@ -25,6 +25,7 @@ _WORD = re.compile(r"\w[\w'’.&/-]*")
 _MOST_ROLES = 2
 _PLACE = re.compile(r"\{([^{}]*)\}")
 ROLE_COLUMNS = ("actor", "target")  # of the tables, for the roles of an event in their order
+NEAR = "near "  # before a condition that may hold of any token of the trigger's sentence and of those beside it
 VERB_FRAME = "verb"  # name of the frame of a file that has one trigger and no frames
 
 
@@ -71,6 +72,14 @@ class FrameEntry(msgspec.Struct, forbid_unknown_fields=True):
     roles: dict[Name, Words] = {}
 
 
+class DefaultEntry(msgspec.Struct, forbid_unknown_fields=True):
+    """Who fills a role where the text names nobody, and the conditions for that."""
+
+    actor: Text
+    when: list[Text] = []
+    unless: list[Text] = []
+
+
 class Preset(msgspec.Struct, forbid_unknown_fields=True):
     """One reading of the rule; what it leaves out comes from the preset that it extends."""
 
@@ -79,6 +88,7 @@ class Preset(msgspec.Struct, forbid_unknown_fields=True):
     frames: Annotated[list[Name], msgspec.Meta(min_length=1)] | None = None
     unless: list[str] | None = None
     distinct_actors: bool | None = None
+    defaults: dict[Name, DefaultEntry] | None = None
     extends: str | None = None
 
 
@@ -97,6 +107,25 @@ class QuestionClauses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     anyone: str = ""
 
 
+Outcomes = dict[Name, Text | Words]  # by name "EVENTS:ACTORS", as of `events.rules._outcomes`
+
+
+class OutcomeFile(msgspec.Struct, forbid_unknown_fields=True):
+    """Content of a file of outcomes alone: the rules whose events they are, by name or path, and the outcomes."""
+
+    rules: Words
+    outcomes: Outcomes
+    name: str = ""
+    version: int = 1
+    description: str = ""
+
+
+def outcome_texts(outcomes: Outcomes) -> tuple[str, ...]:
+    """Outcomes of a file in the notation of one each."""
+    several = {name: [texts] if isinstance(texts, str) else texts for name, texts in outcomes.items()}
+    return tuple(f"{name}={text}" for name, texts in several.items() for text in texts)
+
+
 class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     """Content of a rule file."""
 
@@ -110,10 +139,12 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     codebook: str = ""
     event: tuple[Name, ...] = ("agent",)
     optional: list[Name] = []
+    defaults: dict[Name, DefaultEntry] = {}
     classes: dict[Name, Words] = {}
     paths: dict[Name, dict[str, Words]] = {}
     words: dict[Name, Words] = {}
     conditions: dict[Name, dict[str, list[Text]]] = {}
+    outcomes: Outcomes = {}
     examples: tuple[Example, ...] = ()
 
     def all_frames(self) -> list[FrameEntry]:
@@ -132,6 +163,7 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
             frames=own.frames or base.frames,
             unless=own.unless if own.unless is not None else base.unless,
             distinct_actors=own.distinct_actors if own.distinct_actors is not None else base.distinct_actors,
+            defaults=own.defaults if own.defaults is not None else base.defaults,
         )
 
 
@@ -159,6 +191,7 @@ def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     yield from faults_of_conditions(ConditionsFile(file.words, file.conditions), source)
     known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
     conditions = {*file.conditions, *shipped_conditions()}
+    yield from _faults_of_defaults(file, file.defaults, conditions, source)
     for preset, content in file.presets.items():
         yield from _faults_of_preset(file, preset, content, source, known, conditions)
     for frame in file.frames:
@@ -267,6 +300,21 @@ def _faults_of_preset(
     for name in content.unless or ():
         if name not in conditions:
             yield InputError(f"unless must be some of {', '.join(sorted(conditions))}, got {name!r}", place=place)
+    yield from _faults_of_defaults(file, content.defaults or {}, conditions, place)
+
+
+def _faults_of_defaults(
+    file: RuleFile, defaults: dict[str, DefaultEntry], conditions: set[str], place: str
+) -> Iterator[InputError]:
+    for role, default in defaults.items():
+        if role not in file.event or role not in file.optional:
+            known = ", ".join(each for each in file.event if each in file.optional) or "none"
+            yield InputError(f"defaults must name optional roles of the event ({known}), got {role!r}", place=place)
+        for key, names in (("when", default.when), ("unless", default.unless)):
+            for name in names:
+                if name.removeprefix(NEAR) not in conditions:
+                    rule = f"must be some of {', '.join(sorted(conditions))}, or {NEAR}and one of them"
+                    yield InputError(f"defaults.{role}.{key} {rule}, got {name!r}", place=place)
 
 
 def _fault_of_extends(file: RuleFile, preset: str, place: str) -> InputError | None:

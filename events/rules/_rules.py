@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
@@ -15,10 +16,23 @@ from corefsample.syntax._schemes import Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
 from events.rules._conditions import Condition, conditions_with
 from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
-from events.rules._format import Example, FrameEntry, Preset, QuestionClauses, RuleFile, check_rule_file
+from events.rules._format import (
+    DefaultEntry,
+    Example,
+    FrameEntry,
+    OutcomeFile,
+    Preset,
+    QuestionClauses,
+    RuleFile,
+    check_rule_file,
+    outcome_texts,
+)
 
 _FOLDER = "data/rules"
 DEFAULT_PRESET = "asserted"
+
+Filled = Literal["either", "named", "default"]
+FILLED: tuple[Filled, ...] = ("either", "named", "default")
 
 PathsByScheme = Mapping[str, tuple[str, ...]]
 
@@ -67,6 +81,26 @@ class Frame:
         return self.lemmas | {word for phrase in self.phrases for word in phrase.words}
 
 
+@dataclass(frozen=True, slots=True)
+class Default:
+    """Who fills an optional role where nothing else can.
+
+    Attributes
+    ----------
+    actor
+        Code of the actor. Where the lexicon has no such actor, the role has no default.
+    when
+        Names of conditions, of which one must hold; none: always. "near NAME" holds if the condition holds of some
+        token of the trigger's sentence or of one beside it, and any other name if it holds of the trigger.
+    unless
+        Names of conditions, in the same form, of which none may hold.
+    """
+
+    actor: str
+    when: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Rule:
     """One preset of one rule file.
@@ -83,6 +117,11 @@ class Rule:
         The role whose entity is counted, the two roles whose pair is counted, or none: then documents are counted.
     optional
         Roles that may be absent, or filled by an entity that is no actor of the lexicon.
+    defaults
+        For some optional roles, who fills them where the text has nobody who could.
+    filled
+        Which actors have an event: those that the text names ("named"), those that fill a role by default ("default"),
+        or both ("either"). An event in which no role has an actor is the same in all three.
     classes
         For some roles, the classes of actors that can fill them.
     conditions
@@ -92,6 +131,8 @@ class Rule:
     distinct_actors
         Whether an entity is never two distinct actors, and a mention that names several actors counts for each; else
         an entity counts for the only actor that its mentions name.
+    outcomes
+        Outcomes that the file declares, as `events.rules._outcomes.Outcome` reads them.
     examples
         Inline examples of the rule file, for all presets.
     description
@@ -107,10 +148,13 @@ class Rule:
     described: PathsByScheme
     event: tuple[str, ...]
     optional: frozenset[str] = frozenset()
+    defaults: Mapping[str, Default] = field(default_factory=dict)
+    filled: Filled = "either"
     classes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     unless: tuple[str, ...] = ()
     distinct_actors: bool = False
+    outcomes: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     description: str = ""
     question: QuestionClauses = field(default_factory=QuestionClauses)
@@ -200,19 +244,64 @@ def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
     return [_rule(file, preset, source) for preset in file.presets]
 
 
+def rules_and_outcomes(
+    names: Sequence[str | os.PathLike[str]], preset: str | None = None
+) -> tuple[list[Rule], tuple[str, ...]]:
+    """Load rules, each once, and the outcomes of files that have nothing else; parameters and errors as `load_rules`.
+
+    A path of a rule in such a file is relative to the file.
+    """
+    rules: list[Rule] = []
+    outcomes: tuple[str, ...] = ()
+    for name in names:
+        file, source = _content(name)
+        if isinstance(file, OutcomeFile):
+            inner, _ = rules_and_outcomes(rules_of(name), preset)
+            rules += [rule for rule in inner if rule.source not in {each.source for each in rules}]
+            outcomes += outcome_texts(file.outcomes)
+        else:
+            rules.append(_rule(file, preset, source))
+    return rules, outcomes
+
+
+def rules_of(rule: str | os.PathLike[str]) -> list[str]:
+    """Names or paths of the rules that a file of outcomes names; none for a rule."""
+    file, source = _content(rule)
+    if not isinstance(file, OutcomeFile):
+        return []
+    folder = Path(source).parent
+    return [str(folder / each) if _is_path(each) else each for each in file.rules]
+
+
+def _is_path(source: str) -> bool:
+    return Path(source).suffix in (".yaml", ".yml") or os.sep in source
+
+
 def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, str]:
     """Content of a rule file, checked, and its name."""
+    file, source = _content(rule)
+    if isinstance(file, OutcomeFile):
+        found = f"a file of outcomes of {', '.join(file.rules)}"
+        raise ParameterError(f"must be a rule, got {found}: {source}", parameter="rule")
+    return file, source
+
+
+def _content(rule: str | os.PathLike[str]) -> tuple[RuleFile | OutcomeFile, str]:
+    """Content of a file of a rule or of outcomes, checked, and its name."""
     if not isinstance(rule, (str, os.PathLike)):
         raise ParameterError(f"must be a name or a path, got {_checks.shown(rule)}", parameter="rule")
     source = os.fspath(rule)
-    if Path(source).suffix in (".yaml", ".yml") or os.sep in source:
+    if _is_path(source):
         data = file_bytes(source)
     elif source in shipped_rules():
         data = (resources.files("events") / _FOLDER / f"{source}.yaml").read_bytes()
     else:
         names = ", ".join(shipped_rules())
         raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
-    file = typed(source, read_yaml(source, data), RuleFile)
+    content = read_yaml(source, data)
+    if isinstance(content, dict) and "rules" in content:
+        return typed(source, content, OutcomeFile), source
+    file = typed(source, content, RuleFile)
     check_rule_file(file, source)
     return file, source
 
@@ -236,15 +325,24 @@ def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
         described=_paths(file, chosen.described or []),
         event=file.event,
         optional=frozenset(file.optional),
+        defaults={
+            role: _default(each)
+            for role, each in (file.defaults if chosen.defaults is None else chosen.defaults).items()
+        },
         classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
         conditions=conditions_with(file.words, file.conditions),
         unless=tuple(dict.fromkeys(chosen.unless or ())),
         distinct_actors=bool(chosen.distinct_actors),
+        outcomes=outcome_texts(file.outcomes),
         examples=file.examples,
         description=file.description,
         question=file.question,
         codebook=file.codebook,
     )
+
+
+def _default(entry: DefaultEntry) -> Default:
+    return Default(entry.actor, tuple(entry.when), tuple(entry.unless))
 
 
 def _frame(file: RuleFile, entry: FrameEntry, preset: Preset) -> Frame:

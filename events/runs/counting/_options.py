@@ -32,6 +32,11 @@ class CountOptions(
         quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.
     seed
         Same seed, same samples.
+    outcome
+        A union of events of the rules, which is counted too: police_action=arrest|kill:POLICE; may be
+        repeated. [default: none, but those of rule files]
+    filled
+        Actors that count, of rules with default actors: named in the text, by default, or either.
     compare
         Compare the counts of two actors, by period.
     partition_size
@@ -44,6 +49,8 @@ class CountOptions(
     n_samples: int = shared.samples(1000)
     level: float = option(default=0.95, above=0.0, below=1.0)
     interval: Literal["quantile", "hdi", "normal"] = "quantile"
+    outcome: tuple[str, ...] = option(default=(), metavar="NAME=EVENTS:ACTORS")
+    filled: Literal["either", "named", "default"] = "either"
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
     partition_size: int = option(default=5000, at_least=1)
 

@@ -25,7 +25,7 @@ from events.counting._definitions import Definitions
 from events.counting._periods import Calendar
 from events.counting._tables import EventKey, event_key, event_name
 from events.lexicon._lexicon import Lexicon
-from events.rules._rules import Rule
+from events.rules._rules import Rule, rules_of
 from events.runs._plan import InputFile, Part, Plan
 from events.runs.counting._options import CountOptions
 
@@ -82,7 +82,7 @@ def planned(inputs: Any, options: CountOptions) -> RunPlan:
         If an option, an input, a rule or a lexicon breaks its rule.
     """
     Calendar(options.period)
-    rules = json.dumps([_checksum(rule) for rule in options.rules])
+    rules = json.dumps([_checksum(each) for rule in options.rules for each in (rule, *rules_of(rule))])
     path = None if options.record is None else recalibration_file(options.record)
     record = sha256(path) if path is not None and is_file(path) else None
     contents = {
@@ -96,7 +96,8 @@ def planned(inputs: Any, options: CountOptions) -> RunPlan:
     plan = RunPlan(settings, free, json.loads(json.dumps(contents)), (), versions=versions)
     plan.recalibration()  # an error of its own before any work
     definitions = plan.definitions()
-    for rule in definitions.rules:
+    of_outcomes = any({*(options.compare or ())} <= {*each} for each in definitions.actors_of_outcomes.values())
+    for rule in definitions.rules if not of_outcomes else ():
         compared_keys(options, rule, definitions.lexicon)
     files = tuple(InputFile.of(path) for path in input_paths(inputs, suffixes=SUFFIXES))
     return with_partitions(dataclasses.replace(plan, inputs=files), files)
@@ -149,7 +150,7 @@ def _checksum(source: str | None) -> str:
 @lru_cache(maxsize=2)
 def _definitions(options: CountOptions, contents: str) -> Definitions:
     """Rules and lexicon of options, loaded again if the contents of their files have changed."""
-    return Definitions.named(options.rules, options.preset, options.lexicon)
+    return Definitions.named(options.rules, options.preset, options.lexicon, options.outcome)
 
 
 @lru_cache(maxsize=2)

@@ -90,7 +90,8 @@ def test_a_run_is_summarised_in_words(capsys: pytest.CaptureFixture[str], corpus
 def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     words = (
         "--rule conflict --preset extended --period month --samples 40 --level 0.9 --seed 7 --interval hdi "
-        "--scheme ud2 --threads 2 --on-error quarantine --compare USA IRQ"
+        "--scheme ud2 --threads 2 --on-error quarantine --compare USA IRQ --filled named "
+        "--outcome a=conflict:USA"
     )
     status, _, err = called(capsys, "events", corpus, *words.split(), "--no-pictures", "--out", tmp_path / "run")
     assert (status, err) == (0, "")
@@ -106,6 +107,8 @@ def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], 
         "interval": "hdi",
         "seed": 7,
         "compare": ["USA", "IRQ"],
+        "filled": "named",
+        "outcome": ["a=conflict:USA"],
         "threads": 2,
         "on_error": "quarantine",
         "recalibration": None,

@@ -27,7 +27,7 @@ from events import EventCounter
 from events.counting import _kernels, evaluate_matches, evaluate_predicate
 from events.counting._evaluation import DocumentEvents, evaluate_document, monte_carlo_errors
 from events.counting._kernel_inputs import KernelInputs, with_common_descriptions
-from events.matching._matching import MentionMatches
+from events.matching._matching import ABSENT, DEFAULT, MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
 CODES = ("AAA", "BBB", "CCC")
@@ -453,3 +453,55 @@ def test_an_event_that_no_clustering_changes_is_evaluated_as_any_other(
     np.testing.assert_array_equal(events.parses[0].description_hits, description_hits)
     assert np.flatnonzero(events.n_hits).tolist() == [none]
     assert np.flatnonzero(events.one_best).tolist() == [none]
+
+
+# --- default actors ----------------------------------------------------------------------------------------
+
+
+@st.composite
+def cases_with_defaults(draw: Callable[..., Any]) -> tuple[Case, MentionMatches]:
+    """Optional roles, which nothing (-1), nothing but the default actor (-2) or a mention fills."""
+    case = draw(cases())
+    n, n_roles = len(case.described), len(case.instances[0])
+    fillers = st.sampled_from([ABSENT, DEFAULT, *range(n)])
+    instances = draw(st.lists(st.tuples(*[fillers] * n_roles), min_size=1, max_size=4))
+    default = draw(st.sampled_from([*CODES, "POLICE"]))
+    case = case._replace(instances=instances)
+    defaults = tuple(default if any(each[r] == DEFAULT for each in instances) else "" for r in range(n_roles))
+    codes = tuple(
+        (*case.matches.actors, "", *((each,) if each and each not in case.matches.actors else ())) for each in defaults
+    )
+    return case, replace(case.matches, role_codes=codes, defaults=defaults)
+
+
+def ways_of_instance(case: Case, defaults: tuple[str, ...], instance: tuple[int, ...], labels: list[int]) -> set[Any]:
+    """Keys that an instance makes true in a clustering, each with whether a default actor is in it."""
+    roles = []
+    for filler, default in zip(instance, defaults, strict=True):
+        code = None
+        if filler >= 0:
+            code = er.only_country(next(e for e in er.entities(labels) if filler in e), case.described)
+        roles.append([(code or "", False), *([(default, True)] if filler == DEFAULT else [])])
+    return {(tuple(code for code, _ in made), any(way for _, way in made)) for made in itertools.product(*roles)}
+
+
+@pytest.mark.kernels
+@settings(max_examples=150)
+@given(cases_with_defaults(), st.sampled_from([False, True]))
+def test_default_actors_have_the_events_of_the_triggers_without_an_agent(
+    given_case: tuple[Case, MentionMatches], only_default: bool
+) -> None:
+    case, matches = given_case
+    matches = replace(matches, only_default=only_default)
+    events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=20)
+    labels = sample_clusterings(case.distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
+    instance_hits = events.parses[0].instance_hits.tolist()
+    for e, key in enumerate(events.keys):
+        by_instance = [[ways_of_instance(case, matches.defaults, i, row) for row in labels] for i in case.instances]
+        wanted = {(key, False), (key, True)} if not (only_default and any(key)) else {(key, True)}
+        made = [set().union(*(of_one[s] for of_one in by_instance)) & wanted for s in range(len(labels))]
+        assert events.hits[e].tolist() == [bool(each) for each in made]
+        assert events.n_named[e] == sum((key, False) in each for each in made)
+        ways = {way for each in made for _, way in each}
+        assert events.filled(e) == {(): "", (False,): "named", (True,): "default"}.get(tuple(ways), "both") * any(key)
+        assert [row[e] for row in instance_hits] == [sum(bool(each & wanted) for each in of) for of in by_instance]

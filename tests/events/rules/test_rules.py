@@ -176,7 +176,8 @@ def test_values_of_other_types_are_named_all_the_first_with_its_rule(tmp_path: P
         load_rules(written(tmp_path, content))
     assert str(raised.value).endswith(
         "strike.yaml: file: fields must be among name, presets, trigger, frames, version, description, question, "
-        "codebook, event, optional, classes, paths, words, conditions, examples, got 'tigger'; and 4 more faults in "
+        "codebook, event, optional, defaults, classes, paths, words, conditions, outcomes, examples, got 'tigger'; "
+        "and 4 more faults in "
         "the file: name, trigger, trigger.lemma[0], event[0]"
     )
 

@@ -42,11 +42,12 @@ FILES = {
     "evidence.csv",
     "evidence.parquet",
     "near_half.csv",
+    "events.csv",
     "partitions",
     "run.json",
 }
 OPTIONS = CountOptions(n_samples=300, compare=("USA", "IRQ"))
-TABLES = ("counts.csv", "comparisons.csv", "evidence.csv", "near_half.csv")
+TABLES = ("counts.csv", "comparisons.csv", "evidence.csv", "near_half.csv", "events.csv")
 
 
 @pytest.fixture
