@@ -73,7 +73,7 @@ def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport
 
 
 def _is_lexicon(content: Any) -> bool:
-    return isinstance(content, dict) and ("entries" in content or "extends" in content)
+    return isinstance(content, dict) and ("entries" in content or content.get("extends") in SHIPPED_LEXICONS)
 
 
 def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: str | None) -> None:

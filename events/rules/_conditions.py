@@ -60,6 +60,11 @@ def _shipped() -> ConditionsFile:
     return typed("conditions.yaml", read_yaml("conditions.yaml", content), ConditionsFile)
 
 
+def shipped_words_and_conditions() -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
+    """The word lists and the paths of conditions as they are written in the package's file."""
+    return _shipped().words, _shipped().conditions
+
+
 @functools.cache
 def shipped_conditions() -> Mapping[str, Condition]:
     """The conditions that come with the package, by name."""

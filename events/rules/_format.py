@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -96,6 +96,10 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     words: dict[Name, Words] = {}
     conditions: dict[Name, dict[str, list[Text]]] = {}
     examples: tuple[Example, ...] = ()
+    extends: Text | None = None
+    base_examples: bool = False
+    add: dict[Name, Any] = {}
+    remove: dict[Name, Any] = {}
 
     def all_frames(self) -> list[FrameEntry]:
         """The frames, or the one frame of the trigger."""
@@ -133,6 +137,9 @@ def check_rule_file(file: RuleFile, source: str) -> None:
 def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     if file.version != 1:
         yield InputError(f"version must be 1, got {file.version}", place=source)
+    for key in ("add", "remove", "base_examples"):
+        if getattr(file, key) and file.extends is None:
+            yield InputError(f"{key} needs extends, got a file that extends no rule", place=source)
     yield from _faults_of_frames(file, source)
     yield from _faults_of_roles(file, source)
     yield from _faults_of_paths(file, source)

@@ -9,11 +9,12 @@ from importlib import resources
 from pathlib import Path
 
 from corefsample import _checks
-from corefsample.errors import ParameterError
+from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._schemes import Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
 from events.rules._conditions import Condition, conditions_with
+from events.rules._extending import extended
 from events.rules._format import Example, FrameEntry, Preset, RuleFile, check_rule_file
 
 _FOLDER = "data/rules"
@@ -97,6 +98,8 @@ class Rule:
         Inline examples of the rule file, for all presets.
     description
         Text of the file.
+    bases
+        The rule that the file extends, and those that this one extends in turn: names or paths.
     """
 
     name: str
@@ -112,6 +115,7 @@ class Rule:
     distinct_actors: bool = False
     examples: tuple[Example, ...] = ()
     description: str = ""
+    bases: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -187,34 +191,65 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = Non
     -----
     The rule contains the file's inline examples; `events.counting.check_examples` checks them.
     """
-    file, source = rule_file(rule)
-    return _rule(file, preset, source)
+    file, sources = rule_file(rule)
+    return _rule(file, preset, sources)
 
 
 def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
     """Load all presets of a rule; parameters and errors as in `load_rules`."""
-    file, source = rule_file(rule)
-    return [_rule(file, preset, source) for preset in file.presets]
+    file, sources = rule_file(rule)
+    return [_rule(file, preset, sources) for preset in file.presets]
 
 
-def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, str]:
-    """Content of a rule file, checked, and its name."""
+def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, tuple[str, ...]]:
+    """Content of a rule file, checked, with what it takes from the one it extends; and the names of these files."""
+    return _read(rule, ())
+
+
+def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[RuleFile, tuple[str, ...]]:
+    """Read a rule file that is extended by the files `extending`, the last of them directly."""
     if not isinstance(rule, (str, os.PathLike)):
         raise ParameterError(f"must be a name or a path, got {_checks.shown(rule)}", parameter="rule")
     source = os.fspath(rule)
-    if Path(source).suffix in (".yaml", ".yml") or os.sep in source:
+    if _is_path(source):
         data = file_bytes(source)
     elif source in shipped_rules():
         data = (resources.files("events") / _FOLDER / f"{source}.yaml").read_bytes()
     else:
         names = ", ".join(shipped_rules())
         raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
-    file = typed(source, read_yaml(source, data), RuleFile)
+    content = read_yaml(source, data)
+    name = content.get("extends") if isinstance(content, dict) else None
+    bases: tuple[str, ...] = ()
+    if isinstance(content, dict) and isinstance(name, str) and name:
+        base, bases = _base(name, (*extending, source))
+        file = extended(base, content, source)
+    else:
+        file = typed(source, content, RuleFile)
     check_rule_file(file, source)
-    return file, source
+    return file, (source, *bases)
 
 
-def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
+def _base(name: str, extending: tuple[str, ...]) -> tuple[RuleFile, tuple[str, ...]]:
+    """The rule of this name, or at this path beside the last of the files that extend each other."""
+    place = f"{extending[-1]}: extends"
+    if _is_path(name):
+        name = os.path.join(os.path.dirname(extending[-1]), name)
+    if os.path.realpath(name) in map(os.path.realpath, extending):
+        chain = " -> ".join(map(os.path.basename, (*extending, name)))
+        raise InputError(f"must not lead back to the file itself, got {chain}", place=place)
+    try:
+        return _read(name, extending)
+    except ParameterError as error:
+        raise InputError(error.message, place=place) from None
+
+
+def _is_path(rule: str) -> bool:
+    return Path(rule).suffix in (".yaml", ".yml") or os.sep in rule
+
+
+def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
+    source, *bases = sources
     found = "none" if preset is None else repr(preset)
     if preset is None:
         preset = next(iter(file.presets)) if len(file.presets) == 1 else DEFAULT_PRESET
@@ -239,6 +274,7 @@ def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
         distinct_actors=bool(chosen.distinct_actors),
         examples=file.examples,
         description=file.description,
+        bases=tuple(bases),
     )
 
 

@@ -203,6 +203,7 @@ def write_run(
                 "name": ", ".join(rule.name for rule in rules),
                 "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules)),
                 "source": ", ".join(rule.source for rule in rules),
+                "extends": list(dict.fromkeys(base for rule in rules for base in rule.bases)),
             },
             lexicon=lexicon.source,
             names={code: lexicon.names.get(code, code) for code in codes},
