@@ -181,16 +181,23 @@ def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
 def _tokens(example: Example) -> Tokens:
     lines = [line.split() for line in example.parse.splitlines() if line.strip()]
     for number, fields in enumerate(lines, start=1):
-        if len(fields) != 6 or fields[0] != str(number) or not fields[4].isdecimal() or int(fields[4]) > len(lines):
-            rule = "must be number, word, lemma, upos, head, label"
+        if (
+            len(fields) not in (6, 7)
+            or fields[0] != str(number)
+            or not fields[4].isdecimal()
+            or int(fields[4]) > len(lines)
+        ):
+            rule = "must be number, word, lemma, upos, head, label, and perhaps features"
             raise InputError(f"{rule}, got {' '.join(fields)!r}", place=f"parse: line {number}")
     if not lines:
         raise InputError("at least one token is required", place="parse")
-    _, text, lemma, upos, heads, dep = (list(column) for column in zip(*lines, strict=True))
+    rows = [[*fields, "_"][:7] for fields in lines]
+    _, text, lemma, upos, heads, dep, feats = (list(column) for column in zip(*rows, strict=True))
     strange = [label for label in dep if SCHEMES[example.scheme].reads(label) is None]
     if strange:
         raise InputError(f"labels must be of the scheme {example.scheme}, got {strange[0]!r}", place="parse")
-    return Tokens(text, lemma, upos, dep, np.array(heads, np.int32) - 1, np.zeros(len(text), np.int32))
+    sent = np.zeros(len(text), np.int32)
+    return Tokens(text, lemma, upos, dep, np.array(heads, np.int32) - 1, sent, {"feats": feats})
 
 
 def _span(tokens: Tokens, head: int) -> tuple[int, int]:

@@ -82,8 +82,8 @@ def _view(file: RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
                 preset[key] = empty[key] if whole[key] is None else whole[key]
     words, conditions = shipped_words_and_conditions()
     paths = {
-        name: {scheme.name: list(scheme.paths.get(name, ())) for scheme in SCHEMES.values()}
-        for name in next(iter(SCHEMES.values())).paths
+        name: {scheme.name: list(scheme.written.get(name, ())) for scheme in SCHEMES.values()}
+        for name in next(iter(SCHEMES.values())).written
     }
     for key, shipped in (("words", words), ("conditions", conditions), ("paths", paths)):
         view[key] = {name: shipped[name] for name in _keys(changes, key) if name in shipped} | view[key]

@@ -32,7 +32,8 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     parse
-        One line per token: number, word, lemma, part of speech, number of the head (0: root), label.
+        One line per token: number, word, lemma, part of speech, number of the head (0: root), label, and perhaps
+        features (Tense=Past|VerbForm=Fin).
     expect
         For each preset the codes of the actors with an event: "AAA>BBB" for two roles, "-" for a role that is not
         filled by an actor, and "event" for an event without roles.
@@ -262,8 +263,7 @@ def _unknown_paths(roles: dict[str, list[str]], known: set[str], place: str) -> 
 def _faults_of_paths(file: RuleFile, source: str) -> Iterator[InputError]:
     """Check that each path is for a known scheme, can be read, and has labels of that scheme."""
     for name, by_scheme in file.paths.items():
-        for scheme, paths in by_scheme.items():
-            yield from faults_of_paths(scheme, paths, f"{source}: paths.{name}")
+        yield from faults_of_paths(file.words, by_scheme, f"{source}: paths.{name}")
 
 
 def _repeated(names: Iterable[str]) -> str | None:

@@ -13,7 +13,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._schemes import Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
-from events.rules._conditions import Condition, conditions_with
+from events.rules._conditions import Condition, conditions_with, paths_with
 from events.rules._extending import extended
 from events.rules._format import Example, FrameEntry, Preset, RuleFile, check_rule_file
 
@@ -295,7 +295,8 @@ def _paths(file: RuleFile, names: list[str]) -> dict[str, tuple[str, ...]]:
     """Paths of several names in each scheme; a path of the file replaces one of the scheme with the same name."""
 
     def paths_of(name: str, scheme: Scheme) -> Sequence[str]:
-        return file.paths[name].get(scheme.name, ()) if name in file.paths else scheme.paths.get(name, ())
+        written = file.paths[name].get(scheme.name, ()) if name in file.paths else scheme.written.get(name, ())
+        return paths_with(file.words, written, scheme.name)
 
     return {
         scheme.name: tuple(dict.fromkeys(path for name in names for path in paths_of(name, scheme)))

@@ -264,7 +264,10 @@ def test_an_example_can_have_its_own_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parse", "fragment"),
     [
-        ("1 Iraq Iraq PROPN 2\n", "line 1: must be number, word, lemma, upos, head, label, got '1 Iraq Iraq PROPN 2'"),
+        (
+            "1 Iraq Iraq PROPN 2\n",
+            "line 1: must be number, word, lemma, upos, head, label, and perhaps features, got '1 Iraq Iraq PROPN 2'",
+        ),
         ("2 Iraq Iraq PROPN 0 root\n", "line 1: must be number"),
         ("1 Iraq Iraq PROPN x root\n", "line 1: must be number"),
         ("1 Iraq Iraq PROPN 2 root\n", "line 1: must be number"),
