@@ -17,7 +17,6 @@ from functools import cache, lru_cache
 from corefsample import _checks
 from corefsample.errors import ParameterError
 
-
 # Prepositions by what they say, pronouns of relative clauses, and verbs that say that someone did what a noun means.
 WORDS: Mapping[str, tuple[str, ...]] = {
     "of": ("of",),
@@ -26,8 +25,9 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "between": ("between",),
     "against": ("against", "on", "at"),
     "relative": ("that", "who", "which", "whom", "whose"),
-    "doing": tuple(
-        "make carry conduct launch stage mount hold commit perpetrate lead order perform organize organise".split()
+    "doing": (
+        *("make", "carry", "conduct", "launch", "stage", "mount", "hold", "commit"),
+        *("perpetrate", "lead", "order", "perform", "organize", "organise"),
     ),
 }
 LISTED = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")

@@ -181,12 +181,8 @@ def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
 def _tokens(example: Example) -> Tokens:
     lines = [line.split() for line in example.parse.splitlines() if line.strip()]
     for number, fields in enumerate(lines, start=1):
-        if (
-            len(fields) not in (6, 7)
-            or fields[0] != str(number)
-            or not fields[4].isdecimal()
-            or int(fields[4]) > len(lines)
-        ):
+        well_formed = len(fields) in (6, 7) and fields[0] == str(number) and fields[4].isdecimal()
+        if not well_formed or int(fields[4]) > len(lines):
             rule = "must be number, word, lemma, upos, head, label, and perhaps features"
             raise InputError(f"{rule}, got {' '.join(fields)!r}", place=f"parse: line {number}")
     if not lines:
