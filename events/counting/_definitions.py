@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self
 
@@ -112,6 +112,58 @@ class _Words:
         return LexiconMatches(found, {t: (t, t + 1) for t in found}, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class ExampleResult:
+    """What a rule finds in one of its inline examples.
+
+    Attributes
+    ----------
+    number, example
+        Its number in the file, from 0, and the example.
+    preset
+        The preset of the rule.
+    found
+        Names of the events found, sorted.
+    fault
+        Why the example fails or cannot be read, or None; the place is the file and the example.
+    """
+
+    number: int
+    example: Example
+    preset: str
+    found: tuple[str, ...]
+    fault: InputError | None
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Names of the events that must be found."""
+        return tuple(sorted(set(self.example.expect[self.preset])))
+
+    @property
+    def text(self) -> str:
+        """The words of the example."""
+        return " ".join(line.split()[1] for line in self.example.parse.splitlines() if len(line.split()) > 1)
+
+
+def example_results(rule: Rule, lexicon: Lexicon | None = None) -> Iterator[ExampleResult]:
+    """What a rule finds in each inline example of its preset; parameters as in `check_examples`."""
+    own = load_lexicon() if lexicon is None or rule.source in shipped_rules() else lexicon
+    for number, example in enumerate(rule.examples):
+        if rule.preset not in example.expect:
+            continue
+        place = f"{rule.source}: examples[{number}]"
+        try:
+            result = ExampleResult(number, example, rule.preset, tuple(_events(example, rule, own)), None)
+        except CorefsampleError as error:
+            yield ExampleResult(number, example, rule.preset, (), error.as_input_error(place))
+            continue
+        if result.found != result.expected:
+            names, other = (", ".join(events) or "nothing" for events in (result.expected, result.found))
+            fault = InputError(f"preset {rule.preset} must find {names}, got {other}", place=place)
+            result = replace(result, fault=fault)
+        yield result
+
+
 def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
     """Check that the rule finds the expected events in each inline example of its preset; return their number.
 
@@ -129,19 +181,9 @@ def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
         At the first example that cannot be read or fails; the place is the file and the example.
     """
     checked = 0
-    own = load_lexicon() if lexicon is None or rule.source in shipped_rules() else lexicon
-    for number, example in enumerate(rule.examples):
-        if rule.preset not in example.expect:
-            continue
-        place = f"{rule.source}: examples[{number}]"
-        try:
-            found = _events(example, rule, own)
-        except CorefsampleError as error:
-            raise error.as_input_error(place) from None
-        expected = sorted(set(example.expect[rule.preset]))
-        if found != expected:
-            names, other = (", ".join(events) or "nothing" for events in (expected, found))
-            raise InputError(f"preset {rule.preset} must find {names}, got {other}", place=place)
+    for result in example_results(rule, lexicon):
+        if result.fault is not None:
+            raise result.fault
         checked += 1
     return checked
 

@@ -197,7 +197,11 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = Non
 
 def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
     """Load all presets of a rule; parameters and errors as in `load_rules`."""
-    file, sources = rule_file(rule)
+    return presets_of(*rule_file(rule))
+
+
+def presets_of(file: RuleFile, sources: tuple[str, ...]) -> list[Rule]:
+    """All presets of a rule file, as `rule_file` returns it."""
     return [_rule(file, preset, sources) for preset in file.presets]
 
 
