@@ -375,5 +375,5 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
     rule: str = option(default="attack", metavar="RULE")
     preset: str | None = option(default=None, metavar="NAME")
     doc_id: str | None = option(default=None, metavar="ID")
-    trigger: str | None = option(default=None, metavar="LEMMA")
+    trigger: str | None = option(default=None, metavar="WORDS")
     sample: int | None = option(default=None, at_least=1)

@@ -58,8 +58,8 @@ def cli() -> None:
 
     \b
     A rule of your own, from a sentence:
-      corefsample rule new arrest --example "Police arrested three men." --actor Police --pipeline en_core_web_sm
-      corefsample rule test arrest.yaml
+      corefsample rule new raid --example "Iraq raided Iran." --pipeline en_gum_ud
+      corefsample rule test raid.yaml
 
     \b
     Check a file of scored mentions, or a rule of your own:

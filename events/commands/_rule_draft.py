@@ -207,13 +207,19 @@ def path_in_schemes(path: str, scheme: str) -> dict[str, list[str]]:
     return {name: found[name] for name in SCHEMES if name in found}
 
 
+_WITH_PREPOSITION = re.compile(r">(?:agent|prep\[[^\]]*\])>pobj")  # of ClearNLP
+
+
 def _in_ud2(path: str, scheme: str) -> str | None:
-    if scheme == "clearnlp":
-        path = re.sub(r">prep\[lemma=([^\]]*)\]>pobj", r">obl|nmod[case=\1]", path)
-        path = path.replace(">agent>pobj", ">obl:agent|obl[case=by]")
-    column = ("ud1", "clearnlp").index(scheme) if scheme != "ud2" else None
-    labels = {} if column is None else {other[column]: label for label, other in _LABELS.items()}
-    return _relabelled(path, {**labels, **({"nmod": "obl|nmod"} if scheme == "ud1" else {})})
+    if scheme == "ud2":
+        return path
+    if scheme == "ud1":
+        return _relabelled(path, {other[0]: label for label, other in _LABELS.items()} | {"nmod": "obl|nmod"})
+    labels = {other[1]: label for label, other in _LABELS.items()}
+    if not _labels(_WITH_PREPOSITION.sub("", path)) <= {*_SAME, *labels}:
+        return None
+    path = re.sub(r">prep\[lemma=([^\]]*)\]>pobj", r">obl|nmod[case=\1]", path)
+    return _relabelled(path.replace(">agent>pobj", ">obl:agent|obl[case=by]"), labels)
 
 
 def _from_ud2(path: str, scheme: str) -> str | None:
@@ -222,12 +228,15 @@ def _from_ud2(path: str, scheme: str) -> str | None:
     if scheme == "ud1":
         path = path.replace("obl|nmod", "nmod").replace("obl:agent|obl[", "nmod:agent|nmod[")
         return _relabelled(path, _UD1_ALONE | {label: other[0] for label, other in _LABELS.items()})
-    path = path.replace(">obl:agent|obl[case=by]", ">agent>pobj").replace(">obl:agent[case=by]", ">agent>pobj")
-    path = re.sub(r">(?:obl\||)(?:obl|nmod)\[case=([^\]]*)\]", r">prep[lemma=\1]>pobj", path)
-    kept = re.sub(r">(?:agent|prep\[[^\]]*\])>pobj", "", path)
-    if any(label not in (*_SAME, *_LABELS) for label in re.findall(r"[<>]([^<>\[]+)", kept)):
+    path = re.sub(r">obl:agent(?:\|obl)?\[case=by\]", ">agent>pobj", path)
+    path = re.sub(r">(?:obl\|)?(?:obl|nmod)\[case=([^\]]*)\]", r">prep[lemma=\1]>pobj", path)
+    if not _labels(_WITH_PREPOSITION.sub("", path)) <= {*_SAME, *_LABELS}:
         return None
     return _relabelled(path, {label: other[1] for label, other in _LABELS.items()})
+
+
+def _labels(path: str) -> set[str]:
+    return {label for step in re.findall(r"[<>]([^<>\[]+)", path) for label in step.split("|")}
 
 
 def _relabelled(path: str, labels: Mapping[str, str]) -> str:

@@ -4,8 +4,8 @@ A rule says by which words and paths of a parse a text reports an event: see doc
 
 Examples
 --------
-  corefsample rule new arrest --example "British police arrested three men." --pipeline en_core_web_sm
-  corefsample rule test arrest.yaml
+  corefsample rule new raid --example "Iraq raided Iran." --pipeline en_gum_ud
+  corefsample rule test raid.yaml
 """
 
 from __future__ import annotations

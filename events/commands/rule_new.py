@@ -5,8 +5,8 @@ which `corefsample rule test` checks.
 
 Examples
 --------
-  corefsample rule new arrest --example "British police arrested three men." --pipeline en_core_web_sm
-  corefsample rule new fire --example "Police opened fire." --actor Police --trigger "opened fire" --pipeline en_gum_ud
+  corefsample rule new raid --example "Iraq raided Iran." --pipeline en_gum_ud
+  corefsample rule new raid --example "GIs raided Iran." --actor GIs --pipeline gum
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RuleNewOptions(shared.Lexicon, shared.Overwrite):
     """
 
     example: tuple[str, ...] = option(metavar="TEXT")
-    pipeline: str = option(metavar="NAME")
+    pipeline: str = option(metavar="SPACY")
     trigger: tuple[str, ...] = option(default=(), metavar="WORDS")
     actor: tuple[str, ...] = option(default=(), metavar="WORDS")
     out: str | None = option(default=None, metavar="FILE")
