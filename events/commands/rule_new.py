@@ -6,7 +6,7 @@ which `corefsample rule test` checks.
 Examples
 --------
   corefsample rule new raid --example "Iraq raided Iran." --pipeline en_gum_ud
-  corefsample rule new raid --example "GIs raided Iran." --actor GIs --pipeline gum
+  corefsample rule new hit --pipeline en_gum_ud --actor GIs --example "GIs hit."
 """
 
 from __future__ import annotations
