@@ -6,7 +6,7 @@ which `corefsample rule test` checks.
 Examples
 --------
   corefsample rule new raid --example "Iraq raided Iran." --pipeline en_gum_ud
-  corefsample rule new hit --pipeline en_gum_ud --actor GIs --example "GIs hit."
+  corefsample rule new hit --pipeline en_gum_ud --actor We --example "We hit."
 """
 
 from __future__ import annotations
