@@ -44,8 +44,16 @@ class RuleTestOptions(shared.Lexicon):
 
 
 @dataclass(frozen=True, slots=True)
-class RuleTestResult(DoctorResult):
-    """What was found: a report of each file, as of `doctor`."""
+class RuleTestResult:
+    """What was found.
+
+    Attributes
+    ----------
+    reports
+        A report of each file, as of `doctor`.
+    """
+
+    reports: tuple[FileReport, ...]
 
     def to_json(self) -> Any:
         """The fields of each report, and its examples."""
