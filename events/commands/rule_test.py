@@ -116,4 +116,11 @@ def print_rule_test(result: RuleTestResult) -> None:
                 click.echo(f"  {each.preset:<10} {found}{wrong}")
 
 
-command = Command(RuleTestOptions, run_rule_test, print_rule_test, "files+", reads_lines=False, finish=report_problems)
+command = Command(
+    RuleTestOptions,
+    run_rule_test,
+    print_rule_test,
+    "files+",
+    reads_lines=False,
+    finish=lambda result: report_problems(DoctorResult(result.reports)),
+)

@@ -76,7 +76,7 @@ def _view(file: RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
         if name not in _keys(changes, "presets"):
             continue
         whole = _as_yaml(file.resolved(name))
-        empty = {"described": [], "roles": {}, "frames": [*view["frames"]], "unless": []}
+        empty: dict[str, Any] = {"described": [], "roles": {}, "frames": [*view["frames"]], "unless": []}
         for key in _keys(changes["presets"], name):
             if key in empty and preset[key] is None:
                 preset[key] = empty[key] if whole[key] is None else whole[key]
