@@ -269,6 +269,14 @@ def test_what_many_parses_reach_includes_what_each_reaches(first: Tokens, second
                 assert found == expected
 
 
+def test_many_parses_are_reached_whatever_their_features() -> None:
+    parse = er.parsed("it/PRON>2:nsubj hit/VERB>0:root")
+    columns = [(list(getattr(parse, name)), np.arange(2)) for name in ("dep", "lemma", "upos")]
+    flat = FlatParses(parse.head, *columns, SCHEMES["ud2"])
+    for condition in ("feats=Tense:Past", "feats!=Tense:Past", "root"):
+        assert flat.reachable(f"[{condition}]>nsubj", np.array([1])).tolist() == [0]
+
+
 # --- schemes -----------------------------------------------------------------------------------------------
 
 
