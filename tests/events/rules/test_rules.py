@@ -129,6 +129,32 @@ def test_a_files_paths_replace_those_of_the_schemes(tmp_path: Path) -> None:
     assert rule.roles["agent"] == {"ud2": (">nsubj[upos=PROPN]", ">obl"), "ud1": (">nmod",), "clearnlp": ()}
 
 
+def test_word_lists_of_a_file_are_those_of_its_paths_and_of_named_ones(tmp_path: Path) -> None:
+    changes: dict[str, Any] = {
+        "paths": {"near": {"ud2": [">obl[case={near}]", ">obl[case={with}]"]}},
+        "presets": {"paper": {"described": ["head"], "roles": {"agent": ["passive_agent", "near"]}}},
+        "words": {"near": ["near", "beside"], "by": ["by", "through"]},
+    }
+    rule = load_rules(written(tmp_path, rule_file(**changes)))
+    own = (">obl:agent", "[passive]>obl[case=by|through]", ">obl[case=near|beside]", ">obl[case=with]")
+    assert rule.roles["agent"]["ud2"] == own
+    del changes["words"]["near"]
+    with error(InputError, place="paths.near.ud2"):
+        load_rules(written(tmp_path, rule_file(**changes)))
+
+
+def test_the_trigger_itself_can_fill_a_role(tmp_path: Path) -> None:
+    parse = "1 Iraq Iraq PROPN 0 root\n"
+    for path in (["itself"], ["own"]):
+        content = rule_file(
+            trigger={"lemma": ["Iraq"], "upos": ["PROPN"]},
+            paths={"own": {"ud2": ["."]}},
+            presets={"paper": {"described": ["head"], "roles": {"agent": path}}},
+            examples=[{"parse": parse, "expect": {"paper": ["IRQ"]}}],
+        )
+        assert check_examples(load_rules(written(tmp_path, content))) == 1
+
+
 def test_another_role_can_be_the_event(tmp_path: Path) -> None:
     content = rule_file(
         event=["victim"],
