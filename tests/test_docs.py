@@ -52,6 +52,7 @@ def codes(cell: str) -> list[str]:
     [
         ("rules", 0, {"rule": "arrest", "preset broad": "examples hold (1: ud2 1); serves ud2, ud1, clearnlp"}),
         ("rules", 1, dict.fromkeys(("preset paper", "preset wide", "preset asserted"), "examples hold (")),
+        ("rules", 2, dict.fromkeys(("preset extended", "preset asserted"), "examples hold (0); serves ud2, ud1")),
         ("count-events", 0, {"preset paper": "examples hold (1: "}),
     ],
 )
@@ -115,6 +116,8 @@ def test_the_notation_of_the_page_is_that_of_the_module() -> None:
         for code in codes(row[0]):
             path = f"{code}>obj" if code.startswith("[") else code
             paths.path_labels(path)
+    tagged = [row for row in rows("The notation of paths") if row[0].partition(",")[0] in paths._PENN]
+    assert {tag.strip(): codes(row[1])[0] for row in tagged for tag in row[0].split(",")} == paths._PENN
 
 
 def test_every_condition_has_a_row_and_the_presets_exclude_those_of_the_page() -> None:

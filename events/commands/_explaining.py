@@ -475,6 +475,6 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
     preset: str | None = option(default=None, metavar="NAME")
     doc_id: str | None = option(default=None, metavar="ID")
     filled: Literal["either", "named", "default"] = "either"
-    trigger: str | None = option(default=None, metavar="LEMMA")
+    trigger: str | None = option(default=None, metavar="WORDS")
     sample: int | None = option(default=None, at_least=1)
     all_parses: bool = False

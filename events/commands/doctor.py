@@ -150,7 +150,7 @@ def print_doctor(result: DoctorResult) -> None:
         print_pairs(f"corefsample {result.environment.corefsample}", result.environment.lines())
 
 
-def _report_problems(result: DoctorResult) -> None:
+def report_problems(result: DoctorResult) -> None:
     """Print the problems to standard error, and end the program if there are any."""
     hints = set()
     for problem in result.problems:
@@ -165,4 +165,4 @@ def _report_problems(result: DoctorResult) -> None:
         sys.exit(BAD_INPUT)
 
 
-command = Command(DoctorOptions, run_doctor, print_doctor, "files*", task="checking", finish=_report_problems)
+command = Command(DoctorOptions, run_doctor, print_doctor, "files*", task="checking", finish=report_problems)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self
@@ -149,6 +149,60 @@ class _Words:
         return LexiconMatches(found, {t: (t, t + 1) for t in found}, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class ExampleResult:
+    """What a rule finds in one of its inline examples.
+
+    Attributes
+    ----------
+    number, example
+        Its number in the file, from 0, and the example.
+    preset
+        The preset of the rule.
+    found
+        Names of the events found, sorted.
+    fault
+        Why the example fails or cannot be read, or None; the place is the file and the example.
+    """
+
+    number: int
+    example: Example
+    preset: str
+    found: tuple[str, ...]
+    fault: InputError | None
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Names of the events that must be found."""
+        return tuple(sorted(set(self.example.expect[self.preset])))
+
+    @property
+    def text(self) -> str:
+        """The words of the example."""
+        return " ".join(line.split()[1] for line in self.example.parse.splitlines() if len(line.split()) > 1)
+
+
+def example_results(rule: Rule, lexicon: Lexicon | None = None) -> Iterator[ExampleResult]:
+    """What a rule finds in each inline example of its preset; parameters as in `check_examples`."""
+    own = load_lexicon() if lexicon is None or rule.source in shipped_rules() else lexicon
+    if rule.defaults:  # in examples every default actor is one of the lexicon
+        own = replace(own, kinds={default.actor: rule.name for default in rule.defaults.values()} | {**own.kinds})
+    for number, example in enumerate(rule.examples):
+        if rule.preset not in example.expect:
+            continue
+        place = f"{rule.source}: examples[{number}]"
+        try:
+            result = ExampleResult(number, example, rule.preset, tuple(_events(example, rule, own)), None)
+        except CorefsampleError as error:
+            yield ExampleResult(number, example, rule.preset, (), error.as_input_error(place))
+            continue
+        if result.found != result.expected:
+            names, other = (", ".join(events) or "nothing" for events in (result.expected, result.found))
+            fault = InputError(f"preset {rule.preset} must find {names}, got {other}", place=place)
+            result = replace(result, fault=fault)
+        yield result
+
+
 def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
     """Check that the rule finds the expected events in each inline example of its preset; return their number.
 
@@ -166,21 +220,9 @@ def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
         At the first example that cannot be read or fails; the place is the file and the example.
     """
     checked = 0
-    own = load_lexicon() if lexicon is None or rule.source in shipped_rules() else lexicon
-    if rule.defaults:  # in examples every default actor is one of the lexicon
-        own = replace(own, kinds={default.actor: rule.name for default in rule.defaults.values()} | {**own.kinds})
-    for number, example in enumerate(rule.examples):
-        if rule.preset not in example.expect:
-            continue
-        place = f"{rule.source}: examples[{number}]"
-        try:
-            found = _events(example, rule, own)
-        except CorefsampleError as error:
-            raise error.as_input_error(place) from None
-        expected = sorted(set(example.expect[rule.preset]))
-        if found != expected:
-            names, other = (", ".join(events) or "nothing" for events in (expected, found))
-            raise InputError(f"preset {rule.preset} must find {names}, got {other}", place=place)
+    for result in example_results(rule, lexicon):
+        if result.fault is not None:
+            raise result.fault
         checked += 1
     return checked
 
@@ -222,16 +264,19 @@ def example_tokens(example: Example) -> Tokens:
     """The parse of an inline example; raises an InputError if a line of it cannot be read."""
     lines = [line.split() for line in example.parse.splitlines() if line.strip()]
     for number, fields in enumerate(lines, start=1):
-        if len(fields) != 6 or fields[0] != str(number) or not fields[4].isdecimal() or int(fields[4]) > len(lines):
-            rule = "must be number, word, lemma, upos, head, label"
+        well_formed = len(fields) in (6, 7) and fields[0] == str(number) and fields[4].isdecimal()
+        if not well_formed or int(fields[4]) > len(lines):
+            rule = "must be number, word, lemma, upos, head, label, and perhaps features"
             raise InputError(f"{rule}, got {' '.join(fields)!r}", place=f"parse: line {number}")
     if not lines:
         raise InputError("at least one token is required", place="parse")
-    _, text, lemma, upos, heads, dep = (list(column) for column in zip(*lines, strict=True))
+    rows = [[*fields, "_"][:7] for fields in lines]
+    _, text, lemma, upos, heads, dep, feats = (list(column) for column in zip(*rows, strict=True))
     strange = [label for label in dep if SCHEMES[example.scheme].reads(label) is None]
     if strange:
         raise InputError(f"labels must be of the scheme {example.scheme}, got {strange[0]!r}", place="parse")
-    return Tokens(text, lemma, upos, dep, np.array(heads, np.int32) - 1, np.zeros(len(text), np.int32))
+    sent = np.zeros(len(text), np.int32)
+    return Tokens(text, lemma, upos, dep, np.array(heads, np.int32) - 1, sent, {"feats": feats})
 
 
 def _span(tokens: Tokens, head: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -35,7 +35,8 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     parse
-        One line per token: number, word, lemma, part of speech, number of the head (0: root), label.
+        One line per token: number, word, lemma, part of speech, number of the head (0: root), label, and perhaps
+        features (Tense=Past|VerbForm=Fin).
     expect
         For each preset the codes of the actors with an event: "AAA>BBB" for two roles, "-" for a role that is not
         filled by an actor, and "event" for an event without roles.
@@ -146,6 +147,10 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     conditions: dict[Name, dict[str, list[Text]]] = {}
     outcomes: Outcomes = {}
     examples: tuple[Example, ...] = ()
+    extends: Text | None = None
+    base_examples: bool = False
+    add: dict[Name, Any] = {}
+    remove: dict[Name, Any] = {}
 
     def all_frames(self) -> list[FrameEntry]:
         """The frames, or the one frame of the trigger."""
@@ -184,6 +189,9 @@ def check_rule_file(file: RuleFile, source: str) -> None:
 def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     if file.version != 1:
         yield InputError(f"version must be 1, got {file.version}", place=source)
+    for key in ("add", "remove", "base_examples"):
+        if getattr(file, key) and file.extends is None:
+            yield InputError(f"{key} needs extends, got a file that extends no rule", place=source)
     yield from _faults_of_frames(file, source)
     yield from _faults_of_roles(file, source)
     yield from _faults_of_question(file, source)
@@ -336,8 +344,7 @@ def _unknown_paths(roles: dict[str, list[str]], known: set[str], place: str) -> 
 def _faults_of_paths(file: RuleFile, source: str) -> Iterator[InputError]:
     """Check that each path is for a known scheme, can be read, and has labels of that scheme."""
     for name, by_scheme in file.paths.items():
-        for scheme, paths in by_scheme.items():
-            yield from faults_of_paths(scheme, paths, f"{source}: paths.{name}")
+        yield from faults_of_paths(file.words, by_scheme, f"{source}: paths.{name}")
 
 
 def _repeated(names: Iterable[str]) -> str | None:

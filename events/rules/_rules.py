@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from corefsample import _checks
-from corefsample.errors import ParameterError
+from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._schemes import Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
-from events.rules._conditions import Condition, conditions_with
+from events.rules._conditions import Condition, conditions_with, paths_with
+from events.rules._extending import extended
 from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
 from events.rules._format import (
     DefaultEntry,
@@ -139,6 +140,8 @@ class Rule:
         Text of the file.
     question, codebook
         What a person is asked who labels documents, and what counts and does not: text of the file.
+    bases
+        The rule that the file extends, and those that this one extends in turn: names or paths.
     """
 
     name: str
@@ -159,6 +162,7 @@ class Rule:
     description: str = ""
     question: QuestionClauses = field(default_factory=QuestionClauses)
     codebook: str = ""
+    bases: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -234,14 +238,18 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = Non
     -----
     The rule contains the file's inline examples; `events.counting.check_examples` checks them.
     """
-    file, source = rule_file(rule)
-    return _rule(file, preset, source)
+    file, sources = rule_file(rule)
+    return _rule(file, preset, sources)
 
 
 def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
     """Load all presets of a rule; parameters and errors as in `load_rules`."""
-    file, source = rule_file(rule)
-    return [_rule(file, preset, source) for preset in file.presets]
+    return presets_of(*rule_file(rule))
+
+
+def presets_of(file: RuleFile, sources: tuple[str, ...]) -> list[Rule]:
+    """All presets of a rule file, as `rule_file` returns it."""
+    return [_rule(file, preset, sources) for preset in file.presets]
 
 
 def rules_and_outcomes(
@@ -254,40 +262,40 @@ def rules_and_outcomes(
     rules: list[Rule] = []
     outcomes: tuple[str, ...] = ()
     for name in names:
-        file, source = _content(name)
+        file, sources = _read(name, ())
         if isinstance(file, OutcomeFile):
-            inner, _ = rules_and_outcomes(rules_of(name), preset)
+            inner, _ = rules_and_outcomes(_rules_of(file, sources), preset)
             rules += [rule for rule in inner if rule.source not in {each.source for each in rules}]
             outcomes += outcome_texts(file.outcomes)
         else:
-            rules.append(_rule(file, preset, source))
+            rules.append(_rule(file, preset, sources))
     return rules, outcomes
 
 
-def rules_of(rule: str | os.PathLike[str]) -> list[str]:
-    """Names or paths of the rules that a file of outcomes names; none for a rule."""
-    file, source = _content(rule)
-    if not isinstance(file, OutcomeFile):
-        return []
-    folder = Path(source).parent
+def sources_of(rule: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Names or paths of a rule and of those that it extends, or of a file of outcomes and of its rules."""
+    file, sources = _read(rule, ())
+    if isinstance(file, RuleFile):
+        return sources
+    return (*sources, *(source for each in _rules_of(file, sources) for source in sources_of(each)))
+
+
+def _rules_of(file: OutcomeFile, sources: tuple[str, ...]) -> list[str]:
+    folder = Path(sources[0]).parent
     return [str(folder / each) if _is_path(each) else each for each in file.rules]
 
 
-def _is_path(source: str) -> bool:
-    return Path(source).suffix in (".yaml", ".yml") or os.sep in source
-
-
-def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, str]:
-    """Content of a rule file, checked, and its name."""
-    file, source = _content(rule)
+def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, tuple[str, ...]]:
+    """Content of a rule file, checked, with what it takes from the one it extends; and the names of these files."""
+    file, sources = _read(rule, ())
     if isinstance(file, OutcomeFile):
         found = f"a file of outcomes of {', '.join(file.rules)}"
-        raise ParameterError(f"must be a rule, got {found}: {source}", parameter="rule")
-    return file, source
+        raise ParameterError(f"must be a rule, got {found}: {sources[0]}", parameter="rule")
+    return file, sources
 
 
-def _content(rule: str | os.PathLike[str]) -> tuple[RuleFile | OutcomeFile, str]:
-    """Content of a file of a rule or of outcomes, checked, and its name."""
+def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[RuleFile | OutcomeFile, tuple[str, ...]]:
+    """Read a file of a rule, which is extended by the files `extending`, the last of them directly, or of outcomes."""
     if not isinstance(rule, (str, os.PathLike)):
         raise ParameterError(f"must be a name or a path, got {_checks.shown(rule)}", parameter="rule")
     source = os.fspath(rule)
@@ -300,13 +308,41 @@ def _content(rule: str | os.PathLike[str]) -> tuple[RuleFile | OutcomeFile, str]
         raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
     content = read_yaml(source, data)
     if isinstance(content, dict) and "rules" in content:
-        return typed(source, content, OutcomeFile), source
-    file = typed(source, content, RuleFile)
+        return typed(source, content, OutcomeFile), (source,)
+    name = content.get("extends") if isinstance(content, dict) else None
+    bases: tuple[str, ...] = ()
+    if isinstance(content, dict) and isinstance(name, str) and name:
+        base, bases = _base(name, (*extending, source))
+        file = extended(base, content, source)
+    else:
+        file = typed(source, content, RuleFile)
     check_rule_file(file, source)
-    return file, source
+    return file, (source, *bases)
 
 
-def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
+def _base(name: str, extending: tuple[str, ...]) -> tuple[RuleFile, tuple[str, ...]]:
+    """The rule of this name, or at this path beside the last of the files that extend each other."""
+    place = f"{extending[-1]}: extends"
+    if _is_path(name):
+        name = os.path.join(os.path.dirname(extending[-1]), name)
+    if os.path.realpath(name) in map(os.path.realpath, extending):
+        chain = " -> ".join(map(os.path.basename, (*extending, name)))
+        raise InputError(f"must not lead back to the file itself, got {chain}", place=place)
+    try:
+        base, sources = _read(name, extending)
+    except ParameterError as error:
+        raise InputError(error.message, place=place) from None
+    if isinstance(base, OutcomeFile):
+        raise InputError(f"must be a rule, got a file of outcomes: {name}", place=place)
+    return base, sources
+
+
+def _is_path(rule: str) -> bool:
+    return Path(rule).suffix in (".yaml", ".yml") or os.sep in rule
+
+
+def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
+    source, *bases = sources
     found = "none" if preset is None else repr(preset)
     if preset is None:
         preset = next(iter(file.presets)) if len(file.presets) == 1 else DEFAULT_PRESET
@@ -338,6 +374,7 @@ def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
         description=file.description,
         question=file.question,
         codebook=file.codebook,
+        bases=tuple(bases),
     )
 
 
@@ -362,7 +399,8 @@ def _paths(file: RuleFile, names: list[str]) -> dict[str, tuple[str, ...]]:
     """Paths of several names in each scheme; a path of the file replaces one of the scheme with the same name."""
 
     def paths_of(name: str, scheme: Scheme) -> Sequence[str]:
-        return file.paths[name].get(scheme.name, ()) if name in file.paths else scheme.paths.get(name, ())
+        written = file.paths[name].get(scheme.name, ()) if name in file.paths else scheme.written.get(name, ())
+        return paths_with(file.words, written, scheme.name)
 
     return {
         scheme.name: tuple(dict.fromkeys(path for name in names for path in paths_of(name, scheme)))

@@ -206,6 +206,7 @@ def write_run(
                 "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules)),
                 "source": ", ".join(rule.source for rule in rules),
                 **({"outcomes": list(map(str, outcomes))} if outcomes else {}),
+                "extends": list(dict.fromkeys(base for rule in rules for base in rule.bases)),
             },
             lexicon=lexicon.source,
             names={code: lexicon.names.get(code, code) for code in codes},

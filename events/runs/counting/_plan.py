@@ -25,7 +25,7 @@ from events.counting._definitions import Definitions
 from events.counting._periods import Calendar
 from events.counting._tables import EventKey, event_key, event_name
 from events.lexicon._lexicon import Lexicon
-from events.rules._rules import Rule, rules_of
+from events.rules._rules import Rule, sources_of
 from events.runs._plan import InputFile, Part, Plan
 from events.runs.counting._options import CountOptions
 
@@ -82,7 +82,7 @@ def planned(inputs: Any, options: CountOptions) -> RunPlan:
         If an option, an input, a rule or a lexicon breaks its rule.
     """
     Calendar(options.period)
-    rules = json.dumps([_checksum(each) for rule in options.rules for each in (rule, *rules_of(rule))])
+    rules = json.dumps([_checksum(*sources_of(rule)) for rule in options.rules])
     path = None if options.record is None else recalibration_file(options.record)
     record = sha256(path) if path is not None and is_file(path) else None
     contents = {
@@ -131,12 +131,13 @@ def _ranges(file: InputFile, size: int) -> list[tuple[int | None, int | None, fl
     return ranges or [(None, None, 1.0)]
 
 
-def _checksum(source: str | None) -> str:
-    """SHA-256 of a rule or lexicon file, and of the package's, which it can use."""
+def _checksum(*sources: str | None) -> str:
+    """SHA-256 of a lexicon, or of a rule and those it extends, and of the package's files, which they can use."""
     content = b""
-    if source is not None and is_file(source):
-        with open_binary(source) as stream:
-            content = bytes(stream.read())
+    for source in sources:
+        if source is not None and is_file(source):
+            with open_binary(source) as stream:
+                content += bytes(stream.read())
     shipped = resources.files("events") / "data"
     for path in sorted([*shipped.iterdir(), *(shipped / "rules").iterdir()], key=lambda path: path.name):
         if path.name.endswith(".yaml"):

@@ -242,7 +242,7 @@ def test_doctor_names_the_preset_that_fails(capsys: pytest.CaptureFixture[str], 
     status, out, err = called(capsys, "doctor", rule)
     assert status == 3
     assert err == f"corefsample: {rule}: examples[5]: preset extended must find GBR, got USA\n"
-    assert "examples hold (19: ud2 15, ud1 2, clearnlp 2); serves ud2, ud1, clearnlp" in " ".join(out.split())
+    assert "examples hold (31: ud2 19, ud1 6, clearnlp 6); serves ud2, ud1, clearnlp" in " ".join(out.split())
     assert "preset extended  an example fails; serves ud2, ud1, clearnlp" in out
 
 

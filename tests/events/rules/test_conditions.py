@@ -24,7 +24,7 @@ from events.rules._rules import load_rules
 
 DAY = datetime.date(2000, 1, 1)
 SENTENCES = sentences()
-EXCLUDING = ("negated", "modal", "future", "conditional", "desired", "denied", "question")
+EXCLUDING = ("negated", "modal", "future", "imperative", "conditional", "desired", "denied", "question")
 ASSERTION = {*EXCLUDING, "reported"}  # the others say what form a trigger has
 
 
