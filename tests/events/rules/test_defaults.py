@@ -139,6 +139,12 @@ def test_defaults_are_of_optional_roles_and_known_conditions(
         load_rules(written(tmp_path, **changes), "wide")
 
 
+def test_a_default_actor_of_no_lexicon_is_an_error(tmp_path: Path) -> None:
+    rule = load_rules(written(tmp_path, defaults={"agent": {"actor": "POLISE"}}), "wide")
+    with error(InputError, None, "detain.yaml"):
+        EventCounter(rule, load_lexicon("police"))
+
+
 def test_an_unknown_choice_of_actors_is_an_error(rule: Rule) -> None:
     with error(ParameterError, "filled"):
         EventCounter(rule, load_lexicon("police"), filled="both")  # type: ignore[arg-type]
