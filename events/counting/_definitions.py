@@ -21,6 +21,7 @@ from corefsample.syntax import SCHEMES
 from events.counting._evaluation import evaluate_clustering
 from events.counting._outcomes import check_outcomes
 from events.counting._tables import ACTOR, event_name
+from events.lexicon._file import SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 from events.matching import match_document
 from events.matching._matching import check_classes
@@ -62,7 +63,7 @@ class Definitions:
         ParameterError
             If one is of another type, there is no rule, two have one name, or an outcome breaks its rule.
         InputError
-            If a rule has a class that is unknown.
+            If a rule has a class or a default actor that is unknown.
         """
         rules = (load_rules(),) if rule is None else tuple(rule) if isinstance(rule, (list, tuple)) else (rule,)
         for each in rules:
@@ -80,6 +81,7 @@ class Definitions:
         lexicon = load_lexicon() if lexicon is None else lexicon
         for each in rules:
             check_classes(each, lexicon)
+            _check_defaults(each, lexicon)
         read = [*map(Outcome.parsed, outcomes)]
         for each in rules:
             try:
@@ -120,6 +122,16 @@ class Definitions:
             name: [each.actors for each in self.outcomes if each.name == name]
             for name in dict.fromkeys(each.name for each in self.outcomes)
         }
+
+
+def _check_defaults(rule: Rule, lexicon: Lexicon) -> None:
+    """Raise InputError if a default actor is in no lexicon: one of another shipped lexicon is left out instead."""
+    for role, default in rule.defaults.items():
+        if default.actor not in lexicon.kinds and not any(
+            default.actor in load_lexicon(name).kinds for name in SHIPPED_LEXICONS
+        ):
+            message = f"defaults.{role}.actor must be an actor of a lexicon, got {default.actor!r}"
+            raise InputError(message, place=rule.source)
 
 
 _ANY_DATE = datetime.date(2000, 1, 1)

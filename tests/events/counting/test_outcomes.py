@@ -109,7 +109,8 @@ def run(news: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def means(table: pd.DataFrame) -> dict[tuple[str, str], float]:
-    return {(event, actor): float(rows["mean"].sum()) for (event, actor), rows in table.groupby(["event", "actor"])}
+    sums = table.groupby(["event", "actor"], as_index=False)["mean"].sum()
+    return dict(zip(zip(sums["event"], sums["actor"], strict=True), sums["mean"].tolist(), strict=True))
 
 
 def test_the_probability_of_a_union_is_not_made_from_those_of_its_events(run: Path) -> None:
@@ -127,18 +128,17 @@ def test_evidence_and_comparison_of_an_outcome_are_those_of_its_events(run: Path
     evidence = pd.read_parquet(run / "evidence.parquet")
     rows = evidence[(evidence["event"] == "either") & (evidence["actor"] == "USA|IRQ")].set_index("doc_id")
     assert rows["probability"].to_dict() == {"doc 0": 1.0, "doc 1": 1.0}
-    one = evidence.set_index(["doc_id", "event", "actor"]).loc[("doc 0", "attack", "USA")]
-    other = evidence.set_index(["doc_id", "event", "actor"]).loc[("doc 0", "attack", "IRQ")]
-    highest = max(one["probability"], other["probability"])
+    places = zip(evidence["doc_id"], evidence["event"], evidence["actor"], strict=True)
+    p = dict(zip(places, evidence["probability"].tolist(), strict=True))
+    highest = max(p["doc 0", "attack", "USA"], p["doc 0", "attack", "IRQ"])
     assert rows.loc["doc 0", "role_mentions"] == f"they [3-4] {highest:.3f}"
     assert rows.loc["doc 0", "sentences"] == "Americans met Iraqis | they attacked"
     compared = pd.read_csv(run / "comparisons.csv")
     assert compared["event"].unique().tolist() == ["either"]  # the rules have no such actors
-    p_usa = 1.0 - one["probability"] * evidence.set_index(["doc_id", "event", "actor"]).loc[
-        ("doc 1", "arrest", "USA"), "probability"
-    ]  # fmt: skip
     first = compared[compared["period"] == "1999Q1"].iloc[0]
-    assert first["p_first_greater"] == pytest.approx(p_usa)  # the documents are independent
+    # The documents are independent; in each the other country has the event unless the USA have it.
+    p_both_usa = p["doc 0", "attack", "USA"] * p["doc 1", "arrest", "USA"]
+    assert first["p_first_greater"] == pytest.approx(1.0 - p_both_usa)
 
 
 def test_the_total_has_a_sign_of_its_own_and_outcomes_can_be_audited_and_reported(run: Path) -> None:

@@ -139,6 +139,12 @@ def test_defaults_are_of_optional_roles_and_known_conditions(
         load_rules(written(tmp_path, **changes), "wide")
 
 
+def test_a_default_actor_of_no_lexicon_is_an_error(tmp_path: Path) -> None:
+    rule = load_rules(written(tmp_path, defaults={"agent": {"actor": "POLISE"}}), "wide")
+    with error(InputError, None, "detain.yaml"):
+        EventCounter(rule, load_lexicon("police"))
+
+
 def test_an_unknown_choice_of_actors_is_an_error(rule: Rule) -> None:
     with error(ParameterError, "filled"):
         EventCounter(rule, load_lexicon("police"), filled="both")  # type: ignore[arg-type]
@@ -165,8 +171,8 @@ def test_tables_say_what_is_named_and_what_is_by_default(tmp_path: Path, filled:
     count_events(news, tmp_path / "run", options, pictures=False)
     counts = pd.read_parquet(tmp_path / "run" / "counts.parquet").set_index("actor")
     police, named, nobody = MEANS[filled]
-    assert counts.loc["POLICE", ["mean", "mean_named"]].tolist() == [police, named]
-    assert counts.loc["", ["mean", "mean_named"]].tolist() == [nobody, nobody]
+    means = counts[["mean", "mean_named"]].to_dict("index")
+    assert means == {"POLICE": {"mean": police, "mean_named": named}, "": {"mean": nobody, "mean_named": nobody}}
     evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet")
     of_police = evidence[evidence["actor"] == "POLICE"].set_index("doc_id")["filled"].to_dict()
     every = {"doc 0": "named", "doc 1": "default", "doc 2": "both"}
@@ -177,10 +183,12 @@ def test_tables_say_what_is_named_and_what_is_by_default(tmp_path: Path, filled:
     events = pd.read_csv(tmp_path / "run" / "events.csv", keep_default_na=False)
     rows = {*zip(events["doc_id"], events["token"], events["actor"], events["filled"], strict=True)}
     by_default = {("doc 1", 2, "POLICE", "default"), ("doc 2", 7, "POLICE", "default")}
-    named = {("doc 0", 1, "POLICE", "named"), ("doc 2", 1, "POLICE", "named")}
-    nobody = {("doc 3", 2, "", "")}
+    by_name = {("doc 0", 1, "POLICE", "named"), ("doc 2", 1, "POLICE", "named")}
+    by_guards = {("doc 3", 2, "", "")}
     without = {(doc_id, token, "", "") for doc_id, token, *_ in by_default}  # then nobody has these events
-    assert rows == nobody | {"either": named | by_default, "named": named | without, "default": by_default}[filled]
+    assert (
+        rows == by_guards | {"either": by_name | by_default, "named": by_name | without, "default": by_default}[filled]
+    )
 
     halves = [EventCounter(load_rules(path, "wide"), load_lexicon("police"), n_samples=20, filled=filled) for _ in "ab"]
     for half, counter in enumerate(halves):
