@@ -489,7 +489,7 @@ def _fillers(
     if heads:
         reached.add((token, role))
     found = {mention for head in heads for mention in parse.by_head[head]}
-    return sorted(found) or ([ABSENT] if role in rule.optional else [])
+    return sorted(found) or ([ABSENT] if role in rule.optional - frame.required else [])
 
 
 def _most_complete(instances: dict[tuple[int, ...], str]) -> dict[tuple[int, ...], str]:

@@ -7,7 +7,7 @@ sentences and for counts of a rule's parts, not for counting events.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -221,12 +221,12 @@ class _Tracer:
 
     def _roles(self, frame: Frame, token: int) -> Iterable[RoleTrace]:
         for role in self._rule.event:
-            yield self._role(role, frame.roles.get(role, {}), token)
+            yield self._role(role, frame, token)
 
-    def _role(self, role: str, paths: Mapping[str, tuple[str, ...]], token: int) -> RoleTrace:
+    def _role(self, role: str, frame: Frame, token: int) -> RoleTrace:
         view = self._view
-        of_scheme = paths.get(self._scheme, ())
-        is_optional = role in self._rule.optional
+        of_scheme = frame.roles.get(role, {}).get(self._scheme, ())
+        is_optional = role in self._rule.optional - frame.required
         filled = [
             (path, head) for path in of_scheme for head in trace_path(path, view, token).ends if self._mentions[head]
         ]

@@ -19,6 +19,7 @@ from events.rules._conditions import shipped_words_and_conditions
 from events.rules._format import RuleFile
 
 _CHANGED = ("optional", "frames", "presets", "classes", "paths", "words", "conditions")
+_OF_FRAMES = ("roles", "required")  # beside the words of the trigger
 
 
 def extended(base: RuleFile, content: Mapping[str, Any], source: str) -> RuleFile:
@@ -61,8 +62,8 @@ def _as_yaml(content: Any) -> Any:
 
 
 def _merged(base: Any, own: Any) -> Any:
-    """A mapping with the keys of another, which replace its own unless both are mappings."""
-    if not (isinstance(base, dict) and isinstance(own, dict)):
+    """A mapping with the keys of another, which replace its own unless both are mappings; an empty one clears it."""
+    if not (isinstance(base, dict) and isinstance(own, dict) and own):
         return own
     return base | {key: _merged(base.get(key), value) for key, value in own.items()}
 
@@ -71,7 +72,9 @@ def _view(file: RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The tree that changes follow: also with the shipped lists that they name, and what presets inherit."""
     tree = _as_yaml(file)
     view = {key: tree[key] for key in _CHANGED}
-    view["frames"] = {frame["name"]: {**(frame["trigger"] or {}), "roles": frame["roles"]} for frame in tree["frames"]}
+    view["frames"] = {
+        frame["name"]: {**(frame["trigger"] or {}), **{key: frame[key] for key in _OF_FRAMES}} for frame in tree["frames"]
+    }
     for name, preset in view["presets"].items():
         if name not in _keys(changes, "presets"):
             continue
@@ -97,7 +100,10 @@ def _keys(changes: Any, key: str) -> Any:
 
 
 def _frames_listed(view: dict[str, Any]) -> dict[str, Any]:
-    frames = [{"name": name, "roles": frame.pop("roles"), "trigger": frame} for name, frame in view["frames"].items()]
+    frames = [
+        {"name": name, **{key: frame.pop(key) for key in _OF_FRAMES}, "trigger": frame}
+        for name, frame in view["frames"].items()
+    ]
     return {**view, "frames": frames}
 
 

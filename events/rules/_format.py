@@ -66,11 +66,12 @@ class Trigger(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FrameEntry(msgspec.Struct, forbid_unknown_fields=True):
-    """One way in which the text can express the event."""
+    """One way in which the text can express the event; `required` names optional roles that must be filled here."""
 
     name: Name
     trigger: Trigger | None = None
     roles: dict[Name, Words] = {}
+    required: list[Name] = []
 
 
 class DefaultEntry(msgspec.Struct, forbid_unknown_fields=True):
@@ -260,7 +261,8 @@ def _faults_of_roles(file: RuleFile, source: str) -> Iterator[InputError]:
         yield InputError(f"event must name each role once, got {repeated!r} twice", place=source)
     if len(file.event) > _MOST_ROLES:
         yield InputError(f"event must name at most {_MOST_ROLES} roles, got {len(file.event)}", place=source)
-    for key, names in (("optional", file.optional), ("classes", file.classes)):
+    of_frames = [(f"frames.{frame.name}.required", frame.required) for frame in file.frames]
+    for key, names in (("optional", file.optional), ("classes", file.classes), *of_frames):
         for role in names:
             if role not in file.event:
                 known = ", ".join(file.event) or "none"

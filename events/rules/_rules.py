@@ -68,6 +68,8 @@ class Frame:
         The parts of speech of that token.
     roles
         For each role and each scheme, the paths from the trigger to the head of a mention that fills the role.
+    required
+        Optional roles of the rule without which this frame is no event.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Frame:
     phrases: tuple[Phrase, ...]
     upos: frozenset[str]
     roles: Mapping[str, PathsByScheme]
+    required: frozenset[str] = frozenset()
 
     @property
     def words(self) -> frozenset[str]:
@@ -392,6 +395,7 @@ def _frame(file: RuleFile, entry: FrameEntry, preset: Preset) -> Frame:
         phrases=tuple(Phrase(tuple(phrase.lower().split()), adjacent) for phrase, adjacent in phrases),
         upos=frozenset(trigger.upos),
         roles={role: _paths(file, names) for role, names in {**(preset.roles or {}), **entry.roles}.items()},
+        required=frozenset(entry.required),
     )
 
 
