@@ -19,17 +19,17 @@ import pandas as pd
 
 from corefsample import link_pairs
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.mention_ranking import load_model, score_documents
-from corefsample.mention_ranking._model import gold_entities, required_tokens
-from corefsample.mention_ranking._readings import Reading, TrainingMentions, _cut, readings
-from corefsample.recalibration._english import score_english
+from corefsample.mention_ranking import english_model, load_model, score_documents
+from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource, gold_entities, required_tokens
+from corefsample.mention_ranking._readings import Reading, _cut, readings
+from corefsample.recalibration import english_recalibration
 
 BOUNDS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 SCHEME = "ud2"  # a window may have labels of several schemes only
 
 
 def windows(
-    documents: Sequence[AnnotatedDocument], mentions: TrainingMentions, size: int
+    documents: Sequence[AnnotatedDocument], mentions: MentionSource, size: int
 ) -> Iterator[AnnotatedDocument]:
     """Each run of some sentences with the mentions in it, as a document of its own."""
     for document in documents:
@@ -54,13 +54,12 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=2, help="of a window")
     parser.add_argument("--model", metavar="FILE", help="whose scores are not recalibrated; default: the package's")
     arguments = parser.parse_args()
-    kinds: tuple[TrainingMentions, ...] = ("annotated", "parse")
-    for mentions in kinds:
+    for mentions in MENTION_SOURCES:
         cut = windows(held_out.gum(("dev", "test")), mentions, arguments.sentences)
+        model = english_model() if arguments.model is None else load_model(arguments.model)
+        scored = score_documents(model, cut, scheme=SCHEME)
         if arguments.model is None:
-            scored = score_english(cut, scheme=SCHEME)
-        else:
-            scored = score_documents(load_model(arguments.model), cut, scheme=SCHEME)
+            scored = map(english_recalibration(mentions).recalibration.apply_document, scored)
         pairs = [link_pairs(each) for each in scored]
         probs, truth = (np.concatenate([getattr(each, name) for each in pairs]) for name in ("q", "y"))
         table = compared(probs, truth).round(4).to_string(index=False)
