@@ -300,9 +300,9 @@ def test_a_document_with_several_parses_takes_at_most_a_screen(
 def test_the_outcome_that_most_parses_share_is_the_likeliest_though_they_differ_elsewhere(tmp_path: Path) -> None:
     # Two parses count the arrest, one by the police and one by nobody; in the third, the likeliest, "may" is modal.
     parses = [
-        (3, ["Police/NOUN>3:nsubj may/AUX>3:dep arrest/VERB>0:root"]),
-        (3, ["Police/NOUN>3:obj may/AUX>3:dep arrest/VERB>0:root"]),
-        (4, ["Police/NOUN>3:nsubj may/AUX>3:aux arrest/VERB>0:root"]),
+        (3, ["Police/NOUN>3:nsubj may/AUX>3:dep arrested=arrest/VERB>0:root"]),
+        (3, ["Police/NOUN>3:obj may/AUX>3:dep arrested=arrest/VERB>0:root"]),
+        (4, ["Police/NOUN>3:nsubj may/AUX>3:aux arrested=arrest/VERB>0:root"]),
     ]
     path = er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("d", parses)])
     run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police"))
