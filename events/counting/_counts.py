@@ -124,7 +124,8 @@ class EventCounts:
         pandas.DataFrame
             event (name of the rule); `actor`, and `target` of rules with two roles; period
             ("1999Q2"); period_start (timestamp of its first day); n_docs (documents in the period); mean and sd of the
-            count; mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
+            count (sd of the Poisson-binomial distribution; among the samples if documents share draws of a
+            recalibration); mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
             squares, where a bound replaces an error of zero); lower, upper, level and interval of the
             credible interval; n_samples; one_best (the count by the likeliest antecedents alone).
         """
