@@ -15,6 +15,8 @@ from strategies.tagged import random_sentences
 
 from corefsample.calibration import calibration_error
 from corefsample.tagging import HiddenMarkovModel, TaggedSentence
+from events import EventCounter, simulate_documents
+from events.counting import evaluate_predicate
 
 pytestmark = pytest.mark.skipif(
     not (PROJECT / "benchmarks").exists(), reason="the studies are beside the sources alone"
@@ -117,6 +119,24 @@ def test_a_ratio_of_squared_errors_is_the_square_of_the_ratio_and_is_compared_wi
         text, about_half = results.squared_ratio(blocks(residual), blocks(0.1))
         assert text.split()[0] == expected
         assert about_half == found
+
+
+def test_an_entity_fulfils_the_question_in_the_samples_in_which_the_document_has_the_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    predicate = module("simulated_claims", monkeypatch).NumberOfEntities()
+    by_rule = EventCounter(predicate.rule, predicate.lexicon, n_samples=50)
+    n_events = 0
+    for each in simulate_documents(15, event_share=1.0, median_mentions=40, seed=3):
+        events = by_rule.add(each.document)
+        numbers = evaluate_predicate(each.document, predicate, n_samples=50)
+        found = dict(zip(numbers.keys, numbers.hits.tolist(), strict=True))
+        expected = {} if events is None else dict(zip(events.keys, events.hits.tolist(), strict=True))
+        assert {key: row for key, row in found.items() if any(row)} == {
+            k: row for k, row in expected.items() if any(row)
+        }
+        n_events += len(expected)
+    assert n_events > 10
 
 
 def test_tables_claims_and_figures_are_written(results: Any, tmp_path: Path) -> None:

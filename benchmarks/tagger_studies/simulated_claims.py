@@ -1,10 +1,13 @@
 """Two claims of the paper about bands of event counts, tried on simulated news whose truth is known.
 
-Footnote 11: 10 samples give results like those of 100. Section 6.2: an overconfident scorer gives intervals that are
+Footnote 11: 10 samples give results like those of 100, and so does the number of entities that fulfil f, instead of
+documents that have one. Section 6.2: an overconfident scorer gives intervals that are
 too narrow.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,14 +15,19 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from corefsample._arrays import Floats
+from corefsample.documents._scored import ScoredDocument
+from corefsample.links._pairs import gold_codes
 from corefsample.plots import COLOURS, MARKERS
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.counting._truth import TrueEvents
-from tagger_studies.results import DOES_NOT_HOLD, NOT_DECIDED, Output, ends_of, holds, ratio, resamples, shown
+from events.matching import match_document
+from tagger_studies.results import DOES_NOT_HOLD, HOLDS, NOT_DECIDED, Output, ends_of, holds, ratio, resamples, shown
 
 N_DOCUMENTS, N_SAMPLES = 1000, (10, 100, 1000)
 TEMPERATURES = {"underconfident": 0.5, "calibrated": 1.0, "overconfident": 2.0}
+SIMULATED: dict[str, Any] = {"event_share": 1.0, "median_mentions": 60, "seed": 7}
 LEVEL, Z = 0.95, 1.96
+MARGIN = 1.1  # a ratio below it, and above its inverse, is called similar
 CELL = ["actor", "period"]
 Bands = dict[tuple[str, int], pd.DataFrame]  # by scorer and number of samples
 Share = tuple[float, tuple[float, float]]
@@ -33,6 +41,7 @@ def run(output: Output) -> None:
         bands |= read_news(n_documents, model, temperature)
     bands = common_cells(bands)
     sample_study(bands, output)
+    entity_study(n_documents, output)
     confidence_study({model: bands[model, 100] for model in TEMPERATURES}, output)
     output.write_claims("simulated-claims")
 
@@ -40,25 +49,26 @@ def run(output: Output) -> None:
 def read_news(n_documents: int, model: str, temperature: float) -> Bands:
     """Bands of every country and quarter by the paper's definition of an event, with the true counts."""
     rule, lexicon = load_rules("attack", preset="paper"), load_lexicon()
-    options = {"event_share": 1.0, "median_mentions": 60, "seed": 7}
-    documents = [each.document for each in simulate_documents(n_documents, temperature=temperature, **options)]
+    documents = [each.document for each in simulate_documents(n_documents, temperature=temperature, **SIMULATED)]
     truth = TrueEvents(rule, lexicon)
     truth.update(documents)
     bands = {}
     for n_samples in N_SAMPLES if model == "calibrated" else N_SAMPLES[1:2]:
         counter = EventCounter(rule, lexicon, n_samples=n_samples)
         counter.update(documents)
-        exact = counter.counts().to_frame().set_index(CELL)
-        # mean +- z s, as the paper: s is the standard deviation among the samples.
-        normal = counter.counts(interval="normal").to_frame().set_index(CELL)
-        sampled_sd = (normal["upper"] - normal["lower"]) / (2.0 * Z)
-        table = exact[["mean", "sd", "lower", "upper"]].assign(
-            s=sampled_sd, normal_lower=normal["lower"], normal_upper=normal["upper"]
-        )
-        # True counts of countries of which no sample has an event are counted too.
-        true = truth.counts().set_index(CELL)["true_count"].rename("truth")
-        bands[model, n_samples] = table.join(true, how="outer").fillna(0.0)
+        bands[model, n_samples] = bands_of(counter, truth.counts().set_index(CELL)["true_count"])
     return bands
+
+
+def bands_of(counter: EventCounter, true: pd.Series) -> pd.DataFrame:
+    """Bands of counts and their truth, including true counts without any evidence."""
+    exact = counter.counts().to_frame().set_index(CELL)
+    # mean +- z s, as the paper: s is the standard deviation among the samples.
+    normal = counter.counts(interval="normal").to_frame().set_index(CELL)
+    table = exact[["mean", "sd", "lower", "upper"]].assign(
+        s=(normal["upper"] - normal["lower"]) / (2.0 * Z), normal_lower=normal["lower"], normal_upper=normal["upper"]
+    )
+    return table.join(true.rename("truth"), how="outer").fillna(0.0)
 
 
 def common_cells(bands: Bands) -> Bands:
@@ -108,6 +118,62 @@ def sample_study(bands: Bands, output: Output) -> None:
 
 def root_mean_square(changes: pd.Series) -> float:
     return float(np.sqrt(np.mean(changes**2)))
+
+
+# --- entities instead of documents ------------------------------------------------------------------------
+
+
+class NumberOfEntities:
+    """How many entities of a clustering fulfil f for each country: described as it alone, and agent of an attack."""
+
+    def __init__(self) -> None:
+        self.rule, self.lexicon = load_rules("attack", preset="paper"), load_lexicon()
+
+    def __call__(self, document: ScoredDocument, labels: np.ndarray) -> dict[str, np.ndarray]:
+        assert document.tokens is not None
+        matches = match_document(document.tokens, document.mentions, self.rule, self.lexicon, document.date)
+        agents = np.unique(matches.instances)
+        entities = labels[:, agents[agents >= 0]]  # (n_samples, n_agents)
+        is_first = np.ones(entities.shape, bool)  # agent of an entity that no earlier one belongs to
+        for k in range(1, entities.shape[1]):
+            is_first[:, k] = (entities[:, :k] != entities[:, k : k + 1]).all(axis=1)
+        described = [matches.described_mentions[matches.described_actors == c] for c in range(len(matches.actors))]
+        is_of = [(entities[:, :, None] == labels[:, None, each]).any(axis=2) for each in described]
+        n_codes = sum(each.astype(int) for each in is_of)
+        return {
+            code: (is_first & each & (n_codes == 1)).sum(axis=1)
+            for code, each in zip(matches.actors, is_of, strict=True)
+        }
+
+
+def entity_study(n_documents: int, output: Output) -> None:
+    """Numbers of entities and of documents, by the same samples: their means, and how often intervals are right."""
+    n_entities = NumberOfEntities()
+    of_documents = EventCounter(n_entities.rule, n_entities.lexicon, n_samples=100)
+    of_entities = EventCounter(predicate=n_entities, n_samples=100)
+    truth, rows = TrueEvents(n_entities.rule, n_entities.lexicon), []
+    for each in simulate_documents(n_documents, temperature=1.0, **SIMULATED):
+        document = each.document
+        for counter in (of_documents, of_entities, truth):
+            counter.add(document)
+        gold = gold_codes(document, "single")[None, :]
+        quarter = str(pd.Period(document.date, freq="Q"))
+        rows += [(code, quarter, int(number[0])) for code, number in n_entities(document, gold).items()]
+    numbers = pd.DataFrame(rows, columns=[*CELL, "truth"]).groupby(CELL)["truth"].sum()
+    pair = {
+        ("documents", 100): bands_of(of_documents, truth.counts().set_index(CELL)["true_count"]),
+        ("entities", 100): bands_of(of_entities, numbers),
+    }
+    cells = sorted({cell for band in pair.values() for cell in band.index[band["s"] > 0]})
+    documents, entities = (band.reindex(cells, fill_value=0.0) for band in pair.values())
+    means = by_quarter(documents, documents["mean"])
+    factor = ratio(by_quarter(entities, entities["mean"]), means, len(means))
+    here = f"sum of entities / sum of documents {shown(*factor, 3)}, "
+    here += f"correlation of means {np.corrcoef(documents['mean'], entities['mean'])[0, 1]:.3f}; coverage of mean +- "
+    here += f"1.96 s: entities {shown(*coverage(entities), 3)}, documents {shown(*coverage(documents), 3)}"
+    low, high = factor[1]
+    similar = HOLDS if low > 1 / MARGIN and high < MARGIN else DOES_NOT_HOLD if low > MARGIN else NOT_DECIDED
+    output.claim("counts of entities are like those of documents", "footnote 11: similar", here, similar)
 
 
 # --- overconfident scorers ---------------------------------------------------------------------------------
