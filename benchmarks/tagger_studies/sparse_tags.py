@@ -14,11 +14,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from corefsample._arrays import Floats
 from corefsample.calibration import (
     GroupedRecalibrator,
     HistogramBinning,
     IsotonicRecalibration,
     ScalingBinning,
+    calibration_error,
     grouped_calibration_errors,
     shared_calibration_error,
     tag_frequency_groups,
@@ -33,6 +35,7 @@ from corefsample.tagging import (
     LinearChain,
     LogisticRegression,
     TaggedSentence,
+    event_pairs,
     labelled_posteriors,
     tag_scores,
 )
@@ -123,6 +126,13 @@ def run(output: Output) -> None:
     output.say(
         f"Trained on {n_words:,} words: {len(frequencies)} tags, {len(tagger.tags)} of them {LEAST} times or more; "
         f"accuracy {accuracy:.1%}; {test.n_gold_outside} gold tags of test are no output"
+    )
+    top = event_pairs(labelled_posteriors(tagger, split.test, unknown="outside"), tagger.tags, "likeliest")
+    error = calibration_error(top.q, top.y, documents=top.documents, n_bins=N_BINS)
+    gap_of_tops = mean_by_document(top.q - top.y, np.ones(top.n), top.documents)
+    output.say(
+        f"Top-1, {N_BINS} bins: CalibErr {shown(error.estimate, (error.lower, error.upper))}, mean probability minus "
+        f"accuracy {shown(*gap_of_tops)}"
     )
     versions = recalibrated(dev, test, groups)
     table = errors_table(versions, groups)
@@ -271,10 +281,14 @@ def group_blocks(scores: TagScores, groups: TagGroups, number: int) -> BlockBins
 def gap(scores: TagScores, chosen: np.ndarray) -> tuple[float, tuple[float, float]]:
     """Mean label minus mean score of some scores, with its interval by document."""
     assert scores.documents is not None
-    n_documents = int(scores.documents.max()) + 1
-    residual = np.bincount(scores.documents, (scores.labels - scores.scores) * chosen, n_documents)
-    n = np.bincount(scores.documents, chosen.astype(float), n_documents)
-    return ratio(residual, n, n_documents)
+    return mean_by_document((scores.labels - scores.scores) * chosen, chosen, scores.documents)
+
+
+def mean_by_document(values: Floats, chosen: np.ndarray, documents: np.ndarray) -> tuple[float, tuple[float, float]]:
+    """Sum of values over the number of chosen ones, with its interval by document."""
+    n_documents = int(documents.max()) + 1
+    n = np.bincount(documents, chosen.astype(float), n_documents)
+    return ratio(np.bincount(documents, values, n_documents), n, n_documents)
 
 
 def figure_of(versions: dict[str, TagScores], groups: TagGroups) -> Figure:
