@@ -82,6 +82,25 @@ class EntityFields(Options):
 
 
 @declared
+class Where(Options):
+    """Which documents are used.
+
+    Attributes
+    ----------
+    where
+        Use only documents whose metadata match, such as section=Foreign*; may be repeated. [default: all]
+    """
+
+    where: tuple[str, ...] = option(default=(), metavar="FIELD=PATTERN")
+
+    def _check(self) -> None:
+        from events.runs._selection import parsed_conditions
+
+        super()._check()
+        parsed_conditions(self.where)
+
+
+@declared
 class OutFolder(Options):
     """Where results are written.
 

@@ -192,6 +192,7 @@ def write_run(
             n_several_parses=counter.n_several_parses,
             uncertainty=counter.uncertainty,
             merged_actors=counter.merged_actors.summary(counter.n_samples),
+            n_not_selected=sum(record["not_selected"] for record in records.values()),
         )
         rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
         codes = [code for counts in several for key in counts.events() for code in key if code]

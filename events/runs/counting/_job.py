@@ -35,6 +35,7 @@ from events.runs._output_folder import RunFolder
 from events.runs._plan import RESTART, STANDARD_INPUT, InputFile, Part, changes
 from events.runs._progress import Progress
 from events.runs._run import begun, missing_parts, working_in
+from events.runs._selection import Selection
 from events.runs._store import Places, Store, read_sealed, writing
 from events.runs.counting._finalise import QUARANTINE, MergedPartitions, write_run
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
@@ -249,6 +250,7 @@ def _counted(
             needs_digest = not partition.first and file.path != STANDARD_INPUT and file.tag is None
             digest = background.submit(sha256, file.place) if needs_digest else None
             counter = _counter(plan, store, result)
+            selection = Selection(options.where)
             documents = DocumentStream(
                 file.place,
                 needs=("date", "tokens"),
@@ -257,6 +259,7 @@ def _counted(
                 row_groups=partition.groups,
                 parses=True,
                 ahead=True,
+                selected=selection if options.where else None,
             )
 
             def on_batch() -> None:
@@ -271,6 +274,7 @@ def _counted(
         _require_unchanged(file)
         record["input"] = {"bytes": file.n_bytes, "changed": file.changed, "sha256": file_sha256}
         record["documents"], record["quarantined"] = counter.n_documents, quarantine.count
+        record["not_selected"] = selection.n_not_selected
         record["scores_had"] = counter.scores_had
     return counter
 

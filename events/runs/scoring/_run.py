@@ -34,6 +34,7 @@ from events.runs._plan import InputFile, Part, Plan
 from events.runs._progress import Progress
 from events.runs._record import free_outputs, run_record
 from events.runs._run import begun, must_stop, working_in
+from events.runs._selection import Selection
 from events.runs._store import Places, Records, Store, writing
 from events.runs.scoring._options import ScoreOptions, ScoringOptions
 from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task
@@ -197,6 +198,8 @@ class ScoreResult(Result):
         Counts of their texts by what is wrong with them: no upper case, a wrong encoding.
     n_resumed
         Number of the written documents that an earlier run had scored.
+    n_not_selected
+        Documents that `ScoringOptions.where` leaves out.
     n_quarantined, reasons
         Number of bad documents, and the messages of the first three.
     skipped
@@ -225,6 +228,7 @@ class ScoreResult(Result):
     left_out: dict[str, int]
     workers: int | None
     seconds: float
+    n_not_selected: int = 0
 
     def _more(self) -> dict[str, Any]:
         tally = {**dataclasses.asdict(self.tally), "mean_dropped_mass": self.tally.mean_dropped_mass}
@@ -246,11 +250,13 @@ def score_corpus(
     clusters = None if options.clusters is None else _clusters_path(path, options.clusters)
     if clusters is not None:
         require_free(clusters, overwrite=overwrite)
+    selection = Selection(options.where)
     documents = DocumentInputs(
         inputs,
         entity_fields=options.entity_fields,
         article_options=options.article_options(),
         prefer_news=options.pipeline is not None,
+        selected=selection if options.where else None,
     )
     _require_pipeline_for_text(documents, options)
     scorer = Scorer(options)
@@ -283,6 +289,7 @@ def score_corpus(
             left_out=left_out,
             workers=None if chosen.scheduler is not None else engine.workers or 1,
             seconds=round(time.time() - started, 3),
+            n_not_selected=selection.n_not_selected,
         )
         change = scorer.recalibration
         content = run_record(
