@@ -88,16 +88,17 @@ class Where(Options):
     Attributes
     ----------
     where
-        Use only documents whose metadata match, such as section=Foreign*; may be repeated. [default: all]
+        Use only documents with such metadata, as section=Foreign*; may be repeated, and then all must hold. [default:
+        all documents]
     """
 
-    where: tuple[str, ...] = option(default=(), metavar="FIELD=PATTERN")
+    where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
 
     def _check(self) -> None:
-        from events.runs._selection import parsed_conditions
+        from events.runs._selection import Selection
 
         super()._check()
-        parsed_conditions(self.where)
+        Selection(self.where)
 
 
 @declared

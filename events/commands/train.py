@@ -216,13 +216,13 @@ def run_train(
     from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
     from events.commands._training import (
         NO_CORPUS,
-        Selection,
         annotated_inputs,
         fit_model,
         read_corpus,
         split_documents,
     )
     from events.runs._record import checksums, free_outputs, run_record
+    from events.runs._selection import Selection
 
     started = time.time()
     path = options.out

@@ -175,7 +175,8 @@ class DocumentInputs:
     prefer_news
         Whether standard input, and tables that could be either, contain news rather than scored mentions.
     selected
-        Called with the metadata of each document; those for which it is false are left out. None: all are read.
+        Called with the doc_id and the metadata of each document; those for which it is false are left out. None: all
+        are read.
 
     Attributes
     ----------
@@ -196,7 +197,7 @@ class DocumentInputs:
     entity_fields: str | None = None
     article_options: Mapping[str, Any] = field(default_factory=dict)
     prefer_news: bool = False
-    selected: Callable[[Mapping[str, Any]], bool] | None = None
+    selected: Callable[[str, Mapping[str, Any]], bool] | None = None
     kind_of: dict[str, Kind] = field(init=False, default_factory=dict)
     skipped: Counter[str] = field(init=False, default_factory=Counter)
     _bytes_before: int = field(init=False, default=0)
@@ -246,7 +247,7 @@ class DocumentInputs:
             for place, document in read(path, rejected.append):
                 yield from rejected
                 rejected.clear()
-                if self.selected is not None and not self.selected(document.metadata):
+                if self.selected is not None and not self.selected(document.doc_id, document.metadata):
                     continue
                 item = ReadDocument(path, place, document)
                 is_new = doc_ids.add(document.doc_id)

@@ -43,7 +43,8 @@ class DocumentStream(FileSeries):
     parses
         Whether documents with several parses are accepted; otherwise they are rejected with a reason.
     selected
-        Called with the metadata of each document; those for which it is false are left out. None: all are read.
+        Called with the doc_id and the metadata of each document; those for which it is false are left out. None: all
+        are read.
     ahead
         Whether a thread reads and checks the next batch while one is used; it takes the memory of one more batch.
 
@@ -72,7 +73,7 @@ class DocumentStream(FileSeries):
         row_groups: range | None = None,
         parses: bool = False,
         ahead: bool = False,
-        selected: Callable[[Mapping[str, Any]], bool] | None = None,
+        selected: Callable[[str, Mapping[str, Any]], bool] | None = None,
     ) -> None:
         super().__init__(input_paths(inputs, suffixes=SUFFIXES))
         self._needs = tuple(choice("needs", name, ("date", "tokens", "gold")) for name in needs)
@@ -115,7 +116,7 @@ class DocumentStream(FileSeries):
         for read, rejected in reader.batches(self._batch_size):
             batch = read
             if self._selected is not None:
-                rows = [row for row in range(len(read)) if self._selected(read.metadata(row))]
+                rows = [row for row in range(len(read)) if self._selected(read.doc_ids[row], read.metadata(row))]
                 batch = read.take(np.array(rows, np.int64))
             valid, faults = checked(batch, self._needs)
             if valid.parses is not None and not self._parses:

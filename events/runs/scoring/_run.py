@@ -51,7 +51,8 @@ class ScorePlan(Plan):
 def planned(paths: list[str], scorer: Scorer) -> ScorePlan:
     """Make the plan of a new run."""
     described = scorer.described()
-    settings = {**dataclasses.asdict(scorer.options), "documents_a_part": DOCUMENTS_A_PART}
+    options = json.loads(json.dumps(dataclasses.asdict(scorer.options)))  # tuples as they are read back
+    settings = {**options, "documents_a_part": DOCUMENTS_A_PART}
     free = {name: settings.pop(name) for name in _FREE}
     contents = {name: [settings.get(name), content] for name, content in described.items() if name != "corefsample"}
     inputs = tuple(InputFile.of(path, checksum=True) for path in paths)
