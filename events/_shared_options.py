@@ -95,7 +95,7 @@ class Where(Options):
     where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
 
     def _check(self) -> None:
-        from events.runs._selection import Selection
+        from events._selection import Selection
 
         super()._check()
         Selection(self.where)

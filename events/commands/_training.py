@@ -19,9 +19,9 @@ from corefsample.mention_ranking._model import MentionDocument, gold_entities
 from corefsample.mention_ranking._training import SoftmaxMargin, train
 from corefsample.mention_ranking.features._templates import TemplateSet
 from corefsample.syntax._roles import neutral_parse
+from events._selection import Selection
 from events.runs._document_inputs import DocumentInputs, ReadDocument, reject
 from events.runs._progress import Progress
-from events.runs._selection import Selection
 
 
 def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> frozenset[str]:

@@ -214,6 +214,7 @@ def run_train(
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
     from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+    from events._selection import Selection
     from events.commands._training import (
         NO_CORPUS,
         annotated_inputs,
@@ -222,7 +223,6 @@ def run_train(
         split_documents,
     )
     from events.runs._record import checksums, free_outputs, run_record
-    from events.runs._selection import Selection
 
     started = time.time()
     path = options.out

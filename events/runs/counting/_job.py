@@ -25,6 +25,7 @@ from corefsample.files._paths import PathLike, path_list
 from corefsample.files._remote_services import credentials, give_credentials
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import QuarantineFile
+from events._selection import Selection
 from events.counting._counter import EventCounter
 from events.counting._tables import event_key
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
@@ -35,7 +36,6 @@ from events.runs._output_folder import RunFolder
 from events.runs._plan import RESTART, STANDARD_INPUT, InputFile, Part, changes
 from events.runs._progress import Progress
 from events.runs._run import begun, missing_parts, working_in
-from events.runs._selection import Selection
 from events.runs._store import Places, Store, read_sealed, writing
 from events.runs.counting._finalise import QUARANTINE, MergedPartitions, write_run
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult

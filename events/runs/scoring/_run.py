@@ -25,6 +25,7 @@ from corefsample.mention_ranking._model import ScoringTally
 from corefsample.recalibration._english import chosen_recalibration
 from corefsample.syntax._roles import is_unparsed
 from events._options import Result, fields_of
+from events._selection import Selection
 from events.news._fields import Article
 from events.news._quality import TextTally
 from events.runs._annotated_output import write_annotated
@@ -34,7 +35,6 @@ from events.runs._plan import InputFile, Part, Plan
 from events.runs._progress import Progress
 from events.runs._record import free_outputs, run_record
 from events.runs._run import begun, must_stop, working_in
-from events.runs._selection import Selection
 from events.runs._store import Places, Records, Store, writing
 from events.runs.scoring._options import ScoreOptions, ScoringOptions
 from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task

@@ -23,10 +23,10 @@ from corefsample.mention_ranking import load_model
 from corefsample.mention_ranking._fitting import EpochReport
 from corefsample.mention_ranking._training import held_out_figures, train
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+from events._selection import Selection
 from events.commands import TrainOptions, run_train
 from events.commands._training import held_out_ids
 from events.commands.train import load_templates
-from events.runs._selection import Selection
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}
 
