@@ -20,6 +20,8 @@ from transfer_study import english_fit, kept_fit
 
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.mention_ranking._english import ENGLISH_GENRES
+from corefsample.mention_ranking._model import MENTION_SOURCES
+from corefsample.recalibration._english import chosen_recalibration, recalibration_file
 
 ROOT = Path(__file__).parents[1]
 TRAIN = ROOT / ".." / "shared" / "data" / "gum" / "en_gum-ud-train.conllu.gz"
@@ -42,20 +44,25 @@ OPTIONS = [
     *("--where", f"genre={','.join(ENGLISH_GENRES)}"),
     *("--held-out-share", "0"),
     *("--epochs", "3"),
+    *("--mentions", "both"),
+    "--windows",
     *("--attribution", ATTRIBUTION),
 ]
 
 
 def write_recalibration(folder: Path) -> None:
-    """Fit the recalibration to the documents of the model, each scored by the same recipe without its genre."""
+    """Fit the recalibrations to the documents of the model, each scored by the same recipe without its genre."""
     scores = ScoreCache(folder)
-    record = kept_fit(folder / "fit-english-kinds-joint.json", partial(english_fit, scores))
-    (DATA / "english.recalibration.json").write_text(json.dumps(record.to_json()), encoding="utf-8")
+    for mentions in MENTION_SOURCES:
+        kept = folder / f"fit-english-{mentions}-kinds-joint.json"
+        record = kept_fit(kept, partial(english_fit, scores, mentions))
+        place = recalibration_file(chosen_recalibration(None, mentions=mentions) or "")
+        Path(place).write_text(json.dumps(record.to_json()), encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--recalibration", type=Path, metavar="FOLDER", help="make the recalibration instead")
+    parser.add_argument("--recalibration", type=Path, metavar="FOLDER", help="make the recalibrations instead")
     folder = parser.parse_args().recalibration
     if folder is not None:
         write_recalibration(folder)

@@ -2,7 +2,8 @@
 
 `leave_out_scores` trains models without one genre and without two blocks of three genres, so that a study can fit on
 other genres what it tests on one: no model behind a fit saw the genre that the fit is tested on.
-`english_scores` trains the shipped model's recipe without each of its genres.
+`english_scores` trains the shipped model's recipe without each of its genres, and scores annotated mentions and those
+of the parse.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from corefsample import ScoredDocument, read_documents, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.mention_ranking import score_documents
 from corefsample.mention_ranking._english import ENGLISH_GENRES
+from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource
 from corefsample.mention_ranking._training import train
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
@@ -65,26 +68,30 @@ class ScoreCache:
         self.folder, self.n_processes, self.orders = folder, n_processes, orders
         self._read: dict[Path, Documents] = {}
 
-    def _path(self, without: Iterable[str], orders: int, *, english: bool) -> Path:
-        name = "english" if english else "all"
-        return self.folder / f"{name}-{orders}-without-{'+'.join(without)}.jsonl.gz"
+    def _path(self, without: Iterable[str], *, english: MentionSource | None) -> Path:
+        name = f"all-{self.orders}" if english is None else f"english-{ENGLISH_ORDERS}-{english}"
+        return self.folder / f"{name}-without-{'+'.join(without)}.jsonl.gz"
 
     def make(self, parts: Iterable[Sequence[str]], *, english: bool = False) -> None:
         """Train the models that are missing, in processes, and score the genres that they did not see."""
         orders = ENGLISH_ORDERS if english else self.orders
-        missing = [(tuple(part), self._path(part, orders, english=english)) for part in parts]
-        missing = [(part, path) for part, path in missing if not path.exists()]
+        sources: tuple[MentionSource, ...] = MENTION_SOURCES if english else ("annotated",)
+        missing = []
+        for part in map(tuple, parts):
+            paths = {source: self._path(part, english=source if english else None) for source in sources}
+            if not all(path.exists() for path in paths.values()):
+                missing.append((part, paths))
         if not missing:
             return
         spawned = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(min(self.n_processes, len(missing)), mp_context=spawned) as pool:
-            runs = [pool.submit(_score_left_out, part, path, orders, english) for part, path in missing]
+            runs = [pool.submit(_score_left_out, part, paths, orders, english) for part, paths in missing]
             for number, run in enumerate(runs, 1):
                 print(f"model {number} of {len(runs)}: without {', '.join(run.result())}", flush=True)
 
-    def documents(self, without: Sequence[str], *, english: bool = False) -> Documents:
+    def documents(self, without: Sequence[str], *, english: MentionSource | None = None) -> Documents:
         """Scored documents of the genres that one model did not see."""
-        path = self._path(without, ENGLISH_ORDERS if english else self.orders, english=english)
+        path = self._path(without, english=english)
         if path not in self._read:
             by_genre: Documents = {}
             for document in read_documents(path):
@@ -93,14 +100,18 @@ class ScoreCache:
         return self._read[path]
 
 
-def _score_left_out(without: tuple[str, ...], path: Path, orders: int, english: bool) -> tuple[str, ...]:
+def _score_left_out(
+    without: tuple[str, ...], paths: dict[MentionSource, Path], orders: int, english: bool
+) -> tuple[str, ...]:
     documents = gum(("train",)) if english else gum()
     seen = [each for each in documents if genre_of(each.doc_id) not in without]
     if english:
         seen = [each for each in seen if genre_of(each.doc_id) in ENGLISH_GENRES]
-    model = train(seen, epochs=EPOCHS, orders=orders, n_threads=1)
+    recipe: dict[str, Any] = {"mentions": "both", "windows": True} if english else {}
+    model = train(seen, epochs=EPOCHS, orders=orders, n_threads=1, **recipe)
     unseen = [each for each in documents if genre_of(each.doc_id) in without]
-    write_documents(score_documents(model, unseen), path)
+    for source, path in paths.items():
+        write_documents(score_documents(model, unseen, mentions=source), path, overwrite=True)
     return without
 
 
@@ -125,10 +136,10 @@ def fit_documents(scores: ScoreCache, block: tuple[str, ...]) -> Documents:
     return found
 
 
-def english_scores(scores: ScoreCache) -> Documents:
+def english_scores(scores: ScoreCache, mentions: MentionSource) -> Documents:
     """The documents that the shipped model was trained on, each by the same recipe without its genre."""
     scores.make([(genre,) for genre in ENGLISH_GENRES], english=True)
-    return {genre: scores.documents((genre,), english=True)[genre] for genre in ENGLISH_GENRES}
+    return {genre: scores.documents((genre,), english=mentions)[genre] for genre in ENGLISH_GENRES}
 
 
 def main() -> None:
@@ -142,7 +153,7 @@ def main() -> None:
     arguments = parser.parse_args()
     scores = ScoreCache(arguments.folder, n_processes=arguments.processes, orders=arguments.orders)
     leave_out_scores(scores)
-    english_scores(scores)
+    scores.make([(genre,) for genre in ENGLISH_GENRES], english=True)
 
 
 if __name__ == "__main__":

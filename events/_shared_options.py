@@ -49,7 +49,8 @@ class Lexicon(Options):
     Attributes
     ----------
     lexicon
-        countries, police, or a YAML file of your own actors. [default: countries]
+        countries, police, forces (police and army of each country), leaders, capitals, governments (leaders and
+        capitals), or a YAML file of your own actors. [default: countries]
     """
 
     lexicon: str | None = option(default=None, metavar="FILE")

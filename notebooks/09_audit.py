@@ -57,6 +57,7 @@ write_documents((each.document for each in simulated), news)
     """
 version: 1
 name: attack
+question: {actor: "{actor} attacked"}
 trigger:
   lemma: [attack]
 event: [agent]
@@ -73,11 +74,12 @@ run(
 )
 
 # %% [markdown]
-# The truth: documents in which some country attacks, by the correct rule and the true entities.
+# The truth: documents in which Israel attacks, by the correct rule and the true entities.
 
 # %%
 truth.update(read_documents(news))
-events = truth.to_frame().drop_duplicates("doc_id")
+events = truth.to_frame()
+events = events[events["actor"] == "ISR"]
 positive = set(events["doc_id"])
 true_counts = events.groupby("period").size()
 true_counts
@@ -86,10 +88,11 @@ true_counts
 # ## The sample
 #
 # 300 of the 1,500 documents, most of them where P leaves most doubt, and some in every stratum. Documents with P = 0
-# are drawn too: that is where a wrong rule hides what it misses.
+# are drawn too: that is where a wrong rule hides what it misses. The label answers a question about one actor, which
+# the plan prints.
 
 # %%
-run("corefsample audit plan run --labels 300 --out audit", folder)
+run("corefsample audit plan run --actors ISR --labels 300 --out audit", folder)
 
 # %% [markdown]
 # `audit/sheet.html` opens in a browser and shows one document at a time: Y, N and U label it, B goes back, T writes a
@@ -117,12 +120,12 @@ columns = ["period", "n_docs", "n_labelled", "true", "estimate", "lower", "upper
 audited[[*columns, "model_mean", "model_lower", "model_upper"]].round(1)
 
 # %% [markdown]
-# The model is sure of wrong counts: its bands miss the truth (crosses). The audited intervals are wide, because a year
-# has some thirty labels, and the one of the total is narrow.
+# The model is sure of wrong counts: in several years its bands miss the truth (crosses). The audited intervals are
+# wide, because a year has some thirty labels; that of the total is much narrower than these together.
 
 # %%
 periods = audited.loc[audited["period"] != "total"]
-crosses = pd.DataFrame({"actor": "", "period": periods["period"], "count": periods["true"]})
+crosses = pd.DataFrame({"actor": "ISR", "period": periods["period"], "count": periods["true"]})
 audit_bands(audited, truth=crosses)
 
 # %% [markdown]

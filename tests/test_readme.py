@@ -84,7 +84,7 @@ def test_every_command_of_a_page_exists_with_its_options(page: Path) -> None:
                 words = part.split()[1:]
                 if words[0].startswith("-"):
                     continue
-                name = " ".join(words[:2]) if words[0] == "audit" else words[0]
+                name = " ".join(words[:2]) if words[0] in ("audit", "rule") else words[0]
                 assert name in known, part
                 options = {option for each in known[name].params for option in (*each.opts, *each.secondary_opts)}
                 given = {word.partition("=")[0] for word in words if word.startswith("--")}

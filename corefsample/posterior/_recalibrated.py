@@ -159,13 +159,15 @@ class CorpusRecalibration:
             return None
         self.begin(metadata)
         applied = applied_to(metadata)
-        if self._takes_alike and (known_recalibration(applied) is None) != (self._source is None):
+        # Scores of the English model had that of annotated mentions, or that of mentions of the parse.
+        source = known_recalibration(applied) if self._takes_alike else self._source
+        if (source is None) != (self._source is None):
             raise unlike_scores(applied, self.first)
-        if self._source is None:
+        if source is None:
             return None
-        uncertainty = self._uncertainty_of(self._source)
-        domain = self._source.domain_of(metadata) if uncertainty == "domain" else ""
-        return _drawn(self._source, uncertainty, self._seed, domain, self._source.is_in(applied))
+        uncertainty = self._uncertainty_of(source)
+        domain = source.domain_of(metadata) if uncertainty == "domain" else ""
+        return _drawn(source, uncertainty, self._seed, domain, source.is_in(applied))
 
 
 @lru_cache(maxsize=64)  # once per process, not for each partition

@@ -8,36 +8,44 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
+from corefsample import _checks
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
 from corefsample.mention_ranking import english_model, score_documents
-from corefsample.mention_ranking._model import MentionDocument
+from corefsample.mention_ranking._model import MENTION_SOURCES, MentionDocument, MentionSource
 from corefsample.recalibration._uncertain import UncertainRecalibration
 
-ENGLISH, NO_RECALIBRATION = "english", "none"
+ENGLISH, ENGLISH_ANNOTATED, NO_RECALIBRATION = "english", "english-annotated", "none"
+_SHIPPED = {ENGLISH: "english.recalibration.json", ENGLISH_ANNOTATED: "english-annotated.recalibration.json"}
 
 
-def chosen_recalibration(choice: PathLike | None, model: PathLike | None = None) -> str | None:
+def chosen_recalibration(
+    choice: PathLike | None, model: PathLike | None = None, mentions: MentionSource = "parse"
+) -> str | None:
     """Which recalibration the scores of a model get.
 
     Parameters
     ----------
     choice
-        "english", "none", a path, or None for the default: "english" for the English model of the package, and none
-        for other models.
+        "english", "english-annotated", "none", a path, or None for the default: "english" for the English model of the
+        package, and none for other models.
     model
         Path of the model; None: the English model of the package.
+    mentions
+        That are scored: what people marked is more often in an entity with others than what a parse has, so "english"
+        is "english-annotated" for annotated mentions.
 
     Returns
     -------
     str or None
         Name for `read_recalibration`, or None for no recalibration.
     """
-    if choice is None:
-        return ENGLISH if model is None else None
-    return named_recalibration(choice)
+    name = named_recalibration(choice)
+    if choice is None and model is None:
+        name = ENGLISH
+    return ENGLISH_ANNOTATED if name == ENGLISH and mentions == "annotated" else name
 
 
 _MOST_MIB = 16  # of a record: a thousand refits with offsets by kind take half a MiB
@@ -50,11 +58,11 @@ def named_recalibration(name: PathLike | None) -> str | None:
 
 
 def recalibration_file(name: PathLike) -> str:
-    """Path of a record: "english" is that of the English model of the package, others are paths already."""
+    """Path of a record: those of the English model of the package have names, others are paths already."""
     text = os.fspath(name)
-    if text != ENGLISH:
+    if text not in _SHIPPED:
         return text
-    return str(resources.files("corefsample.mention_ranking").joinpath("data", "english.recalibration.json"))
+    return str(resources.files("corefsample.mention_ranking").joinpath("data", _SHIPPED[text]))
 
 
 def read_recalibration(path: PathLike) -> UncertainRecalibration:
@@ -63,7 +71,7 @@ def read_recalibration(path: PathLike) -> UncertainRecalibration:
     Parameters
     ----------
     path
-        The file; or "english" for the recalibration of the English model of the package.
+        The file; or "english" or "english-annotated" for the recalibrations of the English model of the package.
 
     Raises
     ------
@@ -79,12 +87,18 @@ def read_recalibration(path: PathLike) -> UncertainRecalibration:
 
 
 @cache
-def english_recalibration() -> UncertainRecalibration:
+def english_recalibration(mentions: MentionSource = "parse") -> UncertainRecalibration:
     """The recalibration of the English model of the package; read once per process.
 
     Fitted to the documents that the model was trained on, each scored by a model without its genre.
+
+    Parameters
+    ----------
+    mentions
+        Of documents: found in the parse, or annotated.
     """
-    return read_recalibration(ENGLISH)
+    _checks.choice("mentions", mentions, MENTION_SOURCES)
+    return read_recalibration(ENGLISH if mentions == "parse" else ENGLISH_ANNOTATED)
 
 
 @lru_cache(maxsize=64)
@@ -98,12 +112,16 @@ def known_recalibration(applied: str) -> UncertainRecalibration | None:
     """
     if not applied:
         return None
-    english = english_recalibration()
-    return english if applied == english.recalibration.fingerprint() else None
+    of_package = map(english_recalibration, MENTION_SOURCES)
+    return next((each for each in of_package if applied == each.recalibration.fingerprint()), None)
 
 
 def score_english(
-    documents: Iterable[MentionDocument], *, recalibrated: bool = True, **options: Any
+    documents: Iterable[MentionDocument],
+    *,
+    recalibrated: bool = True,
+    mentions: MentionSource = "annotated",
+    **options: Any,
 ) -> Iterator[ScoredDocument]:
     """Score documents with the English model of the package, as `corefsample score` does.
 
@@ -114,13 +132,17 @@ def score_english(
     recalibrated
         Whether to apply the model's recalibration (`english_recalibration`); otherwise the scores are as the model
         gives them.
+    mentions
+        As of `score_documents`; the recalibration is that of such mentions.
     **options
-        mentions, min_prob, scheme and tally of `score_documents`.
+        min_prob, scheme and tally of `score_documents`.
 
     Raises
     ------
     ParameterError
         As `score_documents` does.
     """
-    scored = score_documents(english_model(), documents, **options)
-    return map(english_recalibration().recalibration.apply_document, scored) if recalibrated else scored
+    scored = score_documents(english_model(), documents, mentions=mentions, **options)
+    if not recalibrated:
+        return scored
+    return map(english_recalibration(mentions).recalibration.apply_document, scored)

@@ -22,6 +22,7 @@ from corefsample.recalibration._refits import CrossFit, RecalibrationDraws
 from corefsample.recalibration._search import GlobalSearch, KindSearch, likeliest
 
 _PRIOR_FOLDS = 10  # of documents, to choose the prior of offsets by kind
+_FEWEST_DOMAINS = 3  # of which each is left out instead
 
 Form = Literal["global", "kinds"]
 FORMS: tuple[Form, ...] = ("global", "kinds")
@@ -47,7 +48,7 @@ class RecalibrationFitter:
     form
         "global": a temperature and a NEW bias. "kinds": offsets by kind of mention and of antecedent too, which need
         tokens. They have a normal prior around 0; its standard deviation is the one with the lowest loss on documents
-        that were left out, in ten folds.
+        that were left out, in ten folds, or one domain at a time if there are three or more.
     domains
         Domain of each document by doc_id, such as its genre, for `domain_effect`; None: unknown.
 
@@ -79,6 +80,8 @@ class RecalibrationFitter:
         if by_kind:
             begin = self._losses if isinstance(self._losses, Likelihood) else Likelihood(self.gold, by_kind=True)
             groups = self._folds(min(_PRIOR_FOLDS, self.n_documents), 0)
+            if self._domains is not None and len(np.unique(self._domains)) >= _FEWEST_DOMAINS:
+                groups = self._domains  # the fit is for other domains too
             self._search = KindSearch(self._losses, start, unit, groups, begin)
 
     def _domain_numbers(self, domains: Mapping[str, str]) -> Ints:

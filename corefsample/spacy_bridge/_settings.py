@@ -80,9 +80,11 @@ class Settings:
     @property
     def named_recalibration(self) -> str | None:
         """Name or path of the recalibration, "english" by default for the English model; None for none."""
+        from corefsample.mention_ranking._model import MentionSource
         from corefsample.recalibration._english import chosen_recalibration
         from corefsample.recalibration._model import Recalibration
 
         if self.recalibration is None and Recalibration(self.temperature, self.new_bias) != Recalibration():
             return None
-        return chosen_recalibration(self.recalibration, self.model)
+        mentions: MentionSource = "parse" if self.mentions == FROM_PARSE else "annotated"
+        return chosen_recalibration(self.recalibration, self.model, mentions)

@@ -6,7 +6,29 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corefsample.syntax._paths import ParseView, compiled_path, follow
+from corefsample.syntax._paths import ParseView, compiled_path, follow, step_by
+
+_VALUE = re.compile(r"([A-Za-z]+(?::[A-Za-z]+)?)!?=")  # of a condition: a field, or a label of dependents
+
+
+@dataclass(frozen=True, slots=True)
+class UnmetCondition:
+    """A condition of a step that a token does not meet, and the words there, of which another would.
+
+    Attributes
+    ----------
+    token
+        The token to which the step's label leads.
+    condition
+        As it is written: "case=by".
+    values
+        The token's own lemma or part of speech, or the lemmas of its dependents with the label of the condition; empty
+        without any, and for conditions without a value.
+    """
+
+    token: int
+    condition: str
+    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +52,8 @@ class PathTrace:
         Tokens from which the failed step starts.
     labels
         Labels that the failed step could have taken there: of the dependents, or for a step up of the token itself.
+    unmet
+        Where the label of the failed step fits, or the conditions at the beginning fail: those that are not met.
     """
 
     path: str
@@ -40,6 +64,7 @@ class PathTrace:
     label_fits: bool
     reached: tuple[int, ...]
     labels: tuple[str, ...] = ()
+    unmet: tuple[UnmetCondition, ...] = ()
 
     @property
     def _nearness(self) -> tuple[int, bool, int]:
@@ -52,21 +77,44 @@ def trace_path(path: str, view: ParseView, start: int) -> PathTrace:
     compiled = compiled_path(path)
     opening, steps = compiled.opening, compiled.steps
     if opening and not follow(opening, view, start):
-        return PathTrace(path, (), len(steps), 0, opening, False, (start,))
+        return PathTrace(path, (), len(steps), 0, opening, False, (start,), (), _unmet(opening, view, [start]))
     here = {start}
     for number, step in enumerate(steps):
         ends = {end for token in here for end in follow(step.written, view, token)}
         if not ends:
-            labels = dict.fromkeys(
-                view.labels[below]
+            near = [  # tokens that have a label, and those to which it leads
+                (below, view.heads[token] if step.up else below)
                 for token in sorted(here)
                 for below in ((token,) if step.up else view.dependents[token])
                 if not step.up or view.heads[token] >= 0
-            )
-            fits = bool(step.conditions) and any(map(step.fits, labels))
-            return PathTrace(path, (), len(steps), number, step.written, fits, tuple(sorted(here)), tuple(labels))
+            ]
+            labels = dict.fromkeys(view.labels[below] for below, _ in near)
+            unmet = _unmet(step.conditions, view, [end for below, end in near if step.fits(view.labels[below])])
+            reached = tuple(sorted(here))
+            return PathTrace(path, (), len(steps), number, step.written, bool(unmet), reached, tuple(labels), unmet)
         here = ends
     return PathTrace(path, tuple(sorted(here)), len(steps), len(steps), "", False, ())
+
+
+def _unmet(conditions: str, view: ParseView, tokens: Sequence[int]) -> tuple[UnmetCondition, ...]:
+    """The conditions in brackets that some tokens do not meet."""
+    written = [condition.strip() for condition in conditions[1:-1].split(",") if condition.strip()]
+    return tuple(
+        UnmetCondition(token, condition, _values(condition, view, token))
+        for token in tokens
+        for condition in written
+        if not follow(f"[{condition}]", view, token)
+    )
+
+
+def _values(condition: str, view: ParseView, token: int) -> tuple[str, ...]:
+    named = _VALUE.match(condition)
+    if named is None:
+        return ()
+    if named[1] in ("lemma", "upos"):
+        return (str(getattr(view, named[1])[token]),)
+    label = step_by(named[1])
+    return tuple(view.lemma[below] for below in view.dependents[token] if label.fits(view.labels[below]))
 
 
 def nearest_trace(paths: Sequence[str], view: ParseView, start: int) -> PathTrace | None:

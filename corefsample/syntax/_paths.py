@@ -12,11 +12,13 @@ the token where they stand:
                     (``[aux=will|shall]``), and ``[case!=by]``: it has none
 ``[has >obj]``      it has a dependent of this label; ``[no >obj]``: it has none
 ``[passive]``       it is a passive verb or a past participle without a subject; ``[active]``: it is not
+``[feats=X:Y]``     it has the value Y of the feature X (``[feats=Tense:Past|Mood:Imp]``: one of these); ``!=``: it
+                    has none of them. A token without features of its own has those of its Penn tag (``xpos``)
+``[root]``          it is the root of its sentence
 ``[bare]``          its text is its lemma (case aside): attack, and not attacked
 ==================  ==========================================================================
 
-``[active,no >nsubj]<conj+>nsubj`` is the subject that a conjoined verb shares with an earlier one. The empty path
-stays where it starts.
+``[active,no >nsubj]<conj+>nsubj`` is the subject that a conjoined verb shares XX
 
 Also here: where paths can lead in many parses at once: a fast upper bound of `follow`, by which documents are passed
 over.
@@ -38,12 +40,27 @@ from corefsample.syntax._schemes import SCHEMES, Scheme
 
 _PASSIVE_MARKERS = frozenset({"aux:pass", "auxpass", "nsubj:pass", "nsubjpass", "csubj:pass", "csubjpass"})
 _ACTIVE_SUBJECTS = frozenset({"nsubj", "csubj"})
+_NO_PARTICIPLE = frozenset({"verbform:inf", "verbform:ger", "tense:pres"})
 _LABEL = r"[A-Za-z]+(?::[A-Za-z]+)?"
 _LABELS = rf"(?:{_LABEL}\*?(?:\|{_LABEL}\*?)*|\*)"
 _CONDITIONS = r"\[[^\]]*\]"
 _STEP = re.compile(rf"([<>])({_LABELS})({_CONDITIONS})?(\+)?")
-_CONDITION = re.compile(rf"({_LABEL})(!?=)([^\s,=]+)|(has|no) >({_LABELS})|(active|passive|bare)")
-_FIELDS = ("lemma", "upos")
+_CONDITION = re.compile(rf"({_LABEL})(!?=)([^\s,=]+)|(has|no) >({_LABELS})|(active|passive|bare|root)")
+_FIELDS = ("lemma", "upos", "feats")
+# Features of Universal Dependencies that Penn tags stand for, of those that paths ask for.
+_PENN = {
+    "VB": "VerbForm=Inf",
+    "VBD": "Mood=Ind|Tense=Past|VerbForm=Fin",
+    "VBG": "Tense=Pres|VerbForm=Part",
+    "VBN": "Tense=Past|VerbForm=Part",
+    "VBP": "Mood=Ind|Tense=Pres|VerbForm=Fin",
+    "VBZ": "Mood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin",
+    "MD": "VerbForm=Fin",
+    "NN": "Number=Sing",
+    "NNP": "Number=Sing",
+    "NNS": "Number=Plur",
+    "NNPS": "Number=Plur",
+}
 
 Test = Callable[["ParseView", int], bool]
 
@@ -81,6 +98,12 @@ class ParseView:
         names = {label: scheme.reads(label) or label for label in set(tokens.dep)}
         self.labels = list(map(names.__getitem__, tokens.dep))
         self._head = tokens.head
+        self._extra = tokens.extra
+
+    def features(self, token: int) -> frozenset[str]:
+        """Features as ``name:value`` in lower case, from the columns feats or else xpos; empty without either."""
+        feats, xpos = (str(self._extra[name][token] or "") if name in self._extra else "" for name in ("feats", "xpos"))
+        return _features(feats if "=" in feats else _PENN.get(xpos, ""))
 
     @cached_property
     def dependents(self) -> Dependents:
@@ -90,21 +113,35 @@ class ParseView:
     def is_passive(self, token: int) -> bool:
         """Whether a verb is passive, or a past participle used like one ("attacked by rebels, ...").
 
-        Without morphology, a verb counts as a past participle if it has neither subject, auxiliary nor marker ("to"),
-        does not end in -ing, and is in an adjectival or adverbial clause or differs from its lemma. One conjoined to
-        another verb is passive if that verb is.
+        A passive subject or auxiliary says so, and a subject, an auxiliary or a marker ("to") without these denies it.
+        A verb with none of them is passive if it is a past participle by its features; in an adjectival or adverbial
+        clause also if it is called finite, which taggers do ("men arrested by police"). Without features, a verb counts
+        as a past participle if it does not end in -ing, and is in such a clause or differs from its lemma. One
+        conjoined to another verb is passive if that verb is.
         """
         while True:
             below = {self.labels[d] for d in self.dependents[token]}
             if below & _PASSIVE_MARKERS:
                 return True
-            if below & (_ACTIVE_SUBJECTS | {"aux", "mark"}) or self.text[token].lower().endswith("ing"):
+            features = self.features(token)
+            if below & (_ACTIVE_SUBJECTS | {"aux", "mark"}) or features & _NO_PARTICIPLE:
                 return False
             label = self.labels[token].partition(":")[0]
+            in_clause = label in ("acl", "advcl")
+            if "verbform:fin" in features and not in_clause:
+                return False
+            if not features and self.text[token].lower().endswith("ing"):
+                return False
             if label != "conj" or self.heads[token] < 0:
                 break
             token = self.heads[token]
-        return label in ("acl", "advcl") or self.text[token].lower() != self.lemma[token].lower()
+        return in_clause or bool(features) or self.text[token].lower() != self.lemma[token].lower()
+
+
+@lru_cache(maxsize=4096)
+def _features(feats: str) -> frozenset[str]:
+    named = (each.partition("=") for each in feats.lower().split("|") if "=" in each)
+    return frozenset(f"{name}:{value}" for name, _, values in named for value in values.split(","))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +287,7 @@ def compiled_path(path: str) -> Path:
     ParameterError
         If it is not in the notation of this module, with the part that cannot be read.
     """
-    text = path.strip()
+    text = path.strip().removeprefix(".")
     opened = re.match(_CONDITIONS, text)
     opening = opened.group() if opened else ""
     start = _tests(opening, path) if opening else ()
@@ -276,7 +313,7 @@ def _tests(conditions: str, path: str) -> tuple[Test, ...]:
     for condition in conditions[1:-1].split(","):
         match = _CONDITION.fullmatch(condition.strip())
         # A name that is neither a field nor a label of any scheme is a mistake.
-        if not match or not _is_known(match.group(1)):
+        if not match or not _is_known(match.group(1)) or not _is_readable(match.group(1), match.group(3)):
             raise ParameterError(
                 f"path condition must be one of those in corefsample.syntax, got {condition!r} in {path!r}"
             )
@@ -288,11 +325,18 @@ def _is_known(field: str | None) -> bool:
     return field in (None, *_FIELDS) or any(scheme.reads(str(field)) == field for scheme in SCHEMES.values())
 
 
+def _is_readable(field: str | None, values: str | None) -> bool:
+    """Whether the values of a field can be compared: those of a feature have its name."""
+    return field != "feats" or all(re.fullmatch(r"\w+:\w+", value) for value in str(values).split("|"))
+
+
 def _test(
     field: str | None, relation: str | None, words: str | None, sign: str | None, labels: str | None, voice: str | None
 ) -> Test:
     if voice == "bare":
         return lambda view, token: view.text[token].lower() == view.lemma[token].lower()
+    if voice == "root":
+        return lambda view, token: view.heads[token] < 0
     if voice:
         wanted = voice == "passive"
         return lambda view, token: view.is_passive(token) is wanted
@@ -302,6 +346,8 @@ def _test(
         return lambda view, token: any(step.fits(view.labels[d]) for d in view.dependents[token]) is present
     allowed = frozenset((words or "").lower().split("|"))
     wanted = relation == "="
+    if field == "feats":
+        return lambda view, token: wanted is not allowed.isdisjoint(view.features(token))
     if field not in _FIELDS:
         return lambda view, token: (
             wanted is any(view.labels[d] == field and view.lemma[d].lower() in allowed for d in view.dependents[token])
@@ -383,6 +429,8 @@ class FlatParses:
             if match is None or not here.size:
                 continue
             field, words = match.groups()
+            if field == "feats":
+                continue
             if field in self._columns:
                 here = here[self._has_word(field, words, here)]
             else:  # a dependent with this label and lemma

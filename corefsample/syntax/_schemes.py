@@ -3,17 +3,39 @@
 A scheme is recognised from the labels of a document. A label is a base and perhaps a subtype (nsubj:pass). Subtypes
 that no scheme here has are ignored (obl:foo counts as obl), and so is root in any spelling.
 
-Paths are written in the notation of `corefsample.syntax`.
+Paths are written in the notation of `corefsample.syntax`. In them ``{by}`` stands for the words of a list in `WORDS`,
+which the rules of `events` can replace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
+
+# Prepositions by what they say, pronouns of relative clauses, and verbs that say that someone did what a noun means.
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "of": ("of",),
+    "by": ("by",),
+    "with": ("with",),
+    "between": ("between",),
+    "against": ("against", "on", "at"),
+    "relative": ("that", "who", "which", "whom", "whose"),
+    "doing": (
+        *("make", "carry", "conduct", "launch", "stage", "mount", "hold", "commit"),
+        *("perpetrate", "lead", "order", "perform", "organize", "organise"),
+    ),
+}
+LISTED = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
+
+
+def with_words(path: str, words: Mapping[str, Sequence[str]] = WORDS) -> str:
+    """A path with the words of its lists in place of their names."""
+    return LISTED.sub(lambda name: "|".join(words[name.group(1)]), path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +50,21 @@ class Scheme:
         Labels without a subtype.
     subtypes
         Labels with a subtype that mean something here.
-    paths
-        For each named role, the paths that lead to it: from a verb to its argument, or from a noun to its modifier.
+    written, paths
+        For each named role, the paths that lead to it: from a verb to its argument, or from a noun to its modifier. As
+        they are written, and with the words of `WORDS`.
     """
 
     name: str
     title: str
     bases: frozenset[str]
     subtypes: frozenset[str]
-    paths: Mapping[str, tuple[str, ...]]
+    written: Mapping[str, tuple[str, ...]]
+    paths: Mapping[str, tuple[str, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        paths = {name: tuple(map(with_words, several)) for name, several in self.written.items()}
+        object.__setattr__(self, "paths", paths)
 
     def reads(self, label: str) -> str | None:
         """Return the label as this scheme reads it, or None where it has no such label."""
@@ -67,24 +95,29 @@ _UD_DESCRIPTIONS = {
     "head": ("",),
     "adjectival_modifier": (">amod",),
     "nominal_modifier": (">nmod*",),
-    "of_modifier": (">nmod[case=of]", ">nmod:of"),
+    "of_modifier": (">nmod[case={of}]", ">nmod:of"),
     "possessive": (">nmod:poss",),
     "compound": (">compound",),
     "conjoined_modifier": (
         ">amod>conj+",
-        ">nmod[case=of]>conj+",
+        ">nmod[case={of}]>conj+",
         ">nmod:of>conj+",
         ">nmod:poss>conj+",
         ">compound>conj+",
     ),
 }
-_RELATIVE = "that|who|which|whom|whose"
 
 
 def _roles(
-    subject: str, passive_subject: str, clausal: str, iobj_or_obj: str, agents: tuple[str, ...], relative: str
+    subject: str,
+    passive_subject: str,
+    clausal: str,
+    iobj_or_obj: str,
+    agents: tuple[str, ...],
+    relative: str,
+    governed: tuple[str, ...],
 ) -> dict[str, tuple[str, ...]]:
-    """Paths from a verb to its arguments, composed alike in every scheme."""
+    """Paths from a verb to its arguments, composed alike in every scheme; `governed` are steps to a governing verb."""
     any_subject = f"{subject}|{passive_subject}|{clausal}"
     # The subject comes from the nearest verb up the chain of conjuncts that has one; no verb between has a subject.
     shared = (
@@ -94,12 +127,14 @@ def _roles(
     # Of two arguments the object controls ("ordered them to attack"), else the subject, in active and passive.
     by_subject = f"[active,no >{any_subject}]<xcomp[no >{iobj_or_obj}]+>{subject}|{passive_subject}"
     by_object = f"[active,no >{any_subject}]<xcomp>{iobj_or_obj}"
-    controlled = (by_subject, by_object)
+    # After attacking, they left; they succeeded in attacking; they were able to attack.
+    by_governor = tuple(f"[active,no >{any_subject}]{steps}>{subject}|{passive_subject}" for steps in governed)
+    controlled = (by_subject, by_object, *by_governor)
     direct = f">{subject}"
     # A relative pronoun stands for the noun that its clause hangs on, by the label that led to the pronoun.
     pronouns = (
         *((start, subject) for start in (direct, *shared)),
-        (by_subject, f"{subject}|{passive_subject}"),
+        *((start, f"{subject}|{passive_subject}") for start in (by_subject, *by_governor)),
         (by_object, iobj_or_obj),
     )
     return {
@@ -108,7 +143,7 @@ def _roles(
         "conjoined_subject": (f"{direct}>conj+", *(f"{agent}>conj+" for agent in agents)),
         "shared_subject": (*shared, *(f"{path}>conj+" for path in shared)),
         "relative_subject": tuple(
-            f"{start}[lemma={_RELATIVE}]<{labels}<{relative}{tail}"
+            f"{start}[lemma={{relative}}]<{labels}<{relative}{tail}"
             for start, labels in pronouns
             for tail in ("", ">conj+")
         ),
@@ -117,9 +152,6 @@ def _roles(
         "passive_subject": (f">{passive_subject}",),
         "conjoined_object": (f">{iobj_or_obj.split('|')[0]}>conj+", f">{passive_subject}>conj+"),
     }
-
-
-_LIGHT_VERBS = "make|carry|conduct|launch|stage|mount|hold|commit|perpetrate|lead|order|perform|organize|organise"
 
 
 def _of_nouns(
@@ -135,13 +167,14 @@ def _of_nouns(
         return (*paths, *(f"{path}>conj+" for path in paths))
 
     return {
+        "itself": ("",),
         "noun_possessor": with_conjuncts(possessor),
         "noun_compound": with_conjuncts(compound),
         "noun_of": with_conjuncts(prepositional("of")),
         "noun_by": with_conjuncts((*prepositional("by"), *by_extra)),
         "with_phrase": with_conjuncts(prepositional("with")),
         "between_phrase": with_conjuncts(prepositional("between")),
-        "against_phrase": with_conjuncts(prepositional("against|on|at")),
+        "against_phrase": with_conjuncts(prepositional("against")),
         "light_verb_subject": with_conjuncts(light),
     }
 
@@ -157,25 +190,26 @@ def _ud2() -> Scheme:
                 "obl:npmod obl:unmarked nmod:unmarked nmod:desc expl:pass flat:name flat:foreign"
             ).split()
         ),
-        paths={
+        written={
             **_UD_DESCRIPTIONS,
             **_roles(
                 "nsubj",
                 "nsubj:pass",
                 "csubj|csubj:pass",
                 "obj|iobj",
-                (">obl:agent", "[passive]>obl[case=by]"),
+                (">obl:agent", "[passive]>obl[case={by}]"),
                 "acl:relcl",
+                ("<advcl",),
             ),
             **_of_nouns(
                 (">nmod:poss",),
                 (">compound",),
-                lambda word: (f">nmod[case={word}]", f">obl[case={word}]"),
+                lambda word: (f">nmod[case={{{word}}}]", f">obl[case={{{word}}}]"),
                 (">nmod:by", ">nmod:agent", ">obl:agent"),
                 (
-                    f"[upos=NOUN]<obj[lemma={_LIGHT_VERBS},active]>nsubj",
-                    f"[upos=NOUN]<nsubj:pass[lemma={_LIGHT_VERBS}]>obl[case=by]",
-                    f"[upos=NOUN]<nsubj:pass[lemma={_LIGHT_VERBS}]>obl:agent",
+                    "[upos=NOUN]<obj[lemma={doing},active]>nsubj",
+                    "[upos=NOUN]<nsubj:pass[lemma={doing}]>obl[case={by}]",
+                    "[upos=NOUN]<nsubj:pass[lemma={doing}]>obl:agent",
                 ),
             ),
         },
@@ -188,25 +222,26 @@ def _ud1() -> Scheme:
         title="Universal Dependencies version 1",
         bases=frozenset((_UD_SHARED + " dobj nsubjpass csubjpass auxpass neg mwe name foreign remnant").split()),
         subtypes=frozenset((_UD_SHARED_SUBTYPES + " nmod:agent").split()),
-        paths={
+        written={
             **_UD_DESCRIPTIONS,
             **_roles(
                 "nsubj",
                 "nsubjpass",
                 "csubj|csubjpass",
                 "dobj|iobj",
-                (">nmod:agent", "[passive]>nmod[case=by]", "[passive]>nmod:by"),
+                (">nmod:agent", "[passive]>nmod[case={by}]", "[passive]>nmod:by"),
                 "acl:relcl",
+                ("<advcl",),
             ),
             **_of_nouns(
                 (">nmod:poss",),
                 (">compound",),
-                lambda word: (f">nmod[case={word}]", *((">nmod:of",) if word == "of" else ())),
+                lambda word: (f">nmod[case={{{word}}}]", *((">nmod:of",) if word == "of" else ())),
                 (">nmod:by", ">nmod:agent"),
                 (
-                    f"[upos=NOUN]<dobj[lemma={_LIGHT_VERBS},active]>nsubj",
-                    f"[upos=NOUN]<nsubjpass[lemma={_LIGHT_VERBS}]>nmod[case=by]",
-                    f"[upos=NOUN]<nsubjpass[lemma={_LIGHT_VERBS}]>nmod:agent",
+                    "[upos=NOUN]<dobj[lemma={doing},active]>nsubj",
+                    "[upos=NOUN]<nsubjpass[lemma={doing}]>nmod[case={by}]",
+                    "[upos=NOUN]<nsubjpass[lemma={doing}]>nmod:agent",
                 ),
             ),
         },
@@ -219,16 +254,16 @@ def _clearnlp() -> Scheme:
         title="ClearNLP (spaCy's English pipelines)",
         bases=frozenset(_CLEARNLP.split()),
         subtypes=frozenset(),
-        paths={
+        written={
             "head": ("",),
             "adjectival_modifier": (">amod",),
             "nominal_modifier": (">nmod", ">prep>pobj", ">poss"),
-            "of_modifier": (">prep[lemma=of]>pobj",),
+            "of_modifier": (">prep[lemma={of}]>pobj",),
             "possessive": (">poss",),
             "compound": (">compound", ">nmod"),
             "conjoined_modifier": (
                 ">amod>conj+",
-                ">prep[lemma=of]>pobj>conj+",
+                ">prep[lemma={of}]>pobj>conj+",
                 ">poss>conj+",
                 ">compound>conj+",
                 ">nmod>conj+",
@@ -240,15 +275,16 @@ def _clearnlp() -> Scheme:
                 "dobj|dative",
                 (">agent>pobj",),
                 "relcl",
+                ("<advcl", "<pcomp<prep", "<pcomp<prep<acomp", "<xcomp[no >dobj|dative]+<acomp"),
             ),
             **_of_nouns(
                 (">poss",),
                 (">compound", ">nmod"),
-                lambda word: (f">prep[lemma={word}]>pobj",),
+                lambda word: (f">prep[lemma={{{word}}}]>pobj",),
                 (">agent>pobj",),
                 (
-                    f"[upos=NOUN]<dobj[lemma={_LIGHT_VERBS},active]>nsubj",
-                    f"[upos=NOUN]<nsubjpass[lemma={_LIGHT_VERBS}]>agent>pobj",
+                    "[upos=NOUN]<dobj[lemma={doing},active]>nsubj",
+                    "[upos=NOUN]<nsubjpass[lemma={doing}]>agent>pobj",
                 ),
             ),
         },

@@ -102,7 +102,7 @@ class MoreLabels:
     Attributes
     ----------
     target, n_more
-        The target, and the number of further labels.
+        The target, and the number of further labels: 100, or of all documents that are left.
     width, width_after
         Length of the interval of its total now, and then.
     """
@@ -213,12 +213,13 @@ def estimate_counts(
     quality: list[ModelQuality] = []
     curve: list[CurvePoint] = []
     more: list[MoreLabels] = []
+    n_more = min(N_MORE, len(plan.frame) - int((plan.round_of <= labels.n_rounds).sum()))
     for target, name in enumerate(plan.frame.targets):
         cells = target_cells(plan, labels, target, plan.cuts)
         counts += _TargetCounts(plan, cells, name, level, method, assume).rows()
         quality += model_quality(plan, labels, target, level, method)
         curve += probability_curve(plan, labels, target, level, method)
-        more.append(MoreLabels(name, N_MORE, *width_after(plan, cells, N_MORE, level, method)))
+        more.append(MoreLabels(name, n_more, *width_after(plan, cells, n_more, level, method)))
     found = tuple(disagreements(plan, labels))
     agreed = tuple(agreements(labels.by_labeller, level))
     return AuditEstimate(tuple(counts), tuple(quality), tuple(curve), found, tuple(more), agreed)

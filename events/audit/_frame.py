@@ -119,8 +119,8 @@ class AuditFrame:
 
     @property
     def label_kind(self) -> LabelKind:
-        """What a label is: yes or no; or the set of events, or of actors, that are in the document."""
-        if self.targets == (self.event,):
+        """What a label is: yes or no of one target; or the set of events, or of actors, that are in the document."""
+        if len(self.targets) == 1:
             return "yes-no"
         return "events" if self.targets == tuple(self.event.split(RULES)) else "actors"
 

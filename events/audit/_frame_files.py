@@ -21,13 +21,14 @@ from events.counting._count_posterior import require_possible
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._counter import EventCounter
 from events.counting._periods import Calendar
+from events.rules._outcomes import ANYBODY
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
 ALL_DOCUMENTS = "all_documents.parquet"
-SOME_EVENT = ""  # the actor of a target that asks for the event of any actor
+NO_ACTOR = ""  # in a table of scores: the row of a document without an actor
 _REQUIRED = ("doc_id", "date", "probability")
 _LISTS = ["events", "actors", "probabilities"]
 _OF_RUN = ["doc_id", "date", *_LISTS]
@@ -63,7 +64,9 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     with parquet_errors(str(path)):
         table = read_parquet(path, _OF_RUN).cast(schema)
         _require_possible(table, str(path))
-    event, period = str(record["rule"]["name"]), str(record["arguments"]["period"])
+    outcomes = [text.partition("=")[0] for text in record["rule"].get("outcomes", ())]
+    event = RULES.join(dict.fromkeys([str(record["rule"]["name"]), *outcomes]))
+    period = str(record["arguments"]["period"])
     return _frame(table, event, period, {"kind": "run", "path": place, "sha256": sha256(path)}, actors)
 
 
@@ -105,13 +108,13 @@ def _frame(
     values = pc.list_flatten(table.column("probabilities")).to_numpy()
     lengths = pc.list_value_length(table.column("events")).to_numpy()
     rules = tuple(event.split(RULES))
+    is_total = (names == ANYBODY) | (names == "")  # as in runs of earlier versions
     if actors is None:
-        names = np.where(names == SOME_EVENT, of_rules, SOME_EVENT)
+        names = np.where(is_total, of_rules, ANYBODY)
         known, actors = list(rules), rules
     else:
-        if len(rules) > 1:
-            names = np.where(names == SOME_EVENT, SOME_EVENT, of_rules + ": " + names)
-        known = sorted(set(names.tolist()) - {SOME_EVENT})
+        names = np.where(is_total, ANYBODY, of_rules + ": " + names if len(rules) > 1 else names)
+        known = sorted(set(names.tolist()) - {ANYBODY})
     targets = tuple(known) if tuple(actors) == ("all",) else tuple(dict.fromkeys(actors))
     missing = [name for name in targets if name not in set(known)]
     if missing or not targets:
@@ -179,11 +182,11 @@ def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
     actors = table["actor"].to_numpy(dtype=object) if by_actor else np.full(len(table), "event", dtype=object)
     _require_distinct(doc_ids, actors, place, by_actor=by_actor)
     first, rows = _first_rows(doc_ids)
-    targets = tuple(sorted(set(actors.tolist()) - {SOME_EVENT}))
+    targets = tuple(sorted(set(actors.tolist()) - {NO_ACTOR}))
     if not targets:
         raise InputError("a table with a column actor must name at least one, got none", place=place)
     number = {name: column for column, name in enumerate(targets)}
-    kept = (p > 0.0) & (actors != SOME_EVENT)
+    kept = (p > 0.0) & (actors != NO_ACTOR)
     others = [name for name in table.columns if name not in (*_REQUIRED, "actor")]
     return AuditFrame(
         doc_ids[first],

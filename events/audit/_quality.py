@@ -165,17 +165,15 @@ def disagreements(plan: AuditPlan, labels: SheetLabels, most: int = 100) -> list
 def width_after(plan: AuditPlan, cells: Cells, n_more: int, level: float, method: Method) -> tuple[float, float]:
     """Width of the interval of the total now, and as expected after more labels with the same shares of positives.
 
-    Open labels stay open.
+    Open labels stay open; no more labels than there are documents left.
     """
     counts = cells.count()
     now = interval_of(counts, level, method)
-    n_left = len(plan.frame) - len(cells.sample)
-    if n_left <= 0:
+    if not n_more:
         return float(now.upper - now.lower), float(now.upper - now.lower)
     sizes, spreads = zip(*((each.n_documents, each.spread) for each in plan.strata), strict=True)
     taken = np.bincount(plan.stratum_of[cells.sample], minlength=len(sizes))
-    total = len(cells.sample) + min(n_more, n_left)
-    later = allocate(sizes, spreads, total, floor=plan.floor, taken=taken)
+    later = allocate(sizes, spreads, len(cells.sample) + n_more, floor=plan.floor, taken=taken)
     # A cell's labels grow as its stratum's do, with the share of positive labels so far.
     grown = np.minimum(
         counts.n_documents, np.round(counts.n_labelled * (later / np.maximum(taken, 1))[cells.stratum])

@@ -4,9 +4,10 @@ The columns of a sheet, the interface of whatever writes or fills one:
 
     plan, round, doc_id, date, stratum, inclusion_probability, text, label, labeller, note
 
-A label is "yes", "no" or "unsure" where the plan asks for one event; where it asks for actors, it is the actors of the
-event, separated by ";" ("USA;GBR"; a "?" after an actor says unsure: "USA;GBR?"), or "none", or "unsure". "other" may
-stand for an actor that the plan does not ask for. Where it asks for several events, it is these ("arrest;attack?").
+A label is "yes", "no" or "unsure" where the plan asks for one event, or one actor; where it asks for several actors,
+it is those of the event, separated by ";" ("USA;GBR"; a "?" after an actor says unsure: "USA;GBR?"), or "none", or
+"unsure". "other" may stand for an actor that the plan does not ask for. Where it asks for several events, it is these
+("arrest;attack?").
 An empty label is a missing one.
 """
 
@@ -219,9 +220,10 @@ def parsed_label(text: str, plan: AuditPlan, place: str) -> Ints8:
     word = text.strip().lower()
     kind = plan.frame.label_kind
     if kind == "yes-no":
-        if word not in _WORDS:
+        words = {"none": NO, targets[0].lower(): YES, **_WORDS}  # the one target may be named, as several are
+        if word not in words:
             raise InputError(f"label must be yes, no or unsure, got {text!r}", place=place)
-        return np.array([_WORDS[word]], np.int8)
+        return np.array([words[word]], np.int8)
     if word in ("", "unsure", "?", "none"):
         return np.full(len(targets), NO if word == "none" else _WORDS[word], np.int8)
     label = np.full(len(targets), NO, np.int8)

@@ -16,18 +16,20 @@ from corefsample.files._contents import read_json, read_parquet
 from corefsample.files._paths import PathLike
 from events._csv_cells import write_csv
 from events.audit import AuditFrame, AuditPlan, read_run_documents
+from events.audit._frame import RULES
 from events.audit._frame_files import read_scores
 from events.audit._plan import draw
 from events.audit._strata import Stratum
 from events.pages._labelling import rendered_sheet
 from events.pages._marked import PLAIN, MarkedText
-from events.pages._texts import run_texts
+from events.pages._questions import Question, default_question, rule_question
+from events.pages._texts import run_definitions, run_texts
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-PLAN, STRATA = "plan.json", "strata.parquet"
+PLAN, STRATA, CODEBOOK = "plan.json", "strata.parquet", "codebook.txt"
 
 
 def page_name(sheet: str) -> str:
@@ -42,7 +44,7 @@ def write_sheet(
     texts: Mapping[str, MarkedText],
     *,
     source: PathLike,
-    question: str | None,
+    question: Question,
 ) -> None:
     """Write a sheet, and its page beside it.
 
@@ -102,10 +104,19 @@ def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) ->
     return read_run_documents(source, actors)
 
 
-def plan_question(folder: PathLike) -> str | None:
+def run_question(frame: AuditFrame, source: PathLike) -> Question:
+    """The question about the documents of a run whose rules can still be read; else one that names the event."""
+    record = read_json(Path(source) / "run.json") if frame.source["kind"] == "run" else {}
+    found = run_definitions(record.get("arguments", {}))
+    return Question(default_question(frame)) if found is None else rule_question(frame, found)
+
+
+def plan_question(folder: PathLike, plan: AuditPlan) -> Question:
     """The question of an earlier plan, which has been read."""
-    question = read_json(Path(folder) / PLAN).get("question")
-    return question if isinstance(question, str) else None
+    content = read_json(Path(folder) / PLAN)
+    text, codebook = content.get("question"), content.get("codebook")
+    paragraphs = tuple(map(str, codebook)) if isinstance(codebook, list) else ()
+    return Question(text if isinstance(text, str) else default_question(plan.frame), paragraphs)
 
 
 def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
@@ -129,9 +140,8 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit plan` makes one")
     try:
         content = read_json(path)
-        actors = (
-            tuple(content["targets"]) if content["labels"] == "actors" and content["source"]["kind"] == "run" else None
-        )
+        targets, of_events = tuple(content["targets"]), content["event"].split(RULES)
+        actors = None if content["source"]["kind"] != "run" or targets == tuple(of_events) else targets
         frame = source_frame(source, actors, content["period"])
         if frame.source["sha256"] != content["source"]["sha256"]:
             rule = f"plan must be of these documents, got one of {content['source']['path']} as it was then"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +15,12 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from corefsample.syntax._schemes import fitting_schemes
 from events._options import Result
+from events.counting._merged_actors import MergedActors, merging_text
+from events.lexicon._lexicon import Lexicon
 from events.runs._progress import Progress
 
 _SHOWN = 20  # problems
+_SAMPLES = 100  # of a document
 
 
 @dataclass(slots=True)
@@ -40,6 +45,9 @@ class CorpusReport(Result):
         Documents by dependency scheme ("ud2 or clearnlp" if the labels fit both; "none" if none fits).
     new_mass
         Mean of P(NEW) over mentions: the expected share of mentions that begin an entity.
+    merged_actors
+        How often coreference makes one entity of distinct actors of a lexicon, as docs/file-formats.md says of a run;
+        None without a lexicon, or if no mention names an actor.
     n_problems, problems
         Number of bad documents, and the errors of the first ones.
     """
@@ -57,6 +65,7 @@ class CorpusReport(Result):
     mentions_quantiles: tuple[int, float, int] = (0, 0.0, 0)
     schemes: dict[str, int] = field(default_factory=dict)
     new_mass: float = 0.0
+    merged_actors: dict[str, Any] | None = None
     n_problems: int = 0
     problems: list[CorefsampleError] = field(default_factory=list)
 
@@ -67,6 +76,7 @@ class CorpusReport(Result):
             mean = self.n_parses / self.n_several_parses
             documents = f"{self.n_several_parses:,} document{'s' * (self.n_several_parses > 1)} with several parses"
             several = [("parses", f"{documents}, on average {mean:.1f}")]
+        merging = [] if self.merged_actors is None else [("actors", merging_text(self.merged_actors))]
         low, median, high = self.mentions_quantiles
         schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
         return [
@@ -79,11 +89,17 @@ class CorpusReport(Result):
             ("scheme", schemes or "none"),
             ("gold", f"{self.n_gold:,} documents"),
             ("P(NEW)", f"{self.new_mass:.3f}, mean over mentions" if self.n_mentions else "none"),
+            *merging,
         ]
 
 
-def check_corpus(files: list[str], on_progress: Progress | None) -> CorpusReport:
-    """Check files of scored mentions, and describe their content; bad documents are problems of the report."""
+def check_corpus(
+    files: list[str], on_progress: Progress | None, *, lexicon: Lexicon | None = None, scheme: str | None = None
+) -> CorpusReport:
+    """Check files of scored mentions, and describe their content; bad documents are problems of the report.
+
+    With a lexicon, clusterings are sampled in which its actors may be merged.
+    """
     report = CorpusReport(", ".join(files))
 
     def on_rejected(rejected: Rejected) -> None:
@@ -93,7 +109,7 @@ def check_corpus(files: list[str], on_progress: Progress | None) -> CorpusReport
 
     stream = DocumentStream(files, on_rejected=on_rejected, parses=True)
     sizes: list[int] = []
-    new_mass, schemes = 0.0, Counter[str]()
+    new_mass, schemes, merged = 0.0, Counter[str](), MergedActors()
     for batch in stream:
         report.n_documents += len(batch)
         if batch.parses is not None:
@@ -106,6 +122,10 @@ def check_corpus(files: list[str], on_progress: Progress | None) -> CorpusReport
         _add_dates(report, batch)
         _add_schemes(report, schemes, batch)
         new_mass += sum(float(batch.antecedents(row).new_probs.sum()) for row in range(len(batch)))
+        if lexicon is not None:
+            for row in np.flatnonzero(batch.has_tokens).tolist():
+                with suppress(InputError):  # the report says how many documents fit no scheme
+                    merged.add_document(batch, row, lexicon, scheme=scheme, n_samples=_SAMPLES)
         if on_progress is not None:
             on_progress(stream.bytes_read, stream.total_bytes, report.n_documents)
     if not report.n_documents and not report.n_problems:
@@ -115,6 +135,7 @@ def check_corpus(files: list[str], on_progress: Progress | None) -> CorpusReport
         report.mentions_quantiles = min(sizes), float(np.median(sizes)), max(sizes)
     report.new_mass = new_mass / max(report.n_mentions, 1)
     report.schemes = dict(schemes)
+    report.merged_actors = merged.summary(_SAMPLES)
     return report
 
 

@@ -11,9 +11,10 @@ import datetime
 import hashlib
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from corefsample.formats import DocumentStream
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import parse_rows
 from corefsample.posterior._recalibrated import CorpusRecalibration
+from corefsample.syntax._path_traces import PathTrace, UnmetCondition
 from events import _shared_options as shared
 from events._options import Result, declared, option
 from events.counting._evaluation import evaluate_document
@@ -32,11 +34,13 @@ from events.counting._tables import event_name
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching._matching import check_classes
 from events.matching._screening import Screen
-from events.matching._tracing import DocumentTrace, NamedActor, RoleTrace, TriggerTrace, trace_document
+from events.matching._tracing import COUNTED, DocumentTrace, NamedActor, RoleTrace, TriggerTrace, trace_document
 from events.rules._rules import Rule, load_rules
 from events.runs._progress import Progress
 
 DEFAULT_SAMPLE = 20
+_ROUNDING = 1e-9  # of the sum of the shares of parses
+_FEW = 5  # words of a condition
 
 
 def explained(
@@ -44,22 +48,25 @@ def explained(
 ) -> ExplainResult:
     """The triggers of the options, and the chosen ones; see `events.commands.explain.run_explain`."""
     rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
+    rule = dataclasses.replace(rule, filled=options.filled)
     check_classes(rule, lexicon)
     screen = Screen(rule, lexicon, options.scheme)
     lemma = _wanted_lemma(rule, options.trigger)
     limit = options.sample or (None if options.doc_id is not None else DEFAULT_SAMPLE)
     chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger
     outcomes: dict[str, int] = {}
-    n_documents = n_triggers = 0
+    n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
     for batch, row, traces in _traces(inputs, options, rule, lexicon, on_progress):
         n_documents += 1
         events: tuple[EventShare, ...] | None = None
         is_evaluated = False  # a document of which no trigger is chosen needs no samples
+        has_event = {True: False, False: False}  # by whether actors of the lexicon fill all roles
         for each in _explained(batch, row, traces):
             if lemma is not None and not _has_lemma(each, lemma):
                 continue
             n_triggers += 1
             outcomes[each.trace.outcome] = outcomes.get(each.trace.outcome, 0) + 1
+            has_event[each.trace.is_named] |= each.trace.outcome == COUNTED
             rank = 0 if limit is None else -_rank(options.seed, each.doc_id, each.trace.token)
             if limit is not None and len(chosen) == limit and rank < chosen[0][0]:
                 continue
@@ -69,20 +76,28 @@ def explained(
             heapq.heappush(chosen, (rank, n_triggers, dataclasses.replace(each, events=events)))
             if limit is not None and len(chosen) > limit:
                 heapq.heappop(chosen)
+        n_by_actor += has_event[True]
+        n_by_nobody += has_event[False]
+        n_with_event += any(has_event.values())
     shown = tuple(each for _, _, each in sorted(chosen, key=lambda item: item[1]))
-    return ExplainResult(rule.name, rule.preset, lexicon.source, n_documents, n_triggers, outcomes, shown)
+    sums = n_documents, n_with_event, n_by_actor, n_by_nobody, n_triggers, outcomes
+    return ExplainResult(rule.name, rule.preset, lexicon.source, *sums, shown, options.all_parses)
 
 
 def traced(
     stream: DocumentStream, rule: Rule, lexicon: Lexicon, scheme: str | None
 ) -> Iterator[tuple[DocumentBatch, list[DocumentTrace]]]:
-    """The valid documents of a stream, batch by batch, with their traces; those whose labels do not fit are bad."""
+    """The valid documents of a stream, batch by batch, with their traces; those whose labels do not fit are bad.
+
+    Of several parses of a document, the likeliest is traced.
+    """
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, DocumentTrace], dict[int, str]]:
         traces, faults = {}, {}
         for row in range(len(batch)):
             try:
-                traces[row] = _trace(batch, row, rule, lexicon, scheme)
+                _, parses, place = max(parses_of(batch, row), key=lambda parse: parse[0])
+                traces[row] = _trace(parses, place, rule, lexicon, scheme)
             except InputError as error:
                 faults[row] = error.message
         return traces, faults
@@ -170,8 +185,23 @@ def _explained(batch: DocumentBatch, row: int, traces: Sequence[DocumentTrace]) 
                 known = Explained(batch.doc_ids[row], day, words, start, trigger, share=0.0)
             readings[trigger] = dataclasses.replace(known, share=known.share + share)
     for _, readings in sorted(found.items()):
-        first, *others = sorted(readings.values(), key=lambda each: -each.share)
+        first, *others = _likeliest_first(readings.values())
         yield dataclasses.replace(first, alternatives=tuple(others))
+
+
+def _likeliest_first(readings: Iterable[Explained]) -> list[Explained]:
+    """Readings of a trigger: those of the likeliest outcome first, among these of the likeliest match, then the others.
+
+    Parses that differ elsewhere make different readings, so a reading alone says little about its outcome.
+    """
+    found = list(readings)
+
+    def share(of: Callable[[Explained], object], each: Explained) -> float:
+        return math.fsum(other.share for other in found if of(other) == of(each))
+
+    return sorted(
+        found, key=lambda each: (-share(lambda e: e.trace.outcome, each), -share(Explained.match, each), -each.share)
+    )
 
 
 def _rank(seed: int, doc_id: str, token: int) -> int:
@@ -186,17 +216,20 @@ N_SAMPLES = 1000  # as `events` draws by default
 class EventShare(Result):
     """An event of a document: its actors ("IRQ>KWT", "-" for none), P(event), and its Monte Carlo standard error.
 
-    `reasons` says what happens in the samples without it, as in the table of evidence.
+    `reasons` says what happens in the samples without it, and `filled` how its roles are filled, as in the table of
+    evidence.
     """
 
     actors: str
     probability: float
     mc_se: float
     reasons: str = ""
+    filled: str = ""
 
     def __str__(self) -> str:
         without = f"; without it: {self.reasons}" if self.reasons else ""
-        return f"{self.actors} {self.probability:.3f} (MC error {self.mc_se:.3f}{without})"
+        by_default = {"default": " by default", "both": " named and by default"}.get(self.filled, "")
+        return f"{self.actors}{by_default} {self.probability:.3f} (MC error {self.mc_se:.3f}{without})"
 
 
 def parses_of(batch: DocumentBatch, row: int) -> list[tuple[float, DocumentBatch, int]]:
@@ -222,7 +255,7 @@ def document_events(batch: DocumentBatch, row: int, screen: Screen, seed: int) -
     parses = parsed_mentions(batch, row)
     for found in evaluate_document(posterior, matches[0].parses, day, n_samples=N_SAMPLES, seed=seed):
         shares += [
-            EventShare(event_name(row.actors), row.probability, row.mc_se, row.reasons)
+            EventShare(event_name(row.actors), row.probability, row.mc_se, row.reasons, row.filled)
             for row in evidence_rows([found], "", parses)
         ]
     return tuple(sorted(shares, key=lambda share: (-share.probability, share.actors)))
@@ -259,6 +292,22 @@ class Explained:
     share: float = 1.0
     alternatives: tuple[Explained, ...] = ()
 
+    @property
+    def share_without(self) -> float:
+        """Share of the parses in which the word is no trigger."""
+        share = 1.0 - math.fsum(each.share for each in (self, *self.alternatives))
+        return share if share > _ROUNDING else 0.0
+
+    @property
+    def has_several(self) -> bool:
+        """Whether the document's parses differ in what they say of the trigger."""
+        return bool(self.alternatives) or self.share_without > 0.0
+
+    @property
+    def is_by_nobody(self) -> bool:
+        """Whether the trigger makes an event of which the lexicon names no actor."""
+        return self.trace.outcome == COUNTED and not self.trace.is_named
+
     def text(self, start: int, end: int | None = None) -> str:
         """Words of the document from one offset to another (exclusive), or the word at one."""
         return " ".join(self.words[start - self.start : (start + 1 if end is None else end) - self.start])
@@ -273,12 +322,28 @@ class Explained:
         words = ", ".join(repr(self.text(token)) for token in nearest.ends or nearest.reached)
         if nearest.ends:
             return f"{nearest.path or 'the trigger'} leads to {words}, which is the head of no mention"
-        if nearest.failed == "" or nearest.failed.startswith("["):
-            return f"{nearest.path}: {words} is not {nearest.failed}"
+        if nearest.unmet and nearest.failed.startswith("["):
+            return f"{nearest.path}: {self._unmet(nearest)}"
         if nearest.label_fits:
-            return f"{nearest.path}: from {words}, the label of {nearest.failed} is there, its condition fails"
+            return f"{nearest.path}: from {words}, {self._unmet(nearest)}"
         labels = ", ".join(nearest.labels) or "no label"
         return f"{nearest.path}: {nearest.failed} leads nowhere from {words}, which has {labels}"
+
+    def _unmet(self, nearest: PathTrace) -> str:
+        """Why the word that meets the most conditions does not meet all, and with which words it would."""
+        n_unmet = Counter(each.token for each in nearest.unmet)
+        token = min(n_unmet, key=lambda each: (n_unmet[each], each))
+        reasons = " and ".join(_reason(each) for each in nearest.unmet if each.token == token)
+        return f"{self.text(token)!r} is not {nearest.failed}: {reasons}"
+
+    def match(self) -> str:
+        """The outcome in short: for each role the actors and the path that matched."""
+        parts = [self.trace.outcome]
+        for role in self.trace.roles:
+            actors = ", ".join(role.codes) or "no actor"
+            found = "nothing" if role.path is None else f"{actors} by {role.path or 'the trigger itself'}"
+            parts.append(f"{role.role} {found}")
+        return ", ".join(parts)
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name; of the trace its outcome, conditions, roles and actors."""
@@ -301,6 +366,7 @@ class Explained:
             "frame": trace.frame,
             "outcome": trace.outcome,
             "conditions": list(trace.conditions),
+            "condition_words": [self.text(token) for token in trace.condition_tokens],
             "roles": [self._role(role) for role in trace.roles],
             "actors": [self._actor(actor) for actor in trace.actors],
         }
@@ -327,6 +393,24 @@ class Explained:
         }
 
 
+def _reason(unmet: UnmetCondition) -> str:
+    """Why a condition fails, and the words with which it would hold."""
+    label, sign, words = unmet.condition.partition("=")
+    if not sign:
+        return f"[{unmet.condition}] fails"
+    own, name = " and ".join(map(repr, unmet.values)), label.removesuffix("!")
+    if label != name:
+        return f"its {name} is {own}, which [{_few(unmet.condition)}] excludes"
+    return f"its {name} is {own}, it would have to be {_few(words)}" if own else f"it has no {name} {_few(words)}"
+
+
+def _few(words: str) -> str:
+    """The first of several words between bars."""
+    every = words.split("|")
+    more = [f"{len(every) - _FEW} others"] * (len(every) > _FEW)
+    return " or ".join([*every[:_FEW], *more])
+
+
 @dataclass(frozen=True, slots=True)
 class ExplainResult(Result):
     """Triggers of a corpus with what became of them.
@@ -335,21 +419,32 @@ class ExplainResult(Result):
     ----------
     rule, preset, lexicon
         What was looked for.
-    n_documents, n_triggers
-        Documents read, and triggers found that the options select.
+    n_documents
+        Documents read.
+    n_with_event, n_by_actor, n_by_nobody
+        Those with a trigger that makes an event without the help of coreference: in all, by actors of the lexicon, and
+        by nobody whom the lexicon names, where a role is optional.
+    n_triggers
+        Triggers found that the options select.
     outcomes
         Number of these triggers by outcome.
     shown
         The chosen ones, in the order of the corpus.
+    all_parses
+        As in the options.
     """
 
     rule: str
     preset: str
     lexicon: str
     n_documents: int
+    n_with_event: int
+    n_by_actor: int
+    n_by_nobody: int
     n_triggers: int
     outcomes: dict[str, int]
     shown: tuple[Explained, ...]
+    all_parses: bool = False
 
 
 @declared
@@ -364,10 +459,14 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
         Preset of the rule. [default: asserted, or the only one of a file]
     doc_id
         Only this document. [default: all]
+    filled
+        Actors that count, of rules with default actors: named in the text, by default, or either.
     trigger
         Only this trigger. [default: all]
     sample
         Sentences to show, drawn at random. [default: 20; with --doc-id all]
+    all_parses
+        Show what a trigger is in each of several parses. [default: in the likeliest, with a summary of the others]
     seed
         Same seed, same sentences.
     """
@@ -375,5 +474,7 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
     rule: str = option(default="attack", metavar="RULE")
     preset: str | None = option(default=None, metavar="NAME")
     doc_id: str | None = option(default=None, metavar="ID")
-    trigger: str | None = option(default=None, metavar="LEMMA")
+    filled: Literal["either", "named", "default"] = "either"
+    trigger: str | None = option(default=None, metavar="WORDS")
     sample: int | None = option(default=None, at_least=1)
+    all_parses: bool = False

@@ -11,7 +11,7 @@ from typing import Any
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.syntax import SCHEMES
 from events._yaml_file import file_bytes, read_yaml
-from events.counting._definitions import check_examples
+from events.counting._definitions import ExampleResult, example_results
 from events.lexicon._content import LexiconContent
 from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
@@ -26,12 +26,13 @@ _YAML = (".yaml", ".yml")
 
 @dataclass(slots=True)
 class FileReport:
-    """Content of a rule or lexicon file, as pairs of name and value, and its problems."""
+    """Content of a rule or lexicon file, as pairs of name and value, its problems, and what a rule's examples have."""
 
     title: str
     pairs: list[tuple[str, str]] = field(default_factory=list)
     n_problems: int = 0
     problems: list[CorefsampleError] = field(default_factory=list)
+    examples: list[ExampleResult] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""
@@ -73,7 +74,7 @@ def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport
 
 
 def _is_lexicon(content: Any) -> bool:
-    return isinstance(content, dict) and ("entries" in content or "extends" in content)
+    return isinstance(content, dict) and ("entries" in content or content.get("extends") in SHIPPED_LEXICONS)
 
 
 def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: str | None) -> None:
@@ -94,15 +95,15 @@ def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: 
         except InputError as error:
             report.problems.append(error)
     for rule in presets:
-        try:
-            checked = check_examples(rule, lexicon)
-        except InputError as error:
-            # An example that cannot be read fails in every preset with the same error.
-            if str(error) not in map(str, report.problems):
-                report.problems.append(error)
+        results = list(example_results(rule, lexicon))
+        report.examples += results
+        fault = next((result.fault for result in results if result.fault is not None), None)
+        outcome = f"examples hold ({len(results):,}{': ' * bool(results)}{_by_scheme(rule)})"
+        if fault is not None:
             outcome = "an example fails"
-        else:
-            outcome = f"examples hold ({checked:,}{': ' * bool(checked)}{_by_scheme(rule)})"
+            # An example that cannot be read fails in every preset with the same error.
+            if str(fault) not in map(str, report.problems):
+                report.problems.append(fault)
         of_preset = [gap for gap in gaps if gap.preset == rule.preset]
         report.pairs.append((f"preset {rule.preset}", f"{outcome}; serves {_served(rule, of_preset)}"))
         report.problems += _scheme_problems(rule, of_preset, scheme)

@@ -23,6 +23,7 @@ _COMMANDS = {
     "events": "Count documents with an event, by actor and period.",
     "report": "Make one HTML page of a run, for exploring and archiving.",
     "audit": "Label a sample, get counts whose intervals hold.",
+    "rule": "Write a rule from sentences, and test rule files.",
     "doctor": "Check a file, and describe its content.",
     "explain": "Show why sentences make an event, or do not.",
     "calibrate": "Measure the link probabilities against gold entities.",
@@ -54,6 +55,11 @@ def cli() -> None:
     Label a sample of documents, for counts whose intervals hold:
       corefsample audit plan run --out audit
       corefsample audit estimate run audit/sheet.csv
+
+    \b
+    A rule of your own, from a sentence:
+      corefsample rule new raid --example "Iraq raided Iran." --pipeline en_gum_ud
+      corefsample rule test raid.yaml
 
     \b
     Check a file of scored mentions, or a rule of your own:

@@ -12,10 +12,12 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from events._options import Result
 from events.commands._explaining import traced
+from events.commands._screen import counted
+from events.lexicon._content import parts
 from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching._matching import check_classes
-from events.matching._tracing import OUTCOMES, DocumentTrace, TriggerTrace
+from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace
 from events.rules._rules import Rule, load_rules
 from events.runs._progress import Progress
 
@@ -37,6 +39,11 @@ class RuleHits(Result):
     n_documents, n_with_actor, n_with_trigger, n_with_event
         Documents; those that name an actor of the lexicon; those with a trigger; those with a trigger whose roles are
         filled without the help of coreference.
+    n_with_parses
+        Documents with several parses, of which the likeliest is inspected.
+    n_by_actor, n_by_nobody
+        Of the documents with an event, those with one by actors of the lexicon, and with one of which the lexicon names
+        nobody, where a role is optional.
     triggers
         By trigger of the rule, the number of its hits by outcome (see `events.matching.TriggerTrace`).
     conditions
@@ -60,7 +67,10 @@ class RuleHits(Result):
     n_documents: int = 0
     n_with_actor: int = 0
     n_with_trigger: int = 0
+    n_with_parses: int = 0
     n_with_event: int = 0
+    n_by_actor: int = 0
+    n_by_nobody: int = 0
     triggers: dict[str, Counter[str]] = field(default_factory=dict)
     conditions: Counter[str] = field(default_factory=Counter)
     aliases: dict[str, Counter[str]] = field(default_factory=dict)
@@ -81,6 +91,10 @@ class RuleHits(Result):
             ("rule", f"{self.rule}, preset {self.preset}; lexicon {self.lexicon}"),
             ("documents", f"{self.n_documents:,}; {self.n_with_actor:,} name an actor of the lexicon"),
             ("", f"{self.n_with_trigger:,} have a trigger, {self.n_with_event:,} an event without coreference"),
+            *(
+                [("", f"{self.n_by_actor:,} by an actor, {self.n_by_nobody:,} by nobody whom the lexicon names")]
+                * bool(self.n_by_nobody)
+            ),
             ("triggers", _most(Counter({trigger: hits.total() for trigger, hits in found.items()}))),
             ("not found", _first(missing)),
             ("outcomes", _most(outcomes)),
@@ -93,8 +107,12 @@ class RuleHits(Result):
         ]
 
     def notes(self) -> list[str]:
-        """What is probably wrong, in sentences."""
+        """What is probably wrong, or counted in part, in sentences."""
         notes = []
+        if self.n_with_parses:
+            notes.append(
+                f"the likeliest parse alone is inspected of {counted(self.n_with_parses, 'document')} with several"
+            )
         if self.n_documents and not self.n_with_actor:
             notes.append(f"no document names an actor of the lexicon {self.lexicon}: another lexicon may be meant")
         if self.n_documents and not self.n_with_trigger:
@@ -138,10 +156,11 @@ def rule_hits(
         if len(hits.problems) < _SHOWN:
             hits.problems.append(rejected.error())
 
-    stream = DocumentStream(files, needs=("tokens",), on_rejected=on_rejected)
+    stream = DocumentStream(files, needs=("tokens",), on_rejected=on_rejected, parses=True)
     spellings: set[str] = set()  # texts and lemmas of the names found, without white space
     for batch, traces in traced(stream, chosen, words, scheme):
         for row, trace in enumerate(traces):
+            hits.n_with_parses += batch.n_parses(row) > 1
             _add_names(hits, spellings, batch, row, trace)
             _add_triggers(hits, batch.doc_ids[row], trace)
         if on_progress is not None:
@@ -176,7 +195,10 @@ def _add_names(hits: RuleHits, spellings: set[str], batch: DocumentBatch, row: i
 
 def _add_triggers(hits: RuleHits, doc_id: str, trace: DocumentTrace) -> None:
     hits.n_with_trigger += bool(trace.triggers)
-    hits.n_with_event += any(trigger.outcome == OUTCOMES[0] for trigger in trace.triggers)
+    named = [trigger.is_named for trigger in trace.triggers if trigger.outcome == COUNTED]
+    hits.n_with_event += bool(named)
+    hits.n_by_actor += any(named)
+    hits.n_by_nobody += not all(named)
     for trigger in trace.triggers:
         hits.triggers[trigger.trigger][trigger.outcome] += 1
         hits.conditions.update(trigger.conditions)
@@ -187,11 +209,13 @@ def _add_triggers(hits: RuleHits, doc_id: str, trace: DocumentTrace) -> None:
 
 def _routes_beside(trigger: TriggerTrace) -> list[str]:
     """Paths to the actors in the sentence that fill no role of the trigger."""
-    codes = {code for role in trigger.roles for code in role.codes}
+    codes = {part for role in trigger.roles for code in role.codes for part in parts(code)}
     return [
-        actor.route
+        actor.route or "the trigger itself"
         for actor in trigger.actors
-        if actor.code not in codes and actor.route and actor.route.count("<") + actor.route.count(">") <= _MOST_STEPS
+        if codes.isdisjoint(parts(actor.code))
+        and actor.route is not None
+        and actor.route.count("<") + actor.route.count(">") <= _MOST_STEPS
     ]
 
 

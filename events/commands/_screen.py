@@ -41,10 +41,15 @@ def print_json(content: Any) -> None:
 
 def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
     """Print a title and below it a line for each name and value; long values continue on the next line."""
-    click.echo(title)
+    for line in pair_lines(title, pairs):
+        click.echo(line)
+
+
+def pair_lines(title: str, pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """The lines that `print_pairs` prints."""
     width = max((len(name) for name, _ in pairs), default=0)
-    for name, value in pairs:
-        click.echo(_filled(value or "none", f"  {name:<{width}}  ", " " * (width + 4)))
+    filled = [_filled(value or "none", f"  {name:<{width}}  ", " " * (width + 4)) for name, value in pairs]
+    return [title, *(line for text in filled for line in text.split("\n"))]
 
 
 def print_files(folder: str, names: Mapping[str, str]) -> None:

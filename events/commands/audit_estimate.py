@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
     from events.audit._estimates import AuditEstimate
     from events.audit._sheets import SheetLabels
+    from events.pages._questions import Question
 
 RECORD = "audited.json"
 RESOLVE = "sheet-resolve.csv"
@@ -150,7 +151,7 @@ def run_audit_estimate(
     try:
         place.mkdir(parents=True, exist_ok=True)
         files = _written(plan, labels, estimate, place, pictures=options.pictures)
-        files += _sheet_to_resolve(plan, labels, place, sheets, source=source, question=plan_question(folder))
+        files += _sheet_to_resolve(plan, labels, place, sheets, source=source, question=plan_question(folder, plan))
         result = _result(plan, labels, estimate, place, files, options)
         write_json(place / RECORD, {**record, "summary": result.to_json()})
     except OSError as error:
@@ -194,7 +195,7 @@ def _sheet_to_resolve(
     sheets: Sequence[PathLike],
     *,
     source: PathLike,
-    question: str | None,
+    question: Question,
 ) -> tuple[str, ...]:
     """Write the documents on which labellers disagree as a sheet and its page, unless it is one of the inputs."""
     from events.audit._sheets import disagreement_sheet
@@ -282,9 +283,16 @@ def print_audit_estimate(summary: AuditEstimateResult) -> None:
 
 def _print_use_of_labels(summary: AuditEstimateResult) -> None:
     more = summary.more[0]
-    if len(summary.more) == 1 and more["width"] > 0:
+    if len(summary.more) == 1 and more["n_more"] and more["width"] > 0:
         share = more["width_after"] / more["width"]
-        print_text(f"{more['n_more']} more labels would make the interval of the total {share:.2f} times as wide.")
+        labels = f"{counted(more['n_more'], 'more label')} would"
+        if more["n_more"] == summary.n_documents - summary.n_labels - summary.n_missing:
+            labels = f"{labels}, with all documents labelled,"
+        if not more["width_after"]:
+            print_text(f"{labels} narrow the interval of the total to one number.")
+        else:
+            times = f"{share:.2f}" if share >= 0.005 else "less than 0.01"
+            print_text(f"{labels} make the interval of the total {times} times as wide.")
     if summary.assumption:
         print_text("Counts of periods assume that within a range of P the model's errors are the same in all periods.")
     elif summary.n_few:

@@ -5,7 +5,7 @@ model. Open FOLDER/sheet.html in a browser to label, or fill in FOLDER/sheet.csv
 
 Examples
 --------
-  corefsample audit plan run --labels 200 --out audit
+  corefsample audit plan run --actors POLICE --labels 200 --out audit
   corefsample audit plan run --actors USA,IRQ --keyword 'raid*' --out audit2
   corefsample audit plan run --out audit --more 100
   corefsample audit plan scores.csv --labels 300 --by year --out audit3
@@ -13,6 +13,7 @@ Examples
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shlex
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ from events import _shared_options as shared
 from events import audit
 from events._options import Result, declared, option
 from events.commands._parser import Command
-from events.commands._screen import counted, print_files, print_text
+from events.commands._screen import counted, print_files, print_pairs, print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -54,7 +55,9 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     with_texts
         Put the texts into the sheet.
     question
-        What a label answers. [default: names the event]
+        What a label answers. [default: what the rule counts]
+    codebook
+        What counts and what does not, for who labels; '' for none. [default: of the rule]
     cuts
         Bound between ranges of P, beside P = 0; may be repeated. [default: chosen from P]
     keyword
@@ -76,6 +79,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     period: str = option(default="quarter", metavar="PERIOD")
     with_texts: bool = option(default=True, flag="--texts/--no-texts")
     question: str | None = option(default=None, metavar="TEXT")
+    codebook: str | None = option(default=None, metavar="TEXT")
     cuts: tuple[float, ...] | None = option(default=None, flag="--cut", above=0.0, at_most=1.0, metavar="NUMBER")
     keyword: str | None = option(default=None, metavar="EXPRESSION")
     column: str | None = option(default=None, metavar="NAME")
@@ -108,8 +112,10 @@ class AuditPlanResult(Result):
         The sheet of the newest round, and the page on which it is labelled.
     n_documents, n_drawn, n_new
         All documents, those of the sample, and those of the newest round.
-    n_without_text
-        Documents of the sheet whose text was not found.
+    question, codebook
+        What a label answers, and what counts and does not, by paragraphs.
+    n_without_text, n_empty
+        Documents of the sheet whose text was looked for and not found, and those whose text is empty.
     strata
         Rows of `AuditPlan.to_frame`.
     """
@@ -122,7 +128,10 @@ class AuditPlanResult(Result):
     n_documents: int
     n_drawn: int
     n_new: int
+    question: str
+    codebook: tuple[str, ...]
     n_without_text: int
+    n_empty: int
     strata: tuple[Mapping[str, Any], ...]
 
 
@@ -219,26 +228,31 @@ def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: Aud
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from corefsample.files._atomic import new_file, unwritable, write_json
-    from events.commands._audit_files import PLAN, STRATA, corpus_texts, page_name, plan_question, write_sheet
+    from corefsample.files._atomic import new_file, unwritable, write_bytes, write_json
+    from events.commands import _audit_files as files
 
     number = len(plan.rounds)
     chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
-    marked = dict(corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}
+    marked = dict(files.corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}
     texts = {doc_id: each.text for doc_id, each in marked.items()}
     sheet = audit.sheet_table(plan, number, texts)
     path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
-    question = options.question or (None if options.more is None else plan_question(folder))
+    asked = files.run_question(plan.frame, source) if options.more is None else files.plan_question(folder, plan)
+    if options.question:
+        asked = dataclasses.replace(asked, text=options.question)
+    if options.codebook is not None:
+        asked = dataclasses.replace(asked, codebook=(options.codebook,) if options.codebook else ())
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if number == 1:
             for earlier in folder.glob("sheet*"):
                 earlier.unlink()
-            with new_file(folder / STRATA, overwrite=True) as name:
+            with new_file(folder / files.STRATA, overwrite=True) as name:
                 column = pa.array((plan.stratum_of + 1).astype(np.int32))
                 pq.write_table(pa.table({"stratum": column}), name)
-        write_sheet(path, plan, sheet, marked, source=source, question=question)
-        write_json(folder / PLAN, {**plan.to_json(), "question": question})
+        files.write_sheet(path, plan, sheet, marked, source=source, question=asked)
+        write_json(folder / files.PLAN, {**plan.to_json(), "question": asked.text, "codebook": list(asked.codebook)})
+        write_bytes(folder / files.CODEBOOK, "\n\n".join([asked.text, *asked.codebook, ""]).encode(), overwrite=True)
     except OSError as error:
         raise unwritable(folder, error) from None
     return AuditPlanResult(
@@ -246,11 +260,14 @@ def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: Aud
         out=str(folder),
         plan=plan.identity,
         sheet=str(path),
-        page=str(path.with_name(page_name(path.name))),
+        page=str(path.with_name(files.page_name(path.name))),
         n_documents=len(plan.frame),
         n_drawn=len(plan.sample),
         n_new=len(sheet),
-        n_without_text=sum(not texts.get(doc_id) for doc_id in chosen) if options.with_texts else len(chosen),
+        question=asked.text,
+        codebook=asked.codebook,
+        n_without_text=len(chosen) - len(texts) if options.with_texts else 0,
+        n_empty=sum(not text.strip() for text in texts.values()),
         strata=tuple({str(name): value for name, value in row.items()} for row in plan.to_frame().to_dict("records")),
     )
 
@@ -265,9 +282,16 @@ def print_audit_plan(summary: AuditPlanResult) -> None:
     for row in summary.strata:
         click.echo(f"{row['name']:<{width}}  {row['n_documents']:>9,}  {row['n_sampled']:>7,}")
     if summary.n_without_text:
-        print_text(f"{counted(summary.n_without_text, 'document')} without text: its file was not found.")
-    files = {"Label": os.path.basename(summary.page), "Sheet": os.path.basename(summary.sheet), "Plan": "plan.json"}
-    print_files(summary.out, files)
+        where = (
+            "the CSV file has no column text" if os.path.isfile(summary.source) else "no input of the run has it now"
+        )
+        print_text(f"{counted(summary.n_without_text, 'document')} without text: {where}.")
+    if summary.n_empty:
+        print_text(f"{counted(summary.n_empty, 'document')} with an empty text.")
+    click.echo()
+    print_pairs("Each label answers:", [("question", summary.question), *(("", text) for text in summary.codebook)])
+    files = {"Label": os.path.basename(summary.page), "Sheet": os.path.basename(summary.sheet)}
+    print_files(summary.out, {**files, "Question": "codebook.txt", "Plan": "plan.json"})
     click.echo(f"Then     corefsample audit estimate {shlex.quote(summary.source)} {shlex.quote(summary.sheet)}")
 
 

@@ -4,7 +4,8 @@ FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on s
 rules, whose examples are checked, or of lexicons; or the name of a shipped rule or lexicon.
 
 With --rule, what the rule and the lexicon find in the scored mentions is counted: hits of every trigger, condition
-and name, and the paths from triggers to actors that fill no role.
+and name, and the paths from triggers to actors that fill no role. With --rule or --lexicon, clusterings are sampled
+to see how often coreference merges different actors.
 
 Examples
 --------
@@ -51,7 +52,7 @@ class DoctorOptions(Options):
     preset
         Preset of --rule. [default: asserted, or the only one of a file]
     lexicon
-        Lexicon for the examples of rules and for --rule. [default: countries]
+        Lexicon for the examples of rules, for --rule, and for what coreference merges. [default: countries]
     scheme
         Dependency scheme in which every preset must be able to match. [default: any]
     """
@@ -123,6 +124,7 @@ def run_doctor(
         return DoctorResult(environment=describe_environment())
     from events.commands._corpus_check import check_corpus
     from events.commands._file_check import check_file, is_rule_or_lexicon
+    from events.lexicon._lexicon import load_lexicon
 
     found: list[Any] = [check_file(name, options.lexicon, options.scheme) for name in files if is_rule_or_lexicon(name)]
     corpus = [name for name in files if not is_rule_or_lexicon(name)]
@@ -131,7 +133,9 @@ def run_doctor(
     if options.rule is not None and "-" in corpus:
         raise ParameterError("needs files that can be read twice, got standard input", parameter="rule")
     if corpus:
-        found.append(check_corpus(corpus, on_progress))
+        is_asked = options.rule is not None or options.lexicon is not None
+        lexicon = load_lexicon(options.lexicon) if is_asked else None
+        found.append(check_corpus(corpus, on_progress, lexicon=lexicon, scheme=options.scheme))
     if options.rule is not None:
         against = options.chosen("preset", "lexicon", "scheme")
         found.append(rule_hits(corpus, options.rule, **against, on_progress=on_progress))
@@ -146,7 +150,7 @@ def print_doctor(result: DoctorResult) -> None:
         print_pairs(f"corefsample {result.environment.corefsample}", result.environment.lines())
 
 
-def _report_problems(result: DoctorResult) -> None:
+def report_problems(result: DoctorResult) -> None:
     """Print the problems to standard error, and end the program if there are any."""
     hints = set()
     for problem in result.problems:
@@ -161,4 +165,4 @@ def _report_problems(result: DoctorResult) -> None:
         sys.exit(BAD_INPUT)
 
 
-command = Command(DoctorOptions, run_doctor, print_doctor, "files*", task="checking", finish=_report_problems)
+command = Command(DoctorOptions, run_doctor, print_doctor, "files*", task="checking", finish=report_problems)

@@ -82,6 +82,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
     import pandas as pd
 
     from corefsample.files._paths import is_file, joined, parquet_source
+    from events.counting._excluded_triggers import exclusion_texts
     from events.counting._merged_actors import merging_text
 
     folder = summary.out
@@ -110,6 +111,8 @@ def print_counts_of_run(summary: EventsResult) -> None:
         f"The intervals cover {covered}, not errors of {left} or choice of articles: "
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
     )
+    for text in exclusion_texts(summary.triggers):
+        print_text(text)
     if summary.merged_actors is not None and summary.merged_actors["probability"] > _MERGED:
         print_text(merging_text(summary.merged_actors))
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})

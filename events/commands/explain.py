@@ -5,32 +5,36 @@ trigger: the conditions that hold of it; for each role the path that matched and
 path, with the step that failed; and for each actor in the sentence the path of the parse that leads to it. For each
 document shown: its events with P(event) from 1,000 samples, as `events` with the same --seed gives it, and by share
 what happens in the samples without the event: the role has another actor, no actor, or several. Where a document has
-several parses: what the trigger is in each of them, with their share.
+several parses: what matched in how many of them, by share, and what the trigger is in one of the likeliest.
 
 Examples
 --------
   corefsample explain scored.parquet --rule arrest --lexicon police
   corefsample explain scored.parquet --rule my_rule.yaml --trigger detain
-  corefsample explain scored.parquet --rule kill --doc-id news-17
+  corefsample explain scored.parquet --rule kill --doc-id news-17 --all-parses
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
 
 from events.commands._explaining import ExplainOptions
 from events.commands._parser import Command
-from events.commands._screen import counted, print_pairs, print_text
+from events.commands._screen import counted, pair_lines, print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
     from events.commands._explaining import Explained, ExplainResult
     from events.runs._progress import Progress
 
-_ROUNDING = 1e-9  # of the sum of the shares of parses
+_SCREEN = 40  # lines about a document with several parses
+_MATCHES = 4  # of a trigger in several parses
 # What the outcome of a trigger means, after its name.
 _OUTCOMES = {
     "counted": "an event",
@@ -79,14 +83,35 @@ def print_explain(run: ExplainResult) -> None:
         f"Rule {run.rule}, preset {run.preset}, lexicon {run.lexicon}: {counted(run.n_triggers, 'trigger')} in "
         f"{counted(run.n_documents, 'document')}{': ' * bool(outcomes)}{outcomes}."
     )
-    doc_id = ""
-    for each in run.shown:
-        click.echo()
-        pairs = _pairs(each)
-        if each.doc_id != doc_id:  # the triggers of a document follow each other
-            doc_id = each.doc_id
+    if run.n_by_nobody:
+        print_text(
+            f"Without coreference, {counted(run.n_with_event, 'document')} with the event: {run.n_by_actor:,} by an "
+            f"actor, {run.n_by_nobody:,} by nobody whom the lexicon names."
+        )
+    for _, shown in groupby(run.shown, key=lambda each: each.doc_id):  # the triggers of a document follow each other
+        _print_document([*shown], all_parses=run.all_parses)
+
+
+def _print_document(shown: Sequence[Explained], *, all_parses: bool) -> None:
+    """Print the triggers of a document; with several parses at most a screen of lines, unless all are wanted."""
+    is_limited = not all_parses and any(each.has_several for each in shown)
+    n_lines = 0
+    for number, each in enumerate(shown):
+        pairs = _pairs(each, all_parses=all_parses)
+        if not number:
             pairs.append(("P(event)", _shares(each)))
-        print_pairs(_place(each), pairs)
+        lines = ["", *pair_lines(_place(each), pairs)]
+        n_lines += len(lines)
+        if is_limited and number and n_lines > _SCREEN - 2:  # lines of what is left out
+            outcomes = Counter(other.trace.outcome for other in shown[number:])
+            more = ", ".join(f"{name} {count:,}" for name, count in sorted(outcomes.items()))
+            click.echo()
+            print_text(
+                f"{_place(each)}: {counted(len(shown) - number, 'more trigger')}, {more}; --all-parses shows all."
+            )
+            return
+        for line in lines:
+            click.echo(line)
 
 
 def _shares(each: Explained) -> str:
@@ -103,27 +128,44 @@ def _place(each: Explained) -> str:
     return each.doc_id if each.date is None else f"{each.doc_id}, {each.date}"
 
 
-def _pairs(each: Explained) -> list[tuple[str, str]]:
+def _pairs(each: Explained, *, all_parses: bool) -> list[tuple[str, str]]:
     """Lines about one trigger; the trigger is in brackets in its sentence."""
     words, place = list(each.words), each.trace.token - each.start
     words[place] = f"[{words[place]}]"
-    pairs = [("sentence", " ".join(words)), *_reading(each)]
-    for other in each.alternatives:
-        pairs += _reading(other)
-    missing = 1.0 - sum(reading.share for reading in (each, *each.alternatives))
-    if missing > _ROUNDING:
-        pairs.append(("parses", f"{missing:.3f} of them: no trigger"))
-    return pairs
+    pairs = [("sentence", " ".join(words))]
+    if all_parses or not each.has_several:
+        for reading in (each, *each.alternatives):
+            share = f"{reading.share:.3f} of them:"
+            pairs += [("parses", share), *_reading(reading)] if each.has_several else _reading(reading)
+        if each.share_without:
+            pairs.append(("parses", f"{each.share_without:.3f} of them: no trigger"))
+        return pairs
+    matches: dict[str, float] = {}
+    for reading in (each, *each.alternatives):
+        matches[reading.match()] = matches.get(reading.match(), 0.0) + reading.share
+    if each.share_without:
+        matches["no trigger"] = each.share_without
+    ordered = sorted(matches.items(), key=lambda item: -item[1])
+    few = [f"{share:.3f} {match}" for match, share in ordered[:_MATCHES]]
+    if len(ordered) > _MATCHES:
+        few.append(f"{math.fsum(share for _, share in ordered[_MATCHES:]):.3f} others")
+    return [
+        *pairs,
+        ("parses", "; ".join(few)),
+        ("likeliest", f"{each.share:.3f} of them, for example:"),
+        *_reading(each),
+    ]
 
 
 def _reading(each: Explained) -> list[tuple[str, str]]:
     """Lines about what a trigger is in some or all parses."""
     trace = each.trace
-    pairs = [("parses", f"{each.share:.3f} of them:")] if each.share < 1.0 - _ROUNDING else []
-    pairs.append(("trigger", f"{trace.trigger} (frame {trace.frame})"))
-    pairs.append(("outcome", f"{trace.outcome} ({_OUTCOMES[trace.outcome]})"))
+    pairs = [("trigger", f"{trace.trigger} (frame {trace.frame})")]
+    remark = " by nobody whom the lexicon names" if each.is_by_nobody else ""
+    pairs.append(("outcome", f"{trace.outcome} ({_OUTCOMES[trace.outcome]}{remark})"))
     if trace.conditions:
-        pairs.append(("conditions", ", ".join(trace.conditions)))
+        words = zip(trace.conditions, trace.condition_tokens, strict=True)
+        pairs.append(("conditions", ", ".join(f"{name} ({each.text(token)!r})" for name, token in words)))
     for role in trace.roles:
         if role.path is None:
             remark = " (optional)" if role.is_optional else ""
@@ -136,7 +178,8 @@ def _reading(each: Explained) -> list[tuple[str, str]]:
         pairs.append((role.role, f"{each.text(role.token)} = {actors}, by {role.path or 'the trigger itself'}"))
     for actor in trace.actors:
         remark = "" if actor.describes else " (describes no mention)"
-        pairs.append(("actor", f"{each.text(*actor.span)} = {actor.code}{remark}, at {actor.route or 'another tree'}"))
+        place = {None: "another tree", "": "the trigger itself"}.get(actor.route, actor.route)
+        pairs.append(("actor", f"{each.text(*actor.span)} = {actor.code}{remark}, at {place}"))
     return pairs
 
 

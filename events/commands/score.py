@@ -85,8 +85,11 @@ def print_score(run: ScoreResult) -> None:
         "on average."
     )
     if run.recalibration is not None:
-        whose = "the English model's" if run.recalibration == "english" else run.recalibration
-        print_text(f"Recalibrated ({whose} recalibration); --recalibration none leaves the scores as they are.")
+        whose = {
+            "english": "the English model's recalibration",
+            "english-annotated": "the English model's recalibration for annotated mentions",
+        }.get(run.recalibration, run.recalibration)
+        print_text(f"Recalibrated ({whose}); --recalibration none leaves the scores as they are.")
     if tally.n_without_gold:
         click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")
     if run.skipped:

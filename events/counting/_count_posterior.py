@@ -280,7 +280,7 @@ def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = No
     with parquet_errors(path):
         names = pq.read_schema(parquet_source(path)).names
     roles = role_columns(names)
-    columns = count_columns(roles, recalibrated="uncertainty" in names)
+    columns = count_columns(roles, recalibrated="uncertainty" in names, defaults="mean_named" in names)
     table = checked_table(path, tuple(columns), arrow_schema(columns), same)
     n_docs = table["n_docs"].to_numpy()
     most = n_docs * (1.0 + _ROUNDING)
@@ -289,6 +289,7 @@ def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = No
         ("n_docs", 0, np.inf),
         ("one_best", 0, n_docs),
         ("mean", 0.0, most),
+        *([("mean_named", 0.0, most)] if "mean_named" in columns else []),
         ("mean_mc_se", 0.0, np.inf),
         ("sd", 0.0, np.inf),
         ("n_samples", 1, _MOST_SAMPLES),

@@ -21,15 +21,17 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import SCHEMA
 from corefsample.files._digests import id_digest
 from events.counting._evaluation import DocumentEvents
+from events.counting._event_rows import events_schema
 from events.counting._evidence import evidence_schema
 from events.counting._periods import Period
 from events.counting._tables import TABLE_METADATA, event_name
 from events.matching._screening import DocumentMatches
+from events.rules._outcomes import ANYBODY
 
 _BY_DOCUMENT = ("date", "doc_id")
 
 # Rows of a batch of a file: of many files that are merged, one batch each is in memory.
-_EVIDENCE_BATCH, _DOCUMENT_BATCH, _ROW_BATCH = 256, 8, 4096
+_EVIDENCE_BATCH, _EVENT_BATCH, _DOCUMENT_BATCH, _ROW_BATCH = 256, 1024, 8, 4096
 
 
 class CountedRows:
@@ -39,6 +41,8 @@ class CountedRows:
     ----------
     evidence
         As `events.counting.evidence_batch` makes them.
+    events
+        As `events.counting._event_rows.events_batch` makes them.
     all_documents
         Of ALL_DOCUMENTS_SCHEMA: every document, with or without events.
     documents
@@ -46,11 +50,14 @@ class CountedRows:
     """
 
     def __init__(self, roles: Sequence[str], folder: Path | None) -> None:
-        schema = evidence_schema(roles, parses=True)
+        schema = evidence_schema(roles, parses=True, defaults=True)
         self.evidence = SortedRows("evidence", schema, (*_BY_DOCUMENT, "event", *roles), _EVIDENCE_BATCH, folder)
+        self.events = SortedRows(
+            "events", events_schema(roles), (*_BY_DOCUMENT, "token", "event", *roles), _EVENT_BATCH, folder
+        )
         self.all_documents = SortedRows("all_documents", ALL_DOCUMENTS_SCHEMA, _BY_DOCUMENT, _ROW_BATCH, folder)
         self.documents = SortedRows("documents", SCHEMA, _BY_DOCUMENT, _DOCUMENT_BATCH, folder)
-        self._every = (self.evidence, self.all_documents, self.documents)
+        self._every = (self.evidence, self.events, self.all_documents, self.documents)
 
     def extend(self, other: CountedRows) -> None:
         """Add the rows of another counter."""
@@ -77,7 +84,7 @@ ALL_DOCUMENTS_SCHEMA = pa.schema(
         ("actor", pa.bool_()),  # whether a word was found that may begin a name of the lexicon
         ("sampled", pa.bool_()),  # whether an event is possible, so that clusterings were sampled
         ("probability", pa.float64()),  # P(some event, of any rule)
-        # What has P > 0: the event of a rule of any actor (actor ""), and of each actor.
+        # What has P > 0: the event of a rule of anybody or nobody (actor "*"), and of each actor ("-": nobody named).
         ("events", pa.list_(pa.string())),
         ("actors", pa.list_(pa.string())),
         ("probabilities", pa.list_(pa.float64())),
@@ -119,9 +126,10 @@ def document_rows(
         for events, any_actor in zip(several, hits, strict=True):
             likely = np.flatnonzero(events.n_hits)
             if likely.size:
-                own = [e for e in likely.tolist() if events.keys[e]]  # not the event of a rule without roles
+                # Not the event of a rule without roles, nor an outcome of anybody or nobody.
+                own = [e for e in likely.tolist() if events.keys[e] not in ((), (ANYBODY,))]
                 names += [events.event] * (1 + len(own))
-                actors += ["", *(event_name(events.keys[e]) for e in own)]
+                actors += [ANYBODY, *(event_name(events.keys[e]) for e in own)]
                 shares += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[own].tolist()]
         lengths[row] = len(names) - before
     columns = [
@@ -154,7 +162,7 @@ class SortedRows:
     name, schema
         Of the rows.
     keys
-        Columns of text or dates by which they are sorted. Two rows never have the same key.
+        Columns of text, dates or numbers by which they are sorted. Two rows never have the same key.
     batch_size
         Rows of a batch of a file.
     folder

@@ -30,14 +30,16 @@ from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, d
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._definitions import Definitions
 from events.counting._evaluation import DocumentEvents, Predicate, Task, Threads, evaluate_document, evaluate_predicate
+from events.counting._event_rows import event_rows, events_batch
 from events.counting._evidence import evidence_batch, evidence_rows, evidence_schema, parsed_mentions
 from events.counting._merged_actors import MergedActors
+from events.counting._outcomes import outcome_events
 from events.counting._periods import Calendar, Period
 from events.counting._tables import ACTOR, event_key
 from events.counting._tally import MOST_PERIODS, CountTally
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import DocumentMatches, Screen
-from events.rules._rules import Rule
+from events.rules._rules import FILLED, Filled, Rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,6 +94,12 @@ class EventCounter:
         Whether to keep the counts by sample, which only the interval "normal" and draws of counts need.
     compared
         The events that will be compared; None: any.
+    filled
+        Which actors count, of rules with default actors: those that the text "named", those by "default", or "either".
+        An event of nobody is the same in all three.
+    outcomes
+        Unions of events that are counted beside those of the rules: "police_action=arrest|kill:POLICE", as
+        docs/rules.md says.
     folder
         An existing folder for rows of evidence and documents, so that memory is bounded; None: they stay in memory.
 
@@ -137,6 +145,8 @@ class EventCounter:
         uncertainty: Uncertainty | None = None,
         by_sample: bool = True,
         compared: Collection[str] | None = None,
+        filled: Filled = "either",
+        outcomes: Sequence[str] = (),
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
         if predicate is not None and (rule is not None or lexicon is not None):
@@ -157,13 +167,18 @@ class EventCounter:
         columns: dict[str, tuple[str, ...]] = {"event": ACTOR}
         codes = frozenset[str]()
         if predicate is None:
-            found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon).with_examples()
+            found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon, outcomes).with_examples()
+            _checks.choice("filled", filled, FILLED)
+            found = found.only(filled)
             self._definitions, columns, codes = found, found.columns, frozenset(found.lexicon.codes)
             self._screen = Screen(found.rules, found.lexicon, scheme)
         if not isinstance(recalibration, CorpusRecalibration):
             recalibration = CorpusRecalibration(recalibration, uncertainty, self.seed)
         self._recalibrated: CorpusRecalibration | None = recalibration
         self._begin(columns, codes, period, folder)
+        if self._definitions is not None:
+            self._outcomes = self._definitions.actors_of_outcomes
+            self.has_defaults = any(each.defaults for each in self._definitions.rules)
         keys = None if compared is None else {event_key(name) for name in compared}
         self.tallies = {event: CountTally(n_samples, by_sample=by_sample, compared=keys) for event in columns}
 
@@ -182,6 +197,8 @@ class EventCounter:
         self.merged_actors = MergedActors()
         self.ids = CountedIds()
         self._repeated: set[str] = set()  # doc_ids that another file has, all of whose documents are rejected
+        self.has_defaults = False
+        self._outcomes = {}  # by name, the actors with which it is declared
         self.n_sampled = self.n_with_events = self.n_ambiguous = self.n_several_parses = 0
         self.scores_had = ""  # recalibrations of the scores of the first document, if they decided
         self.uncertainty: str | None = None if self._recalibrated is None else self._recalibrated.uncertainty
@@ -399,7 +416,9 @@ class EventCounter:
             recalibrated = self._recalibration().for_scores(batch.metadata(row))
             posterior = DocumentPosterior.of_row(batch, row, recalibrated)
             date: datetime.date = batch.dates[row].item()
-            return evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
+            found = evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
+            assert self._definitions is not None  # there are matches
+            return found + outcome_events(found, self._definitions.outcomes, self._definitions.lexicon.kinds)
         except Exception as error:
             error.add_note(f"while counting {_place(batch, row)}")
             raise
@@ -439,7 +458,9 @@ class EventCounter:
         """Add the rows of a batch, and the events of its documents by row; of several rules in one document."""
         if len(batch):
             self.rows.all_documents.add(document_rows(batch, periods, matches, events_of))
-        with_events, evidence = [], []
+        for event, triggers in (found for each in matches.values() for found in each.triggers.items()):
+            self.tallies[event].add_triggers(triggers.values())
+        with_events, evidence, of_triggers = [], [], []
         for row, several in events_of.items():
             self.n_sampled += 1
             self.merged_actors.add(batch, row, several)
@@ -448,10 +469,13 @@ class EventCounter:
                 self.tallies[events.event].add_events(events, periods[row].number)
             if any(events.n_hits.any() for events in several):
                 with_events.append(row)
-                evidence += evidence_rows(several, periods[row].label, parsed_mentions(batch, row))
+                parses = parsed_mentions(batch, row)
+                evidence += evidence_rows(several, periods[row].label, parses)
+                of_triggers += event_rows(several, periods[row].label, parses[0].tokens)
         self.n_with_events += len(with_events)
         if with_events:
             self.rows.evidence.add(evidence_batch(evidence, self._columns, self.roles))
+            self.rows.events.add(events_batch(of_triggers, self._columns, self.roles))
             if self._folder is not None:
                 self.rows.documents.add(batch.take(with_events).table)
 
@@ -475,7 +499,8 @@ class EventCounter:
             If a doc_id is in both, both together have more than 100,000 periods, or the scores of one had a
             recalibration of known uncertainty and those of the other had not.
         """
-        if (other._columns, other.calendar.freq) != (self._columns, self.calendar.freq):
+        own, others = ((each._columns, each.calendar.freq, each.has_defaults, each._outcomes) for each in (self, other))
+        if own != others:
             raise ParameterError(
                 "must count the same events by the same period, got another counter", parameter="other"
             )
@@ -513,6 +538,8 @@ class EventCounter:
         record = {
             "columns": self._columns,
             "codes": sorted(self._codes),
+            "has_defaults": self.has_defaults,
+            "outcomes": self._outcomes,
             "period": self.calendar.period,
             "seed": self.seed,
             "uncertainty": self.uncertainty,
@@ -533,12 +560,12 @@ class EventCounter:
         counter._predicate = counter._definitions = counter._screen = counter._recalibrated = None
         columns = {event: tuple(names) for event, names in record["columns"].items()}
         counter._begin(columns, frozenset(record["codes"]), record["period"], path)
-        counter.seed, counter.scores_had, counter.uncertainty = (
-            record[name] for name in ("seed", "scores_had", "uncertainty")
-        )
+        for name in ("seed", "scores_had", "uncertainty", "has_defaults"):
+            setattr(counter, name, record[name])
         counter.tallies = {event: CountTally.from_json(content) for event, content in record["tallies"].items()}
         counter.n_samples = counter.tally.n_samples
         counter._extremes = [(date, place) for date, place in record["extremes"]]
+        counter._outcomes = record["outcomes"]
         for name in _TOTALS:
             setattr(counter, name, record[name])
         counter.merged_actors = MergedActors.from_json(record["merged_actors"])
@@ -573,10 +600,11 @@ class EventCounter:
             self.calendar,
             level=level,
             interval=interval,
-            known=self._codes,
+            known=frozenset(self._outcomes[event]) if event in self._outcomes else self._codes,
             event=event,
             columns=self._columns[event],
             uncertainty=self.uncertainty,
+            has_defaults=self.has_defaults,
         )
 
     def counts_of_all(self, *, level: float = 0.95, interval: Interval = "quantile") -> list[EventCounts]:
@@ -597,8 +625,20 @@ class EventCounter:
         Rows are in the order of date, document and event. Instead of `actors` the table has the columns of the rules'
         roles, and if a document has several parses the columns of `events.counting.ParseEvidence` instead of `parse`.
         """
-        schema = evidence_schema(self.roles, parses=self.n_several_parses > 0)
-        table: pd.DataFrame = self._table(self.rows.evidence).select(schema.names).to_pandas()
+        table: pd.DataFrame = self._table(self.rows.evidence).select(self.evidence_schema.names).to_pandas()
+        return table
+
+    @property
+    def evidence_schema(self) -> pa.Schema:
+        """Schema of `evidence`."""
+        return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self.has_defaults)
+
+    def events(self) -> pd.DataFrame:
+        """Tidy table, one row for each trigger and actor: see `events.counting._event_rows.EventRow`.
+
+        Rows are in the order of date, document and trigger. Instead of `actors` the table has the columns of the roles.
+        """
+        table: pd.DataFrame = self._table(self.rows.events).to_pandas()
         return table
 
     def all_documents(self) -> pd.DataFrame:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 Interval = Literal["quantile", "hdi", "normal"]
-_OF_CELLS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best")  # columns
+_OF_CELLS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns
 INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 
 
@@ -80,6 +80,8 @@ class EventCounts:
         Of the recalibration while counting: "none", "fit" or "domain"; None: the scores as they are. With "fit" and
         "domain" the samples of all documents share draws of the recalibration: documents are not independent, so
         distributions are those of the counts by sample.
+    has_defaults
+        Whether roles can be filled by default actors: then the table has the column `mean_named`.
 
     Raises
     ------
@@ -95,6 +97,7 @@ class EventCounts:
     event: str = "event"
     columns: tuple[str, ...] = ACTOR
     uncertainty: str | None = None
+    has_defaults: bool = False
 
     def __post_init__(self) -> None:
         _checks.probability("level", self.level, below_one=True, above_zero=True)
@@ -128,7 +131,8 @@ class EventCounts:
             count (sd of the Poisson-binomial distribution; among the samples if documents share draws of a
             recalibration); mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
             squares, where a bound replaces an error of zero); lower, upper, level and interval of the
-            credible interval; n_samples; one_best (the count by the likeliest antecedents alone).
+            credible interval; n_samples; one_best (the count by the likeliest antecedents alone); of rules with default
+            actors mean_named (the mean of the documents in which the text names the actor, or nobody has the event).
         """
         import pandas as pd
 
@@ -153,31 +157,36 @@ class EventCounts:
             "n_samples": self.tally.n_samples,
             "uncertainty": self.uncertainty,
         }
-        types = count_columns(self.columns, recalibrated=self.uncertainty is not None)
+        types = self._types
         table = pd.DataFrame(columns, index=range(n_rows), columns=list(types))
         return table.astype(pandas_types(types))
 
+    @property
+    def _types(self) -> dict[str, str]:
+        return count_columns(self.columns, recalibrated=self.uncertainty is not None, defaults=self.has_defaults)
+
     def row(self, key: EventKey, period: Period) -> dict[str, Any]:
         """One row of `to_frame`."""
-        lower_to_best = dict(zip(_OF_CELLS, self._of_cell(self.tally.cell(key, period.number)), strict=True))
-        return {
+        of_cell = dict(zip(_OF_CELLS, self._of_cell(self.tally.cell(key, period.number)), strict=True))
+        row = {
             "event": self.event,
             **role_values(key, self.columns),
             "period": period.label,
             "period_start": period.start,
             "n_docs": self.tally.documents(period.number),
-            **lower_to_best,
+            **of_cell,
             "level": self.level,
             "interval": self.interval,
             "n_samples": self.tally.n_samples,
-            **({} if self.uncertainty is None else {"uncertainty": self.uncertainty}),
+            "uncertainty": self.uncertainty,
         }
+        return {name: row[name] for name in self._types}
 
-    def _of_cell(self, cell: Cell) -> tuple[float, float, float, float, float, int]:
+    def _of_cell(self, cell: Cell) -> tuple[float, float, float, float, float, int, float]:
         """The values of `_OF_CELLS`."""
         lower, upper = self._ends(cell)
         sd = float(np.std(cell.by_sample)) if self._is_shared else math.sqrt(cell.variance)
-        return cell.mean, self._mean_error(cell), sd, lower, upper, cell.one_best
+        return cell.mean, self._mean_error(cell), sd, lower, upper, cell.one_best, cell.mean_named
 
     @property
     def _is_shared(self) -> bool:
@@ -230,10 +239,19 @@ class EventCounts:
     def key(self, actor: str | Sequence[str], *, parameter: str = "actor") -> EventKey:
         """Codes of an actor that is counted, or could be; raises ParameterError naming `parameter` for any other."""
         key = event_key(actor) if self.columns else ()
+        if event_name(key) in self.known:  # of an outcome
+            return key
         if self.known and not self.tally.contains(key) and not self.known.issuperset(key):
             names = ", ".join(map(event_name, self.tally.keys())) or "none"
             raise ParameterError(f"must be one that is counted ({names}), got {event_name(key)!r}", parameter=parameter)
         return key
+
+    def has(self, actor: str) -> bool:
+        """Whether the counts have a row for an actor, or could have one."""
+        key = event_key(actor)
+        if event_name(key) in self.known:
+            return True
+        return len(key) == len(self.columns) and (self.known.issuperset(key) or self.tally.contains(key))
 
     def pmf(self, actor: str | Sequence[str], period: str) -> Floats:
         """Distribution of one count: float64 (n + 1,), entry k is P(count = k).
@@ -284,6 +302,7 @@ def joined_counts(several: Sequence[EventCounts], roles: Sequence[str]) -> pd.Da
     """Table of the counts of several rules; columns of roles that a rule does not have are empty in its rows."""
     import pandas as pd
 
-    columns = count_columns(roles, recalibrated=several[0].uncertainty is not None)
+    first = several[0]
+    columns = count_columns(roles, recalibrated=first.uncertainty is not None, defaults=first.has_defaults)
     table = pd.concat([counts.to_frame() for counts in several], ignore_index=True)
     return table.reindex(columns=list(columns)).fillna(dict.fromkeys(roles, ""))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self
 
@@ -19,13 +19,16 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from events.counting._evaluation import evaluate_clustering
-from events.counting._tables import event_name
+from events.counting._outcomes import check_outcomes
+from events.counting._tables import ACTOR, event_name
+from events.lexicon._file import SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 from events.matching import match_document
 from events.matching._matching import check_classes
 from events.rules import shipped_rules
 from events.rules._format import Example
-from events.rules._rules import Rule, load_rules
+from events.rules._outcomes import Outcome
+from events.rules._rules import Filled, Rule, load_rules, rules_and_outcomes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,21 +41,29 @@ class Definitions:
         With different names.
     lexicon
         The actors.
+    outcomes
+        Unions of events of the rules.
     """
 
     rules: tuple[Rule, ...]
     lexicon: Lexicon
+    outcomes: tuple[Outcome, ...] = ()
 
     @classmethod
-    def of(cls, rule: Rule | Sequence[Rule] | None = None, lexicon: Lexicon | None = None) -> Self:
-        """Check rules and a lexicon; None stands for the shipped ones.
+    def of(
+        cls,
+        rule: Rule | Sequence[Rule] | None = None,
+        lexicon: Lexicon | None = None,
+        outcomes: Sequence[str] = (),
+    ) -> Self:
+        """Check rules, a lexicon and outcomes, beside those of the rules; None stands for the shipped ones.
 
         Raises
         ------
         ParameterError
-            If one is of another type, there is no rule, or two have one name.
+            If one is of another type, there is no rule, two have one name, or an outcome breaks its rule.
         InputError
-            If a rule has a class that is unknown.
+            If a rule has a class or a default actor that is unknown.
         """
         rules = (load_rules(),) if rule is None else tuple(rule) if isinstance(rule, (list, tuple)) else (rule,)
         for each in rules:
@@ -70,7 +81,15 @@ class Definitions:
         lexicon = load_lexicon() if lexicon is None else lexicon
         for each in rules:
             check_classes(each, lexicon)
-        return cls(rules, lexicon)
+            _check_defaults(each, lexicon)
+        read = [*map(Outcome.parsed, outcomes)]
+        for each in rules:
+            try:
+                read += map(Outcome.parsed, each.outcomes)
+            except ParameterError as error:
+                raise error.as_input_error(each.source) from None
+        check_outcomes(read, rules, lexicon)
+        return cls(rules, lexicon, tuple(read))
 
     def with_examples(self) -> Self:
         """The same; raises InputError if an inline example of a rule fails."""
@@ -79,15 +98,40 @@ class Definitions:
         return self
 
     @classmethod
-    def named(cls, rules: Sequence[str], preset: str | None, lexicon: str | None = None) -> Self:
+    def named(
+        cls, rules: Sequence[str], preset: str | None, lexicon: str | None = None, outcomes: Sequence[str] = ()
+    ) -> Self:
         """Load and check rules, their examples and a lexicon by their names or paths."""
         words = load_lexicon(lexicon)
-        return cls.of([load_rules(rule, preset) for rule in rules], words).with_examples()
+        loaded, of_files = rules_and_outcomes(rules, preset)
+        return cls.of(loaded, words, [*of_files, *outcomes]).with_examples()
+
+    def only(self, filled: Filled) -> Self:
+        """The same, for actors that are named, by default, or either."""
+        return replace(self, rules=tuple(replace(rule, filled=filled) for rule in self.rules))
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
-        """Columns of the roles of each rule, by its name."""
-        return {rule.name: rule.columns for rule in self.rules}
+        """Columns of the roles of each rule, by its name, and of the actors of each outcome."""
+        return {rule.name: rule.columns for rule in self.rules} | {each.name: ACTOR for each in self.outcomes}
+
+    @property
+    def actors_of_outcomes(self) -> dict[str, list[str]]:
+        """By name of an outcome the actors with which it is declared."""
+        return {
+            name: [each.actors for each in self.outcomes if each.name == name]
+            for name in dict.fromkeys(each.name for each in self.outcomes)
+        }
+
+
+def _check_defaults(rule: Rule, lexicon: Lexicon) -> None:
+    """Raise InputError if a default actor is in no lexicon: one of another shipped lexicon is left out instead."""
+    for role, default in rule.defaults.items():
+        if default.actor not in lexicon.kinds and not any(
+            default.actor in load_lexicon(name).kinds for name in SHIPPED_LEXICONS
+        ):
+            message = f"defaults.{role}.actor must be an actor of a lexicon, got {default.actor!r}"
+            raise InputError(message, place=rule.source)
 
 
 _ANY_DATE = datetime.date(2000, 1, 1)
@@ -100,6 +144,11 @@ class _Words:
     codes: dict[str, str]
     kinds: Mapping[str, str]  # of these codes
     inner_codes: frozenset[str]
+    inner_counts_as: frozenset[str]
+
+    related: Mapping[str, frozenset[str]]
+
+    countable, are_distinct, _beyond = Lexicon.countable, Lexicon.are_distinct, Lexicon._beyond
 
     def match(
         self,
@@ -110,6 +159,60 @@ class _Words:
     ) -> LexiconMatches:
         found = {t: self.codes[word] for t, word in enumerate(text) if word in self.codes}
         return LexiconMatches(found, {t: (t, t + 1) for t in found}, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleResult:
+    """What a rule finds in one of its inline examples.
+
+    Attributes
+    ----------
+    number, example
+        Its number in the file, from 0, and the example.
+    preset
+        The preset of the rule.
+    found
+        Names of the events found, sorted.
+    fault
+        Why the example fails or cannot be read, or None; the place is the file and the example.
+    """
+
+    number: int
+    example: Example
+    preset: str
+    found: tuple[str, ...]
+    fault: InputError | None
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Names of the events that must be found."""
+        return tuple(sorted(set(self.example.expect[self.preset])))
+
+    @property
+    def text(self) -> str:
+        """The words of the example."""
+        return " ".join(line.split()[1] for line in self.example.parse.splitlines() if len(line.split()) > 1)
+
+
+def example_results(rule: Rule, lexicon: Lexicon | None = None) -> Iterator[ExampleResult]:
+    """What a rule finds in each inline example of its preset; parameters as in `check_examples`."""
+    own = load_lexicon() if lexicon is None or rule.source in shipped_rules() else lexicon
+    if rule.defaults:  # in examples every default actor is one of the lexicon
+        own = replace(own, kinds={default.actor: rule.name for default in rule.defaults.values()} | {**own.kinds})
+    for number, example in enumerate(rule.examples):
+        if rule.preset not in example.expect:
+            continue
+        place = f"{rule.source}: examples[{number}]"
+        try:
+            result = ExampleResult(number, example, rule.preset, tuple(_events(example, rule, own)), None)
+        except CorefsampleError as error:
+            yield ExampleResult(number, example, rule.preset, (), error.as_input_error(place))
+            continue
+        if result.found != result.expected:
+            names, other = (", ".join(events) or "nothing" for events in (result.expected, result.found))
+            fault = InputError(f"preset {rule.preset} must find {names}, got {other}", place=place)
+            result = replace(result, fault=fault)
+        yield result
 
 
 def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
@@ -129,25 +232,15 @@ def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
         At the first example that cannot be read or fails; the place is the file and the example.
     """
     checked = 0
-    own = load_lexicon() if lexicon is None or rule.source in shipped_rules() else lexicon
-    for number, example in enumerate(rule.examples):
-        if rule.preset not in example.expect:
-            continue
-        place = f"{rule.source}: examples[{number}]"
-        try:
-            found = _events(example, rule, own)
-        except CorefsampleError as error:
-            raise error.as_input_error(place) from None
-        expected = sorted(set(example.expect[rule.preset]))
-        if found != expected:
-            names, other = (", ".join(events) or "nothing" for events in (expected, found))
-            raise InputError(f"preset {rule.preset} must find {names}, got {other}", place=place)
+    for result in example_results(rule, lexicon):
+        if result.fault is not None:
+            raise result.fault
         checked += 1
     return checked
 
 
 def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
-    tokens = _tokens(example)
+    tokens = example_tokens(example)
     heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]
     mentions = sorted(((*_span(tokens, head), head) for head in heads), key=lambda m: (m[0], -m[1]))
     order = {mention[2]: i for i, mention in enumerate(mentions)}
@@ -174,23 +267,28 @@ def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
     """The words of an example; a code that the lexicon does not have is of the classes that the rule's roles have."""
     any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
     codes = set(example.words.values())
+    codes |= {default.actor for default in rule.defaults.values()}
     kinds = {code: own.kinds.get(code, any_class) for code in codes}
-    return _Words(example.words, kinds, own.inner_codes & codes)
+    return _Words(example.words, kinds, own.inner_codes & codes, own.inner_counts_as, own.related)
 
 
-def _tokens(example: Example) -> Tokens:
+def example_tokens(example: Example) -> Tokens:
+    """The parse of an inline example; raises an InputError if a line of it cannot be read."""
     lines = [line.split() for line in example.parse.splitlines() if line.strip()]
     for number, fields in enumerate(lines, start=1):
-        if len(fields) != 6 or fields[0] != str(number) or not fields[4].isdecimal() or int(fields[4]) > len(lines):
-            rule = "must be number, word, lemma, upos, head, label"
+        well_formed = len(fields) in (6, 7) and fields[0] == str(number) and fields[4].isdecimal()
+        if not well_formed or int(fields[4]) > len(lines):
+            rule = "must be number, word, lemma, upos, head, label, and perhaps features"
             raise InputError(f"{rule}, got {' '.join(fields)!r}", place=f"parse: line {number}")
     if not lines:
         raise InputError("at least one token is required", place="parse")
-    _, text, lemma, upos, heads, dep = (list(column) for column in zip(*lines, strict=True))
+    rows = [[*fields, "_"][:7] for fields in lines]
+    _, text, lemma, upos, heads, dep, feats = (list(column) for column in zip(*rows, strict=True))
     strange = [label for label in dep if SCHEMES[example.scheme].reads(label) is None]
     if strange:
         raise InputError(f"labels must be of the scheme {example.scheme}, got {strange[0]!r}", place="parse")
-    return Tokens(text, lemma, upos, dep, np.array(heads, np.int32) - 1, np.zeros(len(text), np.int32))
+    sent = np.zeros(len(text), np.int32)
+    return Tokens(text, lemma, upos, dep, np.array(heads, np.int32) - 1, sent, {"feats": feats})
 
 
 def _span(tokens: Tokens, head: int) -> tuple[int, int]:

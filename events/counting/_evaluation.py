@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Generic, Self, TypeVar
 
 import numpy as np
@@ -23,12 +21,14 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior, ParseSamples
 from corefsample.posterior._recalibrated import DrawnRecalibration
-from events.counting._kernel_inputs import Hits, KernelInputs, with_common_descriptions
+from events.counting._kernel_inputs import Hits, KernelInputs, certain_hits, with_common_descriptions
+from events.counting._kernels import BY_DEFAULT, NAMED
 from events.counting._reasons import REASONS, Reasons, reasons_in_parse
 from events.counting._sums import MOST
 from events.counting._tables import EventKey, event_key, event_name
 from events.matching._matching import MentionMatches
 
+_FILLED = {0: "", NAMED: "named", BY_DEFAULT: "default", NAMED | BY_DEFAULT: "both"}
 Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
 
 
@@ -65,7 +65,8 @@ class ParseEvents:
     matches
         Matches of the rule in this parse.
     hits
-        uint8 (n_keys, n): whether the event is true in the sample, for the keys of the matches.
+        uint8 (n_keys, n): whether the event is true in the sample, for the keys of the matches: bits, as of
+        `DocumentEvents.ways`.
     one_best
         bool (n_keys,): whether it is true in the likeliest-antecedent clustering.
     instance_hits
@@ -88,7 +89,7 @@ class ParseEvents:
     @property
     def keys(self) -> tuple[EventKey, ...]:
         """The possible events."""
-        return _keys(self.matches)
+        return self.matches.keys
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -116,6 +117,12 @@ class DocumentEvents:
         By number of the event what happens in the samples without it; of the events that some samples have.
     numbers
         int64 (n_keys, n_samples): what a predicate that returns numbers returned; `hits` says where it is above 0.
+    ways
+        uint8 (n_keys, n_samples): 1 where the event is true by actors that are named, or by nobody, 2 where it is by a
+        default actor, 3 where it is in both ways; None if no event is by a default actor.
+    parts
+        Of an outcome, for each of its events those that make it true: events of rules, and their numbers there. Its
+        parses are then those of any of them.
     """
 
     doc_id: str
@@ -128,6 +135,8 @@ class DocumentEvents:
     parse_counts: Ints | None = None
     reasons: Mapping[int, Reasons] = field(default_factory=dict)
     numbers: Ints | None = None
+    ways: Bytes | None = None
+    parts: tuple[tuple[Part, ...], ...] = ()
     _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
     def __repr__(self) -> str:
@@ -156,6 +165,22 @@ class DocumentEvents:
         return counts
 
     @property
+    def n_named(self) -> Ints:
+        """int64 (n_keys,): samples in which each event is true by actors that are named, or by nobody."""
+        if self.ways is None:
+            return self.n_hits
+        counts: Ints = np.count_nonzero(self.ways & NAMED, axis=1).astype(np.int64, copy=False)
+        return counts
+
+    def filled(self, event: int) -> str:
+        """How the roles of an event are filled: "named", "default", "both", or "" if it is not true or has no actor."""
+        if not any(self.keys[event]) or not self.n_hits[event]:
+            return ""
+        if self.ways is None:
+            return _FILLED[NAMED]
+        return _FILLED[int(np.bitwise_or.reduce(self.ways[event]))]
+
+    @property
     def probabilities(self) -> Floats:
         """float64 (n_keys,): share of samples in which each event is true."""
         return self.n_hits / self.n_samples
@@ -164,6 +189,9 @@ class DocumentEvents:
     def mc_errors(self) -> Floats:
         """float64 (n_keys,): see `monte_carlo_errors`; slightly too large for a document with several parses."""
         return monte_carlo_errors(self.n_hits, self.n_samples)
+
+
+Part = tuple[DocumentEvents, list[int]]  # events of one rule, and the numbers of some of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,8 +318,8 @@ def _given_parse(parse: int, several: Sequence[MentionMatches], given: ParseSamp
     found: dict[int, tuple[Hits, Bytes]] = {}  # by number of the rule: in the samples, and in the likeliest clustering
     for rule, each in enumerate(several):
         if _is_certain(each):
-            certain = _certain(each, len(given.samples))
-            found[rule] = certain, _certain(each, 1).events
+            certain = certain_hits(each, len(given.samples))
+            found[rule] = certain, certain_hits(each, 1).events
     likeliest = np.ascontiguousarray(given.likeliest[:, None])
     for group in with_common_descriptions(several, [rule for rule in range(len(several)) if rule not in found]):
         inputs = KernelInputs([several[rule] for rule in group])
@@ -319,21 +347,30 @@ def _of_all_parses(
     parses = [each for each, _ in given]
     first, event, several = parses[0], parses[0].matches.event, tuple(parses)
     if len(counts) == 1:
-        reasons = _reasons(first.keys, first.hits, given)
-        return DocumentEvents(doc_id, date, first.keys, first.hits, first.one_best, event, several, counts, reasons)
+        hits, ways = hits_and_ways(first.hits)
+        reasons = _reasons(first.keys, hits, given)
+        return DocumentEvents(doc_id, date, first.keys, hits, first.one_best, event, several, counts, reasons, ways)
     rows: dict[EventKey, int] = {}
     for each in parses:
         for key in each.keys:
             rows.setdefault(key, len(rows))
-    hits: Bytes = np.zeros((len(rows), int(counts.sum())), np.uint8)
+    every: Bytes = np.zeros((len(rows), int(counts.sum())), np.uint8)
     one_best: Bools = np.zeros(len(rows), np.bool_)
     for each in parses:
         own = np.array([rows[key] for key in each.keys], np.int64)
-        hits[np.ix_(own, each.samples)] = each.hits
+        every[np.ix_(own, each.samples)] = each.hits
         if each.parse == 0:
             one_best[own] = each.one_best
+    hits, ways = hits_and_ways(every)
     reasons = _reasons(tuple(rows), hits, given)
-    return DocumentEvents(doc_id, date, tuple(rows), hits, one_best, event, several, counts, reasons)
+    return DocumentEvents(doc_id, date, tuple(rows), hits, one_best, event, several, counts, reasons, ways)
+
+
+def hits_and_ways(ways: Bytes) -> tuple[Bytes, Bytes | None]:
+    """Whether events are true, as 0 or 1, and in which ways if some are by default actors."""
+    if ways.max(initial=0) <= NAMED:
+        return ways, None
+    return (ways != 0).astype(np.uint8), ways
 
 
 def _reasons(keys: Sequence[EventKey], hits: Bytes, given: Sequence[tuple[ParseEvents, Ints32]]) -> dict[int, Reasons]:
@@ -371,26 +408,12 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
         For each event its codes of actors, one for each role; sorted.
     """
     (hits,) = KernelInputs([matches]).evaluated(canonical_labels(labels)[:, None])
-    return tuple(key for key, hit in zip(_keys(matches), hits.events[:, 0], strict=True) if hit)
-
-
-def _keys(matches: MentionMatches) -> tuple[EventKey, ...]:
-    return tuple(product(*matches.codes_of_roles))
+    return tuple(key for key, hit in zip(matches.keys, hits.events[:, 0], strict=True) if hit)
 
 
 def _is_certain(matches: MentionMatches) -> bool:
     """Whether the event is the same in every clustering: it is possible, and no actor can fill a role."""
     return matches.possible and (not len(matches.described_mentions) or int(matches.instances.max(initial=-1)) < 0)
-
-
-def _certain(matches: MentionMatches, n_samples: int) -> Hits:
-    """Hits, as of `KernelInputs.evaluated`, of an event that is true without actors in every clustering."""
-    n_events = math.prod(map(len, matches.codes_of_roles))
-    hits = np.zeros((n_events, n_samples), np.uint8)
-    instance_hits = np.zeros((len(matches.instances), n_events), np.int64)
-    hits[-1] = 1  # no actor is the last code of each role
-    instance_hits[:, -1] = n_samples
-    return Hits(hits, instance_hits, np.zeros(len(matches.described_mentions), np.int64))
 
 
 def evaluate_predicate(

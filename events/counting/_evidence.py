@@ -18,15 +18,19 @@ from corefsample._arrays import Ints, Ints32
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
 from corefsample.posterior._posterior import parse_rows
-from events.counting._evaluation import DocumentEvents, VarianceParts, variance_parts
+from events.counting._evaluation import DocumentEvents, Part, VarianceParts, variance_parts
 from events.counting._reasons import SEVERAL
 from events.counting._tables import ACTOR, EventKey, arrow_schema, role_values
+from events.lexicon._content import parts
+from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
 
 SEPARATOR = " | "
+_NOBODY = {ABSENT: "-", DEFAULT: "(default)"}  # in place of a mention
 _LONGEST_MENTION = 12  # tokens of a mention's text
 MOST_MENTIONS = 8  # of each kind, the likeliest first
 _LEAVES = frozenset(["punct", "case", "det", "cc", "mark"])  # labels of little interest beside a trigger
 K = TypeVar("K")
+N = TypeVar("N", int, float)
 _Span = list[int]  # start, end, head
 _Instance = tuple[int, list[int], float]  # trigger, mentions, probability
 _Description = tuple[int, str, list[int], float]  # mention, code, tokens of the name, probability
@@ -94,6 +98,9 @@ class EvidenceRow:
         What happens in the samples without the event, by share; the shares add up to 1 - P. "another actor": the role's
         entity names others only; "no actor": it names none; "several actors": it names others too, with the mentions
         that do (at most eight) and their shares; "no event in the parse".
+    filled
+        How the roles are filled: "named" in the text, by a "default" actor, or "both" (at different triggers); empty if
+        nobody fills them. In a table only if a rule has default actors.
     parse
         Of a document with several parses; in a table the columns of `ParseEvidence`, if it has them.
     """
@@ -112,6 +119,7 @@ class EvidenceRow:
     places: str = ""
     excluded: str = ""
     reasons: str = ""
+    filled: str = ""
     parse: ParseEvidence | None = None
 
 
@@ -123,9 +131,12 @@ _COLUMNS = {
 _PARSE_COLUMNS = {field.name: str(field.type) for field in dataclasses.fields(ParseEvidence)}
 
 
-def evidence_schema(roles: Sequence[str], *, parses: bool = False) -> pa.Schema:
-    """Schema of the table of evidence with the given columns of roles, and those of `ParseEvidence` if `parses`."""
-    names = list(_COLUMNS)
+def evidence_schema(roles: Sequence[str], *, parses: bool = False, defaults: bool = False) -> pa.Schema:
+    """Schema of the table of evidence with the given columns of roles.
+
+    With `parses` it has the columns of `ParseEvidence`, with `defaults` the column `filled`.
+    """
+    names = [name for name in _COLUMNS if defaults or name != "filled"]
     after = names.index("event") + 1
     typed = {name: _COLUMNS[name] for name in names[:after]} | dict.fromkeys(roles, "str")
     last = _PARSE_COLUMNS if parses else {}
@@ -149,7 +160,7 @@ def evidence_batch(
     roles
         Columns of roles in the table.
     """
-    schema = evidence_schema(roles, parses=True)
+    schema = evidence_schema(roles, parses=True, defaults=True)
     # Of a document with one parse, all variance is coreference's.
     about_parses = [row.parse or ParseEvidence(1, 0.0, row.probability * (1.0 - row.probability)) for row in rows]
     of_roles = [role_values(each.actors, columns[each.event]) for each in rows]
@@ -185,7 +196,7 @@ def evidence_rows(
     Parameters
     ----------
     several
-        Events of the document, of one rule or several.
+        Events of the document, of one rule or several, and outcomes after the rules whose events they are.
     period
         Label of its period.
     parses
@@ -193,10 +204,12 @@ def evidence_rows(
     """
     texts = None if parses[0].tokens is None else _Texts(parses[0].tokens)
     rows = []
+    mentions, of_rules = _Mentions(parses), dict[str, _Sources]()
     for events in several:
         likely = np.flatnonzero(events.n_hits).tolist()
         if likely:
-            errors, sources = events.mc_errors.tolist(), _Sources(events, parses)
+            errors, sources = events.mc_errors.tolist(), _Sources(events, parses, mentions, of_rules)
+            of_rules[events.event] = sources
             excluded = _excluded(events, parses)
             rows += [_row(events, e, period, errors[e], sources, texts, excluded) for e in likely]
     return rows
@@ -213,14 +226,13 @@ def _row(
 ) -> EvidenceRow:
     instances, descriptions = sources.of(e)
     reasons = sources.reasons(e)
+    spans, in_first = sources.mentions.spans, sources.mentions.in_first
     places: dict[str, Any] = {
-        "instances": [[t, [sources.in_first(m) for m in several], p] for t, several, p in instances],
+        "instances": [[t, [in_first(m) for m in several], p] for t, several, p in instances],
         "descriptions": [
-            [place, code, words, p]
-            for mention, code, words, p in descriptions
-            if (place := sources.in_first(mention)) >= 0
+            [place, code, words, p] for mention, code, words, p in descriptions if (place := in_first(mention)) >= 0
         ],
-        "reasons": [[name, share, [[sources.in_first(m), p] for m, p in others]] for name, share, others in reasons],
+        "reasons": [[name, share, [[in_first(m), p] for m, p in others]] for name, share, others in reasons],
     }
     about_parse = None
     if events.n_parses > 1 and texts is not None:
@@ -229,10 +241,11 @@ def _row(
     return EvidenceRow(
         *(events.doc_id, events.date, period, events.event, events.keys[e]),
         *(float(events.probabilities[e]), error, bool(events.one_best[e])),
-        *(("", "", "") if texts is None else texts.of(instances, descriptions, sources.spans)),
+        *(("", "", "") if texts is None else texts.of(instances, descriptions, spans)),
         json.dumps(places),
         excluded,
-        "" if texts is None else texts.of_reasons(reasons, sources.spans),
+        "" if texts is None else texts.of_reasons(reasons, spans),
+        events.filled(e),
         about_parse,
     )
 
@@ -240,7 +253,8 @@ def _row(
 def _excluded(events: DocumentEvents, parses: Sequence[ParsedMentions]) -> str:
     """Triggers that a condition excluded in any parse, with their token and the conditions."""
     found: dict[str, None] = {}
-    for each in events.parses:
+    rules = [events, *(part for parts in events.parts for part, _ in parts)]
+    for each in (each for rule in rules for each in rule.parses):
         tokens = parses[each.parse].tokens
         assert tokens is not None  # rules need them
         for trigger in each.matches.excluded:
@@ -248,14 +262,11 @@ def _excluded(events: DocumentEvents, parses: Sequence[ParsedMentions]) -> str:
     return SEPARATOR.join(found)
 
 
-class _Sources:
-    """What makes the events of a document true, over all parses.
+class _Mentions:
+    """Mentions over all parses of a document, as numbers of their spans: those with the same words are one."""
 
-    Mentions of several parses with the same words are one. In the results they are numbers of their spans.
-    """
-
-    def __init__(self, events: DocumentEvents, parses: Sequence[ParsedMentions]) -> None:
-        self._events, self._parses = events, parses
+    def __init__(self, parses: Sequence[ParsedMentions]) -> None:
+        self._parses = parses
         self.spans: list[_Span]
         self._numbers: dict[tuple[int, int], int] = {}
         self._firsts: dict[tuple[int, int], int] = {}
@@ -264,16 +275,17 @@ class _Sources:
             self._firsts = {(start, end): m for m, (start, end, _) in reversed([*enumerate(parses[0].spans.tolist())])}
         else:
             self.spans = parses[0].spans.tolist()
-        self._drawn = [each for each in events.parses if each.samples.size]
-        self._descriptions = self._described()
 
     def in_first(self, mention: int) -> int:
         """Mention of the first parse with the span of a mention, -1 if there is none."""
-        if len(self._parses) == 1 or mention < 0:
+        if mention < 0:
+            return -1
+        if len(self._parses) == 1:
             return mention
         return self._firsts.get((self.spans[mention][0], self.spans[mention][1]), -1)
 
-    def _mention(self, parse: int, mention: int) -> int:
+    def number(self, parse: int, mention: int) -> int:
+        """Number of a mention of a parse; below 0 for none."""
         if len(self._parses) == 1 or mention < 0:
             return mention
         start, end, head = self._parses[parse].spans[mention].tolist()
@@ -281,6 +293,21 @@ class _Sources:
         if number == len(self.spans):
             self.spans.append([start, end, head])
         return number
+
+
+class _Sources:
+    """What makes the events of a document true, over all parses; mentions are numbers of `mentions`."""
+
+    def __init__(
+        self,
+        events: DocumentEvents,
+        parses: Sequence[ParsedMentions],
+        mentions: _Mentions,
+        of_rules: Mapping[str, _Sources],
+    ) -> None:
+        self._events, self._parses, self.mentions, self._of_rules = events, parses, mentions, of_rules
+        self._drawn = [each for each in events.parses if each.samples.size]
+        self._descriptions = [] if events.parts else self._described()
 
     def _described(self) -> list[_Description]:
         """Descriptions in the entities of any event, the likeliest first."""
@@ -290,7 +317,7 @@ class _Sources:
             mentions, codes = matches.described_mentions.tolist(), matches.described_actors.tolist()
             for d in np.flatnonzero(each.description_hits).tolist():
                 first, end = (-1, -1) if matches.described_words is None else matches.described_words[d].tolist()
-                key = self._mention(each.parse, mentions[d]), matches.actors[codes[d]], first, end
+                key = self.mentions.number(each.parse, mentions[d]), matches.actors[codes[d]], first, end
                 hits[key] = hits.get(key, 0) + counts[d]
         return [
             (mention, code, [] if first < 0 else [first, end], n / self._events.n_samples)
@@ -299,6 +326,29 @@ class _Sources:
 
     def of(self, event: int) -> tuple[list[_Instance], list[_Description]]:
         """Instances and descriptions that make an event true (at most eight), the likeliest first."""
+        return self._of_outcome(self._events.parts[event]) if self._events.parts else self._of_rule(event)
+
+    def _of_outcome(self, parts: Sequence[Part]) -> tuple[list[_Instance], list[_Description]]:
+        """Of each instance and description the highest probability by which it makes one of the outcome's events."""
+        made: dict[tuple[int, tuple[int, ...]], _Instance] = {}  # one where the default actor and nobody have the event
+        described: dict[tuple[int, str, tuple[int, ...]], float] = {}
+        for events, chosen in parts:
+            for event in chosen:
+                if events.n_hits[event]:
+                    instances, descriptions = self._of_rules[events.event].of(event)
+                    for trigger, mentions, p in instances:
+                        place = trigger, tuple(max(m, ABSENT) for m in mentions)
+                        _, before, highest = made.get(place, (trigger, mentions, 0.0))
+                        made[place] = trigger, [*map(min, mentions, before)], max(p, highest)
+                    for mention, code, words, p in descriptions:
+                        description = mention, code, tuple(words)
+                        described[description] = max(p, described.get(description, 0.0))
+        return (
+            sorted(made.values(), key=lambda instance: -instance[2])[:MOST_MENTIONS],
+            [(mention, code, [*words], p) for (mention, code, words), p in _likeliest(described)[:MOST_MENTIONS]],
+        )
+
+    def _of_rule(self, event: int) -> tuple[list[_Instance], list[_Description]]:
         key = self._events.keys[event]
         made: dict[tuple[int, tuple[int, ...]], int] = {}
         for each in self._drawn:
@@ -306,14 +356,18 @@ class _Sources:
                 continue
             counts, matches = each.instance_hits[:, each.keys.index(key)], each.matches
             for t in np.flatnonzero(counts).tolist():
-                mentions = tuple(self._mention(each.parse, m) for m in matches.instances[t].tolist())
+                mentions = tuple(
+                    ABSENT if m == DEFAULT and code == NO_ACTOR else self.mentions.number(each.parse, m)
+                    for m, code in zip(matches.instances[t].tolist(), key, strict=True)
+                )
                 source = int(matches.triggers[t]), mentions
                 made[source] = made.get(source, 0) + int(counts[t])
         instances = [
             (trigger, [*mentions], n / self._events.n_samples)
             for (trigger, mentions), n in _likeliest(made)[:MOST_MENTIONS]
         ]
-        return instances, [each for each in self._descriptions if each[1] in key][:MOST_MENTIONS]
+        codes = {part for code in key for part in (code, *parts(code))}
+        return instances, [each for each in self._descriptions if each[1] in codes][:MOST_MENTIONS]
 
     def reasons(self, event: int) -> list[_Reason]:
         """What happens in the samples without an event, the most frequent first."""
@@ -322,7 +376,7 @@ class _Sources:
             return []
         mentions: dict[int, int] = {}
         for parse, m, n in found.others:
-            mention = self._mention(parse, m)
+            mention = self.mentions.number(parse, m)
             mentions[mention] = mentions.get(mention, 0) + n
         others = [(mention, n / n_samples) for mention, n in _likeliest(mentions)[:MOST_MENTIONS]]
         return [(name, n / n_samples, others if name == SEVERAL else []) for name, n in found.shares()]
@@ -373,7 +427,7 @@ class _Sources:
         return listed
 
 
-def _likeliest(counts: Mapping[K, int]) -> list[tuple[K, int]]:
+def _likeliest(counts: Mapping[K, N]) -> list[tuple[K, N]]:
     """The counts, the largest first; the first of equal ones first."""
     return sorted(counts.items(), key=lambda item: -item[1])
 
@@ -401,7 +455,8 @@ class _Texts:
         if not instances:
             return "", "", ""
         agents = [
-            " > ".join(self._mention(spans[m]) if m >= 0 else "-" for m in mentions or [-1]) + f" {probability:.3f}"
+            " > ".join(self._mention(spans[m]) if m >= 0 else _NOBODY[m] for m in mentions or [-1])
+            + f" {probability:.3f}"
             for _, mentions, probability in instances
         ]
         described = [

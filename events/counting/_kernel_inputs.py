@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from corefsample._arrays import Bytes, Ints, Ints32
+from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from events.counting import _kernels
-from events.matching._matching import ABSENT, NO_ACTOR, MentionMatches
+from events.lexicon._content import COMPOSITE, INNER, OF, OUTER, parts
+from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR, MentionMatches
 
 _MOST_SETS = 256  # of actors that an entity can be described as; more are as several of which none counts
-_SEVERAL, _INNER = frozenset({-1}), frozenset({-2})  # several actors, or several inner ones, of which none counts
+_COMMON = ("actors", "inner", "inner_counts_as")  # must be equal in rules that are evaluated together
+_FEW = 6  # actors whose sets are all kept
 
 
 class Hits(NamedTuple):
-    """Samples with what one rule looks for, as in `events.counting.DocumentEvents`."""
+    """Samples with what one rule looks for, as in `events.counting.DocumentEvents`.
+
+    An event in a sample is 0 if it is not true, 1 if it is by actors that are named or absent, 2 if it is by some
+    default actor, and 3 if it is in both ways.
+    """
 
     events: Bytes  # (n_keys, n_samples)
     instances: Ints  # (n_instances, n_keys)
@@ -40,7 +46,24 @@ def _shares_descriptions(one: MentionMatches, other: MentionMatches) -> bool:
     # Rules that describe mentions by the same paths have the same arrays, so their contents are not compared.
     same_arrays = one.described_mentions is other.described_mentions and one.described_actors is other.described_actors
     joint = (one.apart is None) == (other.apart is None)
-    return same_arrays and joint and one.actors == other.actors and one.inner == other.inner
+    return same_arrays and joint and all(getattr(one, name) == getattr(other, name) for name in _COMMON)
+
+
+def certain_hits(matches: MentionMatches, n_samples: int) -> Hits:
+    """Hits of an event that is true without named actors in every clustering."""
+    keys = matches.keys
+    made: Bools = np.ones((len(matches.instances), len(keys)), np.bool_)
+    for role in range(matches.instances.shape[1]):
+        codes = np.array([key[role] for key in keys])
+        default = matches.defaults[role] if matches.defaults else NO_ACTOR
+        is_default = matches.instances[:, role] == DEFAULT
+        made &= (codes == NO_ACTOR) | np.outer(is_default, codes == default)
+    by_default = matches.by_default
+    events: Bytes = np.zeros((len(keys), n_samples), np.uint8)
+    events[(made & ~by_default).any(axis=0)] |= _kernels.NAMED
+    events[(made & by_default).any(axis=0)] |= _kernels.BY_DEFAULT
+    descriptions = np.zeros(len(matches.described_mentions), np.int64)
+    return _chosen(matches, Hits(events, made * np.int64(n_samples), descriptions))
 
 
 class KernelInputs:
@@ -69,14 +92,16 @@ class KernelInputs:
 
     def _rules(self, width: int) -> _kernels.Rules:
         several = self._several
-        groups, sizes, absent = (np.full((len(several), width), -1, np.int32) for _ in range(3))
+        groups, sizes, absent, defaults = (np.full((len(several), width), -1, np.int32) for _ in range(4))
         for q, matches in enumerate(several):
             for role, every in enumerate(matches.codes_of_roles):
-                own = tuple(code for code in every if code != NO_ACTOR)
+                own = every[: every.index(NO_ACTOR)] if NO_ACTOR in every else every
                 groups[q, role] = self._codes.setdefault(own, len(self._codes))
                 sizes[q, role] = len(every)
                 if NO_ACTOR in every:
                     absent[q, role] = len(own)
+                if any(matches.defaults) and matches.defaults[role]:
+                    defaults[q, role] = every.index(matches.defaults[role])
         return _kernels.Rules(
             np.cumsum([0, *(len(each.instances) for each in several)], dtype=np.int32),
             np.cumsum([0, *self._n_events], dtype=np.int32),
@@ -84,6 +109,7 @@ class KernelInputs:
             groups,
             sizes,
             absent,
+            defaults,
         )
 
     def evaluated(self, labels: Ints32) -> list[Hits]:
@@ -99,62 +125,113 @@ class KernelInputs:
         _kernels.evaluate(labels, *self._arrays, scratch, hits, instance_hits, description_hits)
         bounds, events = rules.first_instances.tolist(), rules.first_events.tolist()
         return [
-            Hits(
-                hits[events[q] : events[q + 1]],
-                instance_hits[bounds[q] : bounds[q + 1], : self._n_events[q]],
-                description_hits[q],
+            _chosen(
+                matches,
+                Hits(
+                    hits[events[q] : events[q + 1]],
+                    instance_hits[bounds[q] : bounds[q + 1], : self._n_events[q]],
+                    description_hits[q],
+                ),
             )
-            for q in range(len(self._several))
+            for q, matches in enumerate(self._several)
         ]
+
+
+def _chosen(matches: MentionMatches, hits: Hits) -> Hits:
+    """Hits as the rule wants them: of actors by default alone, and of nobody, if it leaves out those that are named."""
+    if matches.only_default:
+        has_actor = np.array([any(key) for key in matches.keys], np.bool_)
+        hits.events[has_actor] &= _kernels.BY_DEFAULT
+        hits.instances[:, has_actor] *= matches.by_default[:, has_actor]
+    return hits
 
 
 class _Sets:
     """What an entity can be described as, for roles that can have some codes: sets of codes, by number.
 
     An entity has the codes of all its descriptions if its mentions are kept apart where these are distinct; else only
-    one code, and with several none. Inner actors replace the others.
+    one code that is not inner and one that is, and none of several. Where inner actors count as such only, they replace
+    the others. A set is an integer with a bit for each of `actors`, of which the codes of roles are made, and one for
+    several actors and one for several inner ones, of which none counts.
     """
 
     def __init__(self, codes: tuple[str, ...], matches: MentionMatches) -> None:
-        number = {code: c for c, code in enumerate(codes)}
-        self._inner = {number[code] for code in matches.inner if code in number}
+        self._number = {code: c for c, code in enumerate(codes)}
+        self._actors, self._counts_as = matches.actors, matches.inner_counts_as
+        self._several, self._several_inner = 1 << len(self._actors), 2 << len(self._actors)
+        bits = {code: 1 << a for a, code in enumerate(self._actors)}
+        self._inner = self._several_inner + sum(bits[code] for code in bits.keys() & matches.inner)
         self._joint = matches.apart is not None
-        self._sets: dict[frozenset[int], int] = {each: a for a, each in enumerate((frozenset(), _SEVERAL, _INNER))}
-        numbers = [number.get(code) for code in matches.actors]
-        alone = [0 if c is None else self._sets.setdefault(frozenset({c}), len(self._sets)) for c in numbers]
+        self._sets = {each: a for a, each in enumerate((0, self._several, self._several_inner))}
+        made_of = {*codes, *(part for code in codes if code not in bits for part in parts(code))}
+        alone = [self._sets.setdefault(bit, len(self._sets)) if code in made_of else 0 for code, bit in bits.items()]
         self.described_as = np.array(alone, np.int32)[matches.described_actors]
-        self._close([frozenset({c}) for c in numbers if c is not None])
+        single = [bit for code, bit in bits.items() if code in made_of]
+        is_simple = self._counts_as == {INNER} or not self._joint or len(single) <= _FEW
+        self._close(single, None if is_simple else dict(zip(bits.values(), _meeting(matches), strict=True)))
 
-    def _close(self, single: list[frozenset[int]]) -> None:
-        """Add the sets that descriptions can make."""
-        waiting = list(single) if self._joint else []
+    def _close(self, single: list[int], meeting: Mapping[int, int] | None) -> None:
+        """Add the sets that descriptions can make; of composite actors those of few actors first."""
+        waiting, place = list(single), -1 if self._counts_as == {INNER} else 0
         while waiting and len(self._sets) < _MOST_SETS:
-            one = waiting.pop()
+            one = waiting.pop(place)
             for other in single:
                 both = self._union(one, other)
-                if both not in self._sets:
+                if both not in self._sets and (meeting is None or one & ~meeting[other] == 0):
                     self._sets[both] = len(self._sets)
                     waiting.append(both)
 
-    def _union(self, one: frozenset[int], other: frozenset[int]) -> frozenset[int]:
-        inner = frozenset((one | other) & {*self._inner, *_INNER})
-        both = inner or one | other
-        return both if self._joint or len(both) < 2 else _INNER if inner else _SEVERAL
+    def _union(self, one: int, other: int) -> int:
+        both = one | other
+        inner = both & self._inner
+        outer = both ^ inner
+        if not self._joint:
+            inner = self._several_inner if inner & (inner - 1) else inner
+            outer = self._several if outer & (outer - 1) else outer
+        return inner or outer if self._counts_as == {INNER} else inner | outer
 
     def joined(self) -> Ints32:
         """int32 (a, a): the number of what both make."""
-        unions = [[self._union(one, other) for other in self._sets] for one in self._sets]
-        several = self._sets[_SEVERAL]
-        return np.array([[self._sets.get(union, several) for union in row] for row in unions], np.int32)
+        several = self._sets[self._several]
+        unions = [[self._sets.get(self._union(one, other), several) for other in self._sets] for one in self._sets]
+        return np.array(unions, np.int32)
 
     def members(self) -> Ints32:
         """int32 (a, c): the codes of each, -1 after the last."""
-        widest = max(map(len, self._sets))
-        table = np.full((len(self._sets), widest + 1), _kernels.NONE, np.int32)
-        for codes, a in self._sets.items():
-            if not codes & (_SEVERAL | _INNER):
-                table[a, : len(codes)] = sorted(codes)
+        number = self._number
+        counted = [sorted(number[code] for code in self._counted(each) if code in number) for each in self._sets]
+        table = np.full((len(counted), max(map(len, counted)) + 1), _kernels.NONE, np.int32)
+        for a, numbers in enumerate(counted):
+            table[a, : len(numbers)] = numbers
         return table
+
+    def _counted(self, members: int) -> list[str]:
+        """What an entity counts as that is described as some actors."""
+        outer, inner = (
+            [code for a, code in enumerate(self._actors) if of_kind >> a & 1]
+            for of_kind in (members & ~self._inner, members & self._inner)
+        )
+        counted = []
+        if COMPOSITE in self._counts_as:
+            counted += [f"{each}{OF}{own}" for each in outer for own in inner]
+        if INNER in self._counts_as or not outer:
+            counted += inner
+        if OUTER in self._counts_as or not members & self._inner:
+            counted += outer
+        return counted
+
+
+def _meeting(matches: MentionMatches) -> list[int]:
+    """For each actor the bits of those that an entity can be described as beside it: a necessary condition."""
+    mentions, places = np.unique(matches.described_mentions, return_inverse=True)
+    described = np.zeros((len(mentions), len(matches.actors)), np.int64)
+    described[places, matches.described_actors] = 1
+    together = np.ones((len(mentions), len(mentions)), np.int64)
+    assert matches.apart is not None  # the sets of others are few
+    own = np.searchsorted(mentions, matches.apart[np.isin(matches.apart, mentions).all(1)])
+    together[own[:, 0], own[:, 1]] = together[own[:, 1], own[:, 0]] = 0
+    meeting = (described.T @ together @ described).tolist()
+    return [sum(1 << other for other, n in enumerate(row) if n) for row in meeting]
 
 
 def _stacked(tables: Sequence[Ints32]) -> Ints32:

@@ -2,7 +2,8 @@
 
 Legend of dimensions and names
     s : sample              d : description (a mention described as an actor)
-    t : instance (mentions that fill the roles at one trigger; m: one of them, -1 where a role is absent)
+    t : instance (mentions that fill the roles at one trigger; m: one of them, -1 where a role is absent, -2 where its
+        default actor has the event too)
     r : label (first mention of an entity)
     g : group of roles that can have the same codes                 c : code, as a number within its group
     a : what an entity is described as, so far: 0 for nothing, a number for each set of codes that it can be, and the
@@ -23,7 +24,8 @@ import numpy as np
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32, Words
 from corefsample._jit import inner_kernel, kernel, kernel_in_place
 
-NONE = -1
+NONE, DEFAULT = -1, -2
+NAMED, BY_DEFAULT = 1, 2  # bits of a hit: by actors that are named or absent; by some default actor
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 # Samples of a block: its codes (labels * 64 * 4 bytes for each group) stay in the processor's cache.
@@ -39,6 +41,7 @@ class Rules(NamedTuple):
     groups: Ints32  # (q, roles): group of each role
     sizes: Ints32  # (q, roles): number of its codes, absence included
     absent: Ints32  # (q, roles): the code that stands for no actor, -1 if the role requires one
+    defaults: Ints32  # (q, roles): the code of its default actor, -1 for none
 
 
 class Scratch(NamedTuple):
@@ -54,15 +57,20 @@ def described_as_in(
 ) -> int:
     """What the entity that fills a role is described as; 0 if none fills it."""
     m = instance[role]
-    return int(0 if m == NONE else described[groups[q, role], labels[m, sample], s])
+    return int(0 if m < 0 else described[groups[q, role], labels[m, sample], s])
 
 
 @inner_kernel
-def code_of(members: Ints32, groups: Ints32, absent: Ints32, q: int, role: int, a: int, i: int) -> int:
-    """The i-th code that a role has, or -1: those of its entity, or the code of no actor if it has none."""
-    if members[groups[q, role], a, 0] == NONE:
-        return absent[q, role] if i == 0 else NONE
-    return int(members[groups[q, role], a, i])
+def code_of(members: Ints32, rules: Rules, q: int, role: int, m: int, a: int, i: int) -> int:
+    """The i-th code that a role has, or -1: those of its entity, or the code of no actor if it has none.
+
+    Where the default actor has the event too, its code is the second.
+    """
+    if members[rules.groups[q, role], a, 0] == NONE:
+        if i == 0:
+            return int(rules.absent[q, role])
+        return int(rules.defaults[q, role] if i == 1 and m == DEFAULT else NONE)
+    return int(members[rules.groups[q, role], a, i])
 
 
 @inner_kernel
@@ -79,7 +87,7 @@ def add_events(
     instance_hits: Ints,
 ) -> bool:
     """Add the events of one instance in one sample, one for each choice of a code for each role."""
-    first_events, n_roles, groups, sizes, absent = rules[1], rules.n_roles[q], rules[3], rules[4], rules[5]
+    first_events, n_roles, groups, sizes = rules[1], rules.n_roles[q], rules[3], rules[4]
     if n_roles == 0:
         hits[first_events[q], sample] = 1
         instance_hits[0] += 1
@@ -88,19 +96,23 @@ def add_events(
     first = described_as_in(instance, groups, q, 0, described, labels, sample, s)
     second = described_as_in(instance, groups, q, 1, described, labels, sample, s) if n_roles > 1 else 0
     for i in range(members.shape[2]):
-        e = code_of(members, groups, absent, q, 0, first, i)
+        e = code_of(members, rules, q, 0, instance[0], first, i)
         if e == NONE:
             break
+        how = BY_DEFAULT if i == 1 and instance[0] == DEFAULT else NAMED
         if n_roles == 1:
-            hits[first_events[q] + e, sample] = 1
+            hits[first_events[q] + e, sample] |= how
             instance_hits[e] += 1
             found = True
             continue
         for j in range(members.shape[2]):
-            c = code_of(members, groups, absent, q, 1, second, j)
+            c = code_of(members, rules, q, 1, instance[1], second, j)
             if c == NONE:
                 break
-            hits[first_events[q] + e * sizes[q, 1] + c, sample] = 1
+            if j == 1 and instance[1] == DEFAULT:
+                hits[first_events[q] + e * sizes[q, 1] + c, sample] |= BY_DEFAULT
+            else:
+                hits[first_events[q] + e * sizes[q, 1] + c, sample] |= how
             instance_hits[e * sizes[q, 1] + c] += 1
             found = True
     return found
@@ -120,7 +132,7 @@ def evaluate(
     instance_hits: Ints,
     description_hits: Ints,
 ) -> None:
-    """Set the row of hits of an event if it is true in sample s; labels is (mentions, samples), all hits 0 at first.
+    """Set bits in the row of hits of an event if it is true in sample s; labels is (mentions, samples), all hits 0.
 
     instance_hits[t, e] counts the samples in which instance t makes event e of its rule true; description_hits[q, d]
     those in which description d belongs to an entity of an event of rule q.
@@ -152,7 +164,7 @@ def evaluate(
                         continue
                     for role in range(roles_of[q]):
                         m = instances[t, role]
-                        if m != NONE:
+                        if m >= 0:
                             makes_event[labels[m, start + s], s] = 1
                             is_any = True
             if is_any:
@@ -163,7 +175,7 @@ def evaluate(
                 for t in range(first_instances[q], first_instances[q + 1]):
                     for role in range(roles_of[q]):
                         m = instances[t, role]
-                        if m != NONE:
+                        if m >= 0:
                             for s in range(size):
                                 makes_event[labels[m, start + s], s] = 0
         for d in range(n_described):
@@ -174,21 +186,27 @@ def evaluate(
 
 
 @inner_kernel
-def closeness(codes: np.uint64, inner: np.uint64, needs_actor: bool, joint: bool) -> int:
+def closeness(
+    codes: np.uint64, needed: np.uint64, first: np.uint64, other: np.uint64, needs_actor: bool, joint: bool
+) -> int:
     """How close an entity is to what a role needs: 3 has it, 2 with other codes too, 1 no code, 0 other codes.
 
-    Bit 0 of the codes is the one that the role needs. The inner ones alone count, if there are any; one of several
-    counts only if `joint`.
+    The role needs all codes in `needed`. Those in `first` alone count, if there are any; one of several counts only if
+    `joint`. With a code in `other` (of several one counts only if `joint`) the entity is another actor.
     """
-    kept = codes & inner
+    kept = codes & first
     if kept == ZERO:
         kept = codes
-    counts = kept != ZERO and (joint or kept & (kept - ONE) == ZERO)
+    counts = kept != ZERO and (joint or kept == needed or kept & (kept - ONE) == ZERO)
+    others = codes & other
+    is_other = others != ZERO and (joint or others & (others - ONE) == ZERO)
     if not needs_actor:
-        return 0 if counts else 3
-    if codes & ONE == ZERO:
+        return 0 if counts or is_other else 3
+    if codes & needed != needed:
         return 1 if codes == ZERO else 0
-    return 3 if counts and kept & ONE != ZERO else 2
+    if is_other:
+        return 0
+    return 3 if counts and kept & needed == needed else 2
 
 
 @kernel_in_place
@@ -197,7 +215,9 @@ def reasons(
     hits: Bytes,
     described_mentions: Ints32,
     bits: Words,
-    inner: Words,
+    needed: Words,
+    first: Words,
+    other: Words,
     needs_actor: Bools,
     joint: bool,
     instances: Ints32,
@@ -208,9 +228,9 @@ def reasons(
 ) -> None:
     """Count in counts (3,) the samples without an event by how close they come to it; in others (d,) the other codes.
 
-    bits (roles, d) has the code of a description as one bit, none if the role cannot have it; inner (roles,) the bits
-    of inner ones. The role that is farthest from the event decides about an instance, and the instance that is closest
-    about a sample. codes (n_samples,) and state (4, n_samples) are space to work in.
+    bits (roles, d) has the code of a description as one bit, none if the role cannot have it; needed, first and other
+    (roles,) are as in `closeness`. The role that is farthest from the event decides about an instance, and the instance
+    that is closest about a sample. codes (n_samples,) and state (4, n_samples) are space to work in.
     """
     n_samples, n_roles = hits.shape[0], bits.shape[0]
     worst, worst_place, best, place = state[0], state[1], state[2], state[3]
@@ -225,12 +245,12 @@ def reasons(
                 codes[s] = ZERO
             for d in range(described_mentions.shape[0]):
                 bit = bits[role, d]
-                if m != NONE and bit != ZERO:
+                if m >= 0 and bit != ZERO:
                     filler, row = labels[m], labels[described_mentions[d]]
                     for s in range(n_samples):
                         codes[s] |= bit if filler[s] == row[s] else ZERO
             for s in range(n_samples):
-                found = closeness(codes[s], inner[role], needs_actor[role], joint)
+                found = closeness(codes[s], needed[role], first[role], other[role], needs_actor[role], joint)
                 if found < worst[s]:
                     worst[s], worst_place[s] = found, t * n_roles + role
         for s in range(n_samples):
@@ -243,7 +263,8 @@ def reasons(
             if best[s] == 2:
                 t, role = place[s] // n_roles, place[s] % n_roles
                 for d in range(described_mentions.shape[0]):
-                    if bits[role, d] > ONE and labels[described_mentions[d], s] == labels[instances[t, role], s]:
+                    is_other = bits[role, d] & ~needed[role] != ZERO
+                    if is_other and labels[described_mentions[d], s] == labels[instances[t, role], s]:
                         others[d] += 1
 
 

@@ -7,15 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import numpy as np
+
 from corefsample._arrays import Ints32
 from corefsample.coreference._distinct import WAYS, Conditioned
 from corefsample.documents._batch import DocumentBatch
+from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import parse_rows
 from events.counting._evaluation import DocumentEvents
+from events.lexicon._lexicon import Lexicon
+from events.matching._matching import distinct_actors
 
 _WORST = 3  # mentions that are listed
 _OFTEN = 5  # a probability above 1 / 5 is counted
 _LONGEST = 12  # tokens of a mention's text
+_NO_DATE = "NaT"  # the text of NumPy's missing date
 
 _Mention = tuple[float, str, str, int, int, str]  # minus the probability, date, doc_id, start, end, text
 
@@ -49,6 +55,34 @@ class MergedActors:
         for each in (each for events in several for each in events.parses):
             if each.conditioned is not None and each.matches.naming is not None:
                 own[each.parse] = each.conditioned, each.matches.naming, each.samples.size
+        self._add(batch, row, own)
+
+    def add_document(
+        self, batch: DocumentBatch, row: int, lexicon: Lexicon, *, scheme: str | None = None, n_samples: int = 100
+    ) -> None:
+        """Add one document with tokens, of which no rule is asked, by samples of its scores as they are.
+
+        Raises
+        ------
+        InputError
+            If its labels fit no scheme; then it is not added.
+        """
+        samples = DocumentPosterior.of_row(batch, row).sample(n_samples=n_samples)
+        own: dict[int, tuple[Conditioned, Ints32, int]] = {}
+        for parse, (_, rows, place) in enumerate(parse_rows(batch, row)):
+            tokens = rows.tokens(place)
+            assert tokens is not None
+            pairs, naming = distinct_actors(tokens, rows.spans(place), lexicon, batch.dates[row].item(), scheme)
+            n = int(samples.parse_counts[parse])
+            if n and len(naming):
+                conditioned = Conditioned(np.zeros(0, np.int64), WAYS[0])  # without a pair there is nothing to draw
+                if len(pairs):
+                    conditioned = samples.of_parse(parse, int(pairs.max()) + 1, pairs).conditioned or conditioned
+                own[parse] = conditioned, naming, n
+        self._add(batch, row, own)
+
+    def _add(self, batch: DocumentBatch, row: int, own: Mapping[int, tuple[Conditioned, Ints32, int]]) -> None:
+        """Add a document by parse: clashes, mentions that name an actor, number of samples."""
         if not own:
             return
         self.ways[max((conditioned.way for conditioned, *_ in own.values()), key=WAYS.index)] += 1
@@ -104,7 +138,7 @@ class MergedActors:
             "probability": self.n_merged / n,
             "share_above_0.2": self.n_often / n,
             "worst": [
-                {"doc_id": doc_id, "date": date, "mention": text, "probability": -p}
+                {"doc_id": doc_id, "date": None if date == _NO_DATE else date, "mention": text, "probability": -p}
                 for p, date, doc_id, _, _, text in self.worst
             ],
             "n_documents": {way: self.ways[way] for way in WAYS},

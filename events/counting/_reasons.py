@@ -12,6 +12,7 @@ import numpy as np
 from corefsample._arrays import Bytes, Ints, Ints32
 from events.counting import _kernels
 from events.counting._tables import EventKey
+from events.lexicon._content import INNER, OUTER, parts
 from events.matching._matching import NO_ACTOR, MentionMatches
 
 # In the order of the counts. A sample has the reason of the instance that comes closest to the event, and this the one
@@ -59,7 +60,8 @@ def reasons_in_parse(
         int32 (n_mentions, n): the clusterings.
     """
     counts, others = np.zeros(3, np.int64), np.zeros(len(matches.described_actors), np.int64)
-    bits, inner = zip(*map(_bits, repeat(matches), key, matches.codes_of_roles), strict=True)
+    bits, *masks = zip(*map(_bits, repeat(matches), key, matches.codes_of_roles), strict=True)
+    needed, first, other = np.array(masks, np.uint64)
     labels = labels.view()
     labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
     _kernels.reasons(
@@ -67,7 +69,9 @@ def reasons_in_parse(
         hits,
         matches.described_mentions,
         np.array(bits, np.uint64)[:, matches.described_actors],
-        np.array(inner, np.uint64),
+        needed,
+        first,
+        other,
         np.array([code != NO_ACTOR for code in key], np.bool_),
         matches.apart is not None,
         matches.instances,
@@ -83,11 +87,31 @@ def reasons_in_parse(
     return counts, by_mention
 
 
-def _bits(matches: MentionMatches, own: str, codes: tuple[str, ...]) -> tuple[list[int], int]:
-    """For each actor the bit that stands for it in a role, the first for the one of the event; and those of inner ones.
+def _bits(matches: MentionMatches, own: str, codes: tuple[str, ...]) -> tuple[list[int], int, int, int]:
+    """For each actor the bit that stands for it in a role, and what `closeness` in the kernels needs of the role.
 
-    A role cannot have an actor without a bit. From 64 actors on some share a bit.
+    The first bits are those of the actors that the event needs. A role cannot have an actor without a bit. From 63
+    actors on some share a bit.
     """
-    bits = [0 if code not in codes else 1 if code == own else 2 << c % _OTHERS for c, code in enumerate(matches.actors)]
-    inner = [bit for bit, code in zip(bits, matches.actors, strict=True) if code in matches.inner]
-    return bits, reduce(or_, inner, 0)
+    actors, counts_as = matches.actors, matches.inner_counts_as
+    made_of = (part for code in codes if own != NO_ACTOR and code not in actors for part in parts(code))
+    possible = {*codes, *made_of}
+    needed = (own,) if own in actors else parts(own)
+    n, bits = len(needed), dict.fromkeys(actors, 0)
+    for c, code in enumerate(actors):
+        if code in possible:
+            bits[code] = 1 << needed.index(code) if code in needed else 1 << n + c % (_OTHERS + 1 - n)
+    inner = reduce(or_, (bits[code] for code in matches.inner & bits.keys()), 0)
+    outer = reduce(or_, (bits[code] for code in bits.keys() - matches.inner), 0)
+    first, other = inner, 0
+    if n > 1:
+        first = inner | outer
+    elif own == NO_ACTOR:
+        other = outer if OUTER in counts_as else 0
+    elif own in matches.inner:
+        other = 0 if INNER in counts_as else outer
+    elif OUTER in counts_as:
+        first = outer
+    elif counts_as != {INNER}:
+        other = inner
+    return list(bits.values()), (1 << n) - 1, first, other

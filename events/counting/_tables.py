@@ -37,12 +37,14 @@ _VALUES = {
 }
 
 
-def count_columns(roles: Sequence[str], *, recalibrated: bool = False) -> dict[str, str]:
+def count_columns(roles: Sequence[str], *, recalibrated: bool = False, defaults: bool = False) -> dict[str, str]:
     """Columns of the table of counts with the given columns of roles, and their types.
 
-    With `recalibrated` scores there is the column `uncertainty`: none, fit or domain.
+    With `recalibrated` scores there is the column `uncertainty`: none, fit or domain. With rules that have `defaults`
+    there is `mean_named`.
     """
-    last = {"uncertainty": "str"} if recalibrated else {}
+    last = {"mean_named": "float"} if defaults else {}
+    last |= {"uncertainty": "str"} if recalibrated else {}
     return {"event": "str", **dict.fromkeys(roles, "str"), **_VALUES, **last}
 
 

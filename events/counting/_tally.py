@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, ItemsView, Mapping
+from collections.abc import Collection, ItemsView, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -39,18 +39,22 @@ class Cell:
         Documents in which the event is possible, and true in no sample.
     one_best
         Documents with the event in their likeliest-antecedent clustering.
+    n_named
+        Samples of all documents with the event by actors that are named, or by nobody; of numbers their sum.
     """
 
     n_samples: int
     hits: Counter[int] = field(default_factory=Counter)
     n_without: int = 0
     one_best: int = 0
+    n_named: int = 0
     numbers: Counter[Distribution] = field(default_factory=Counter)
     _counts: Ints32 | None = None  # documents with the event by sample; None stands for zeros
 
-    def add_document(self, n_hits: int, one_best: int) -> None:
+    def add_document(self, n_hits: int, one_best: int, n_named: int) -> None:
         """Add a document by its number of samples with the event."""
         self.one_best += one_best
+        self.n_named += n_named
         if n_hits:
             self.hits[n_hits] += 1
         else:
@@ -59,9 +63,10 @@ class Cell:
     def add_number(self, values: Ints, one_best: int) -> None:
         """Add a document by its number in each sample."""
         if not values.any():
-            self.add_document(0, one_best)
+            self.add_document(0, one_best, 0)
             return
         self.one_best += one_best
+        self.n_named += int(values.sum())  # by nobody
         self.numbers[distribution_of(values)] += 1
 
     def add_samples(self, counts: npt.NDArray[np.integer]) -> None:
@@ -76,6 +81,7 @@ class Cell:
         self.numbers.update(other.numbers)
         self.n_without += other.n_without
         self.one_best += other.one_best
+        self.n_named += other.n_named
         if other._counts is not None:
             self.add_samples(other._counts)
 
@@ -85,6 +91,7 @@ class Cell:
             "hits": sorted(self.hits.items()),
             "n_without": self.n_without,
             "one_best": self.one_best,
+            "n_named": self.n_named,
             "by_sample": None if self._counts is None else self._counts.tolist(),
             **({"numbers": sorted(self.numbers.items())} if self.numbers else {}),
         }
@@ -95,8 +102,8 @@ class Cell:
         by_sample = content["by_sample"]
         counts = None if by_sample is None else np.array(by_sample, np.int32)
         numbers = Counter({tuple(map(tuple, each)): n for each, n in content.get("numbers", ())})
-        hits = Counter(dict(content["hits"]))
-        return cls(n_samples, hits, content["n_without"], content["one_best"], numbers, counts)
+        n_without, one_best, n_named = (content[name] for name in ("n_without", "one_best", "n_named"))
+        return cls(n_samples, Counter(dict(content["hits"])), n_without, one_best, n_named, numbers, counts)
 
     @property
     def has_evidence(self) -> bool:
@@ -127,6 +134,11 @@ class Cell:
         return (of_numbers + sum(n_hits * n_documents for n_hits, n_documents in self.hits.items())) / self.n_samples
 
     @property
+    def mean_named(self) -> float:
+        """Sum of the documents' probabilities that the event is by actors that are named, or by nobody."""
+        return self.n_named / self.n_samples
+
+    @property
     def variance(self) -> float:
         """Sum of p (1 - p) over the documents, or of the variances of their numbers."""
         n = self.n_samples
@@ -155,6 +167,11 @@ class CountTally:
         Whether to keep the counts by sample, which only the interval "normal" and draws of counts need.
     compared
         The events that `exclusive` will be called with: pairs of others are not summed. None: all.
+
+    Attributes
+    ----------
+    triggers
+        Number of triggers by the conditions that exclude them, sorted; () is of those that none excludes.
     """
 
     def __init__(self, n_samples: int, *, by_sample: bool = True, compared: Collection[EventKey] | None = None) -> None:
@@ -164,6 +181,7 @@ class CountTally:
         self._cells: dict[tuple[EventKey, int], Cell] = {}
         # By pair of events, sorted, and period: documents that have both, by samples with the first, the second, both.
         self._pairs: defaultdict[tuple[EventKey, EventKey, int], Counter[tuple[int, int, int]]] = defaultdict(Counter)
+        self.triggers: Counter[tuple[str, ...]] = Counter()
         self._by_sample = by_sample
         self._compared = None if compared is None else frozenset(compared)
 
@@ -200,7 +218,7 @@ class CountTally:
         if events.n_samples != self.n_samples:
             rule = f"must be the same for all documents ({self.n_samples})"
             raise ParameterError(f"{rule}, got {events.n_samples}", parameter="n_samples")
-        n_hits, one_best = events.n_hits.tolist(), events.one_best.tolist()
+        n_hits, one_best, n_named = (each.tolist() for each in (events.n_hits, events.one_best, events.n_named))
         for e, key in enumerate(events.keys):
             cell = self._cells.get((key, period))
             if cell is None:
@@ -209,7 +227,7 @@ class CountTally:
                 cell.add_number(events.numbers[e], int(one_best[e]))
                 cell.add_samples(events.numbers[e])
                 continue
-            cell.add_document(n_hits[e], int(one_best[e]))
+            cell.add_document(n_hits[e], int(one_best[e]), n_named[e])
             if n_hits[e] and self._by_sample:
                 cell.add_samples(events.hits[e])
         if events.numbers is not None:  # those of two events are compared by their samples
@@ -218,6 +236,10 @@ class CountTally:
         for (first, a), (second, b) in combinations(happened, 2):
             both = int(np.count_nonzero(events.hits[a] & events.hits[b]))
             self._pairs[first, second, period][n_hits[a], n_hits[b], both] += 1
+
+    def add_triggers(self, triggers: Iterable[Iterable[str]]) -> None:
+        """Count triggers of a document, with or without events, each given by the conditions that exclude it."""
+        self.triggers.update(tuple(sorted(conditions)) for conditions in triggers)
 
     def _compares(self, key: EventKey) -> bool:
         return self._compared is None or key in self._compared
@@ -235,6 +257,7 @@ class CountTally:
             raise ParameterError(f"{rule}, got {other.n_samples}", parameter="n_samples")
         self._extend(other._span)
         self._documents.update(other._documents)
+        self.triggers.update(other.triggers)
         for place, cell in other._cells.items():
             self._cells.setdefault(place, Cell(self.n_samples)).merge(cell)
         for pair, documents in other._pairs.items():
@@ -311,6 +334,7 @@ class CountTally:
         return {
             "n_samples": self.n_samples,
             "documents": sorted(self._documents.items()),
+            "triggers": sorted(self.triggers.items()),
             "cells": [[key, period, cell.to_json()] for (key, period), cell in sorted(self._cells.items())],
             "pairs": [
                 [first, second, period, [[*shares, count] for shares, count in sorted(documents.items())]]
@@ -325,6 +349,7 @@ class CountTally:
         tally._documents = Counter(dict(content["documents"]))
         if tally._documents:
             tally._span = np.array([min(tally._documents), max(tally._documents)], np.int64)
+        tally.triggers = Counter({tuple(conditions): n for conditions, n in content["triggers"]})
         for key, period, cell in content["cells"]:
             tally._cells[tuple(key), period] = Cell.from_json(tally.n_samples, cell)
         for first, second, period, documents in content["pairs"]:

@@ -101,6 +101,16 @@ class LexiconContent:
     titles: tuple[Title, ...] = ()
     inner: frozenset[str] = frozenset()  # kinds whose actors are parts of others
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by code, those an entity may have beside it
+    inner_counts_as: frozenset[str] | None = None  # some of COUNTS_AS; None: not said
+
+
+OF, INNER, COMPOSITE, OUTER = ":", "inner", "composite", "outer"
+COUNTS_AS = (INNER, COMPOSITE, OUTER)  # what the police of a country can count as: police, police of it, the country
+
+
+def parts(code: str) -> tuple[str, ...]:
+    """The codes that a composite one is made of: of the police of a country the country and the police."""
+    return tuple(code.split(OF))
 
 
 def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent:
@@ -110,10 +120,10 @@ def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent
         left = tuple(code for code in codes if code not in removed)
         if left:
             ambiguous[key] = (alias, left)
-    entries = {code: entry for code, entry in content.entries.items() if code not in removed}
+    entries = {code: entry for code, entry in content.entries.items() if not {code, *parts(code)} & {*removed}}
     titles = tuple(title for title in content.titles if title.code not in removed)
     related = {code: codes.difference(removed) for code, codes in content.related.items() if code not in removed}
-    return LexiconContent(entries, content.not_countries, ambiguous, titles, content.inner, related)
+    return replace(content, entries=entries, ambiguous=ambiguous, titles=titles, related=related)
 
 
 def combined(base: LexiconContent, own: LexiconContent) -> LexiconContent:
@@ -153,6 +163,7 @@ def combined(base: LexiconContent, own: LexiconContent) -> LexiconContent:
         (*(title for title in base.titles if remaining((title.alias,), title.code)), *own.titles),
         base.inner | own.inner,
         {**base.related, **own.related},
+        base.inner_counts_as if own.inner_counts_as is None else own.inner_counts_as,
     )
 
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from importlib import resources
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from corefsample.errors import InputError
 from events._yaml_file import file_bytes, read_yaml, shown, typed
-from events.lexicon._content import Alias, Entry, LexiconContent, Title, check_claims, combined, without
+from events.lexicon._content import OF, Alias, Entry, LexiconContent, Title, check_claims, combined, parts, without
 
 SHIPPED = "countries"
-SHIPPED_LEXICONS = (SHIPPED, "police")
+SHIPPED_LEXICONS = (SHIPPED, "police", "forces", "leaders", "capitals", "governments")
 DEFAULT_KIND = "country"
 _TEXT = "text that is not empty, without surrounding white space"
 _CODE = "a code (any text but -, without white space, comma or >)"
 _KIND = "a word (letters, digits, _ and -, beginning with a letter)"
+_EMPTY = LexiconContent({}, (), {})
 Text = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$", description=_TEXT)]
 Day = datetime.date | msgspec.UnsetType | None
 
@@ -36,7 +37,8 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from"
 
 
 class _Title(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
-    title: Text
+    title: Text | list[Text]
+    office: Text | None = None  # for readers
     code: str | None = None
     start: datetime.date | None = None
     end: datetime.date | None = None
@@ -50,11 +52,12 @@ class _Declaration(msgspec.Struct, forbid_unknown_fields=True):
 class _LexiconFile(msgspec.Struct, forbid_unknown_fields=True):
     version: int
     name: Text = SHIPPED
-    extends: str | None = None
+    extends: str | list[str] = []
     remove: list[str] = []
     entries: list[_Entry] = []
     titles: list[_Title] = []
     inner: list[str] = []
+    inner_counts_as: list[Literal["inner", "composite", "outer"]] = []
     related: dict[str, list[str]] = {}
     not_countries: list[Text] = []
     ambiguous: list[_Declaration] = []
@@ -68,17 +71,34 @@ def lexicon_content(path: str) -> LexiconContent:
     InputError
         If it cannot be read, or breaks a rule of the format.
     """
-    return shipped_content(path) if path in SHIPPED_LEXICONS else read_content(path, file_bytes(path), SHIPPED_LEXICONS)
+    return shipped_content(path) if path in SHIPPED_LEXICONS else read_content(path, file_bytes(path))
 
 
 @functools.cache
-def shipped_content(name: str = SHIPPED) -> LexiconContent:
-    """Content of a lexicon that comes with the package."""
-    file = resources.files("events") / "data" / f"{name}.yaml"
-    return read_content(f"{name}.yaml", file.read_bytes(), SHIPPED_LEXICONS[: SHIPPED_LEXICONS.index(name)])
+def shipped_content(*names: str) -> LexiconContent:
+    """Content of lexicons that come with the package, the later ones added to the earlier; "countries" by default."""
+    content = _EMPTY
+    for name, file in _shipped_files(*names or (SHIPPED,)).items():
+        content = _added(f"{name}.yaml", file, content)
+    return content
 
 
-def read_content(source: str, data: bytes, extendable: Sequence[str]) -> LexiconContent:
+@functools.cache
+def _shipped_files(*names: str) -> dict[str, _LexiconFile]:
+    """Files by name, each after those that it extends."""
+    files: dict[str, _LexiconFile] = {}
+    for name in names:
+        data = (resources.files("events") / "data" / f"{name}.yaml").read_bytes()
+        file = typed(f"{name}.yaml", read_yaml(f"{name}.yaml", data), _LexiconFile)
+        files |= _shipped_files(*_extended(file)) | {name: file}
+    return files
+
+
+def _extended(file: _LexiconFile) -> list[str]:
+    return [file.extends] if isinstance(file.extends, str) else file.extends
+
+
+def read_content(source: str, data: bytes) -> LexiconContent:
     """Read and check a lexicon file.
 
     If a file extends a shipped lexicon, its own use of an alias replaces every use in the shipped one: an alias
@@ -92,8 +112,6 @@ def read_content(source: str, data: bytes, extendable: Sequence[str]) -> Lexicon
         Name of the file for messages.
     data
         YAML text in UTF-8.
-    extendable
-        Names of the shipped lexicons that it can extend.
 
     Raises
     ------
@@ -103,7 +121,11 @@ def read_content(source: str, data: bytes, extendable: Sequence[str]) -> Lexicon
     file = typed(source, read_yaml(source, data), _LexiconFile)
     if file.version != 1:
         raise _invalid(source, "version", "must be 1", file.version)
-    base = _base(source, file, extendable)
+    return _added(source, file, _base(source, file))
+
+
+def _added(source: str, file: _LexiconFile, base: LexiconContent) -> LexiconContent:
+    """Content of a file combined with that of the lexicons that it extends."""
     own: dict[str, Entry] = {}
     for i, raw in enumerate(file.entries):
         place = f"{source}: entries[{i}] ({raw.code})"
@@ -119,14 +141,19 @@ def read_content(source: str, data: bytes, extendable: Sequence[str]) -> Lexicon
             raise _invalid(place, "alias", "must be declared once", declared.alias)
         ambiguous[alias.key] = alias, _codes(place, declared, {*base.entries, *own})
     titles = tuple(
-        _title(f"{source}: titles[{i}] ({raw.title})", raw, {*base.entries, *own}) for i, raw in enumerate(file.titles)
+        _title(f"{source}: titles[{i}] ({written})", raw, written, {*base.entries, *own})
+        for i, raw in enumerate(file.titles)
+        for written in ([raw.title] if isinstance(raw.title, str) else raw.title)
     )
     for first, others in file.related.items():
         for code in (first, *others):
             if code not in {*base.entries, *own}:
                 raise _invalid(source, f"related.{first}", "must be codes of entries", code)
     related = {code: frozenset(others) for code, others in file.related.items()}
-    content = combined(base, LexiconContent(own, aliases, ambiguous, titles, frozenset(file.inner), related))
+    counts_as = frozenset[str](file.inner_counts_as) or None
+    inner = frozenset(file.inner)
+    content = combined(base, LexiconContent(own, aliases, ambiguous, titles, inner, related, counts_as))
+    _check_composites(source, own, content)
     kinds = {entry.kind for entry in content.entries.values()}
     for i, kind in enumerate(file.inner):
         if kind not in kinds:
@@ -135,26 +162,36 @@ def read_content(source: str, data: bytes, extendable: Sequence[str]) -> Lexicon
     return content
 
 
-def _title(place: str, raw: _Title, codes: Collection[str]) -> Title:
+def _check_composites(source: str, own: Mapping[str, Entry], content: LexiconContent) -> None:
+    """Raise if a code has a colon, and is not that of an inner actor of another, with the kind of the inner one."""
+    for code, entry in own.items():
+        if OF not in code:
+            continue
+        kinds = [content.entries[part].kind for part in parts(code) if part in content.entries]
+        if len(kinds) != 2 or [kind in content.inner for kind in kinds] != [False, True] or entry.kind != kinds[1]:
+            raise _invalid(source, "code", "with a colon must be ACTOR:INNER and have the kind of INNER", code)
+
+
+def _title(place: str, raw: _Title, written: str, codes: Collection[str]) -> Title:
     if raw.code is None or raw.code not in codes:
         raise _invalid(place, "code", "must be the code of an entry", raw.code)
     if raw.start and raw.end and raw.start > raw.end:
         raise _invalid(place, "from", f"must not be after to ({raw.end})", str(raw.start))
-    return Title(_alias(place, raw.title), raw.code, raw.start, raw.end)
+    return Title(_alias(place, written), raw.code, raw.start, raw.end)
 
 
-def _base(source: str, file: _LexiconFile, extendable: Sequence[str]) -> LexiconContent:
-    """Content that the file starts from: nothing, or a shipped lexicon without the removed codes."""
-    if file.extends is None:
+def _base(source: str, file: _LexiconFile) -> LexiconContent:
+    """Content that the file starts from: nothing, or shipped lexicons without the removed codes."""
+    if not file.extends:
         if file.remove:
             raise _invalid(source, "remove", "needs extends", file.remove)
         if not file.entries:
             raise _invalid(source, "entries", "must have an entry unless the file extends another", file.entries)
-        return LexiconContent({}, (), {})
-    if file.extends not in extendable:
-        names = " or ".join(map(repr, extendable)) or "absent"
-        raise _invalid(source, "extends", f"must be {names}, a shipped lexicon", file.extends)
-    shipped = shipped_content(file.extends)
+        return _EMPTY
+    names = _extended(file)
+    if not {*names} <= {*SHIPPED_LEXICONS}:
+        raise _invalid(source, "extends", f"must be shipped lexicons ({', '.join(SHIPPED_LEXICONS)})", file.extends)
+    shipped = shipped_content(*names)
     for i, code in enumerate(file.remove):
         if code not in shipped.entries:
             raise _invalid(source, f"remove[{i}]", "must be a code of the shipped lexicon", code)

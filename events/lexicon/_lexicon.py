@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
-from events.lexicon._content import Alias, Entry, LexiconContent, normalised
+from events.lexicon._content import COMPOSITE, INNER, OF, Alias, Entry, LexiconContent, normalised, parts
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS, lexicon_content, shipped_content
 
 
@@ -63,6 +63,9 @@ class Lexicon:
         Classes whose actors are parts of others, as the police of a country are.
     related
         By code, the codes that are not distinct from it: of a state its successors, of a country its territories.
+    inner_counts_as
+        What an inner actor of another (the police of a country) counts as: any of "inner" (police), "composite" (police
+        of this country, in the code GBR:POLICE) and "outer" (the country).
     """
 
     source: str
@@ -75,6 +78,7 @@ class Lexicon:
     _nouns: AliasTable | None = None
     inner: frozenset[str] = field(default=frozenset())
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    inner_counts_as: frozenset[str] = frozenset({INNER})
     _aliases_begin: Beginnings = field(init=False)
     _nouns_begin: Beginnings = field(init=False)
 
@@ -121,7 +125,16 @@ class Lexicon:
     @property
     def inner_codes(self) -> frozenset[str]:
         """Codes of actors that are parts of others."""
-        return frozenset(code for code, kind in self.kinds.items() if kind in self.inner) if self.inner else frozenset()
+        several = (code for code, kind in self.kinds.items() if kind in self.inner and OF not in code)
+        return frozenset(several) if self.inner else frozenset()
+
+    def countable(self, codes: Collection[str], kinds: Collection[str] | None = None) -> tuple[str, ...]:
+        """What entities count as that are described as some of these actors, of these kinds; sorted."""
+        possible = {*codes}
+        if COMPOSITE in self.inner_counts_as:
+            inner = possible & self.inner_codes
+            possible.update(f"{outer}{OF}{each}" for outer in possible - inner for each in inner)
+        return tuple(sorted(code for code in possible if kinds is None or self.kinds[parts(code)[-1]] in kinds))
 
     def are_distinct(self, one: Collection[str], other: Collection[str]) -> bool:
         """Whether an entity cannot be described as both sets of actors.
@@ -246,12 +259,13 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None) -> Lexicon:
     Parameters
     ----------
     lexicon
-        Path of a lexicon file (YAML, version 1), or the name of a shipped lexicon: "countries" (also for None) or
-        "police", which adds police and other security forces to the countries.
+        Path of a lexicon file (YAML, version 1), or the name of a shipped lexicon: "countries" (also for None),
+        "police", which adds police and other security forces to the countries, "forces", which tells these apart by
+        country, "leaders", "capitals", or "governments", which is both.
 
     Notes
     -----
-    A file extends the shipped lexicon; without `extends` it starts empty::
+    A file extends a shipped lexicon, or several in a list; without `extends` it starts empty::
 
         version: 1
         extends: countries
@@ -295,6 +309,8 @@ def _shipped_lexicon(name: str) -> Lexicon:
 
 def _compiled(source: str, content: LexiconContent) -> Lexicon:
     entries = [content.entries[code] for code in sorted(content.entries)]
+    counts_as = content.inner_counts_as or frozenset({INNER})
+    composites = _composites(entries, content.inner) if COMPOSITE in counts_as else []
     owned: list[tuple[Alias, tuple[Claim, ...]]] = [
         *((alias, (_claim(entry),)) for entry in entries for alias in entry.names),
         *((alias, tuple(_claim(content.entries[c]) for c in codes)) for alias, codes in content.ambiguous.values()),
@@ -310,16 +326,28 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
     cased = AliasTable(((alias, codes) for alias, codes in owned if alias.cased), cased=True)
     return Lexicon(
         source,
-        {entry.code: entry.name for entry in entries},
-        {entry.code: entry.kind for entry in entries},
-        {entry.code: entry.validity for entry in entries},
+        {entry.code: entry.name for entry in (*entries, *composites)},
+        {entry.code: entry.kind for entry in (*entries, *composites)},
+        {entry.code: entry.validity for entry in (*entries, *composites)},
         folded,
         cased,
         (cased.country_beginnings(), folded.country_beginnings()),
         AliasTable(nouns) if nouns else None,
         content.inner,
         content.related,
+        counts_as,
     )
+
+
+def _composites(entries: Sequence[Entry], inner: Collection[str]) -> list[Entry]:
+    """Every inner actor of every other, without names in texts."""
+    known = {entry.code for entry in entries}
+    several = ((one, other) for one in entries for other in entries if one.kind not in inner and other.kind in inner)
+    return [
+        Entry(f"{one.code}{OF}{other.code}", f"{one.name}: {other.name}", other.kind, (), one.start, one.end)
+        for one, other in several
+        if OF not in other.code and f"{one.code}{OF}{other.code}" not in known
+    ]
 
 
 def _claim(entry: Entry) -> Claim:

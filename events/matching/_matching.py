@@ -15,17 +15,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corefsample._arrays import Ints32
+from corefsample._arrays import Bools, Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._coarguments import is_reflexive
 from corefsample.syntax._paths import Dependents, ParseView, follow, leading_to
 from corefsample.syntax._schemes import document_schemes
+from events.lexicon._content import INNER, parts
 from events.lexicon._lexicon import Lexicon, LexiconMatches
-from events.rules._rules import Frame, Phrase, Rule
+from events.rules._conditions import Condition
+from events.rules._format import NEAR
+from events.rules._rules import Default, Frame, Phrase, Rule
 
 ABSENT = -1  # in place of a mention: nothing fills an optional role
+DEFAULT = -2  # the same, and the role's default actor does
 
 # Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
 _SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
@@ -54,9 +58,11 @@ class MentionMatches:
         int32 (n_descriptions,): mention i is described as ``actors[c]``; a mention may appear several times.
     instances
         int32 (n_instances, n_roles): mentions that fill the event's roles at one trigger; -1 where nothing fills an
-        optional role.
+        optional role, and -2 where nothing does and the role's default actor has the event too.
     triggers
         int32 (n_instances,): token of the trigger.
+    frames
+        Name of the frame of each instance; empty if unknown.
     n_ambiguous
         Names in the text that the lexicon declares ambiguous.
     described_words
@@ -65,11 +71,12 @@ class MentionMatches:
     event
         Name of the rule.
     role_codes
-        For each role the codes that it can have: those of its classes, and last "" if the role is optional. None:
-        all codes for every role.
+        For each role the codes that it can have: those of its classes, then "" if the role is optional, and last its
+        default actor if some instance has it and it is not among the others. None: all codes for every role.
     inner
-        Codes of actors that are parts of others (the police of a country): an entity that is described as an inner
-        actor and as others is the inner one.
+        Codes of actors that are parts of others (the police of a country).
+    inner_counts_as
+        What an entity counts as that is described as an inner actor and as another, as of `events.lexicon.Lexicon`.
     excluded
         Triggers that a condition of the preset excludes.
     apart
@@ -80,6 +87,10 @@ class MentionMatches:
         How many of the first pairs of `apart` are described as distinct actors; None: all.
     naming
         int32 (n,): mentions that name an actor, by the paths that decide about `apart`; None if that is None.
+    defaults
+        For each role the code of its default actor, "" for none; empty stands for none of any role.
+    only_default
+        Whether named actors are left out: then an event has its default actors or none.
     """
 
     actors: tuple[str, ...]
@@ -92,10 +103,14 @@ class MentionMatches:
     event: str = "event"
     role_codes: tuple[tuple[str, ...], ...] | None = None
     inner: frozenset[str] = frozenset()
+    inner_counts_as: frozenset[str] = frozenset({INNER})
     excluded: tuple[ExcludedTrigger, ...] = ()
     apart: Ints32 | None = None
     n_distinct: int | None = None
     naming: Ints32 | None = None
+    frames: tuple[str, ...] = ()
+    defaults: tuple[str, ...] = ()
+    only_default: bool = False
 
     def __repr__(self) -> str:
         codes = ", ".join(self.actors) or "none"
@@ -111,6 +126,20 @@ class MentionMatches:
     def codes_of_roles(self) -> tuple[tuple[str, ...], ...]:
         """For each role of the event the codes that it can have in this document."""
         return (self.actors,) * self.instances.shape[1] if self.role_codes is None else self.role_codes
+
+    @property
+    def keys(self) -> tuple[tuple[str, ...], ...]:
+        """The possible events: for each a code for each role."""
+        return tuple(product(*self.codes_of_roles))
+
+    @property
+    def by_default(self) -> Bools:
+        """Whether an instance makes an event, if it does, by a default actor: bool (n_instances, n_keys)."""
+        found: Bools = np.zeros((len(self.instances), len(self.keys)), np.bool_)
+        for role, default in enumerate(self.defaults):
+            if default:
+                found |= np.outer(self.instances[:, role] == DEFAULT, [key[role] == default for key in self.keys])
+        return found
 
     def _compared(self) -> tuple[object, ...]:
         pairs = zip(self.described_mentions.tolist(), self.described_actors.tolist(), strict=True)
@@ -216,6 +245,18 @@ def match_rules(
     return tuple(_agreed(of_rule, found, lexicon) for of_rule in chosen)
 
 
+def distinct_actors(
+    tokens: Tokens, mentions: Ints32, lexicon: Lexicon, date: datetime.date | None, scheme: str | None = None
+) -> tuple[Ints32, Ints32]:
+    """Pairs of mentions that are described as distinct actors, and the mentions that name one: as in `MentionMatches`.
+
+    This needs no rule; of several schemes that the labels fit, the first reads them. Errors as of `readable_schemes`.
+    """
+    reading = _Reading(tokens, mentions, readable_schemes(tokens.dep, scheme)[0], frozenset())
+    apart = reading.apart(lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma), lexicon)
+    return apart.pairs[: apart.n_distinct], apart.naming
+
+
 def _agreed(readings: Sequence[_RuleReading], found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
     """Matches of one rule, which must be the same in all schemes that the labels fit."""
     if not any(reading.instances for reading in readings):
@@ -248,6 +289,7 @@ class _Reading:
 
     def __init__(self, tokens: Tokens, mentions: Ints32, scheme: str, words: frozenset[str]) -> None:
         self.scheme = scheme
+        self._sentences = tokens.sent
         self.view = ParseView(tokens, SCHEMES[scheme])
         self.index = LemmaIndex(self.view, words)
         self.by_head = Dependents(mentions[:, 2], len(tokens))  # mentions by the token that is their head
@@ -284,6 +326,20 @@ class _Reading:
             for j in self.by_head[other]
         ]
         return np.array(pairs, np.int32).reshape(-1, 2)
+
+    def is_filled_by_default(self, default: Default, conditions: Mapping[str, Condition], trigger: int) -> bool:
+        """Whether the conditions of a default actor hold at a trigger."""
+
+        def holds(name: str) -> bool:
+            tokens: Iterable[int] = (trigger,)
+            if name.startswith(NEAR):
+                own = int(self._sentences[trigger])
+                start, end = np.searchsorted(self._sentences, (own - 1, own + 2)).tolist()
+                tokens = range(start, end)
+            condition = conditions[name.removeprefix(NEAR)]
+            return any(condition.holds(self.view, token, self.scheme) for token in tokens)
+
+        return (not default.when or any(map(holds, default.when))) and not any(map(holds, default.unless))
 
     def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
         """Mentions and the actors that they are described as; once for all rules with the same paths."""
@@ -326,15 +382,26 @@ class _RuleReading:
         self._rule = rule
         self.instances: list[tuple[int, ...]] = []
         self._triggers: list[int] = []
+        self._frames: list[str] = []
         self._excluded: list[ExcludedTrigger] = []
-        for token, instances in sorted(_instances(parse, rule).items()):
+        reached: set[tuple[int, str]] = set()
+        for token, instances in sorted(_instances(parse, rule, reached).items()):
             holding = tuple(
                 name for name in rule.unless if rule.conditions[name].holds(parse.view, token, parse.scheme)
             )
             if holding:
                 self._excluded.append(ExcludedTrigger(token, holding))
             else:
-                self.instances += instances
+                defaulted = {
+                    r
+                    for r, role in enumerate(rule.event)
+                    if role in rule.defaults
+                    and (token, role) not in reached
+                    and parse.is_filled_by_default(rule.defaults[role], rule.conditions, token)
+                }
+                for instance, frame in instances.items():
+                    self.instances.append(tuple(DEFAULT if r in defaulted else m for r, m in enumerate(instance)))
+                    self._frames.append(frame)
                 self._triggers += [token] * len(instances)
 
     def matches(self, found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
@@ -344,29 +411,47 @@ class _RuleReading:
         described = self.parse.described(rule.described[self.parse.scheme], found) if found.codes else _NOTHING
         # Where the rule has no instance, names may not have been looked up, and pairs are kept for the other rules.
         apart = self.parse.apart(found, lexicon) if rule.distinct_actors and self.instances else None
+        instances = np.array(self.instances, np.int32).reshape(len(self.instances), len(rule.event))
+        # A role has no default actor where no instance needs it, or the lexicon has no such actor.
+        defaults = tuple(
+            rule.defaults[role].actor
+            if rule.filled != "named"
+            and role in rule.defaults
+            and DEFAULT in instances[:, r]
+            and rule.defaults[role].actor in lexicon.kinds
+            else ""
+            for r, role in enumerate(rule.event)
+        )
         return MentionMatches(
             actors=described.codes,
             described_mentions=described.mentions,
             described_actors=described.numbers,
-            instances=np.array(self.instances, np.int32).reshape(len(self.instances), len(rule.event)),
+            instances=np.maximum(instances, [DEFAULT if default else ABSENT for default in defaults]).astype(np.int32),
             triggers=np.array(self._triggers, np.int32),
+            frames=tuple(self._frames),
             n_ambiguous=found.n_ambiguous,
             described_words=described.words,
             event=rule.name,
-            role_codes=tuple(_role_codes(rule, role, described.codes, lexicon) for role in rule.event),
+            role_codes=tuple(
+                _role_codes(rule, role, described.codes, lexicon, default)
+                for role, default in zip(rule.event, defaults, strict=True)
+            ),
             inner=lexicon.inner_codes.intersection(described.codes),
+            inner_counts_as=lexicon.inner_counts_as,
             excluded=tuple(self._excluded),
             apart=None if apart is None else apart.pairs,
             n_distinct=None if apart is None else apart.n_distinct,
             naming=None if apart is None else apart.naming,
+            defaults=defaults,
+            only_default=rule.filled == "default",
         )
 
 
-def _role_codes(rule: Rule, role: str, actors: tuple[str, ...], lexicon: Lexicon) -> tuple[str, ...]:
-    """Codes that can fill a role: of its classes, or all, and none for an optional role."""
-    kinds = rule.classes.get(role)
-    codes = actors if kinds is None else tuple(code for code in actors if lexicon.kinds[code] in kinds)
-    return (*codes, NO_ACTOR) if role in rule.optional else codes
+def _role_codes(rule: Rule, role: str, actors: tuple[str, ...], lexicon: Lexicon, default: str) -> tuple[str, ...]:
+    """Codes that can fill a role: of its classes, or all, none for an optional role, and its default actor."""
+    codes = lexicon.countable(actors, rule.classes.get(role))
+    last = (default,) if default and default not in codes else ()
+    return (*codes, NO_ACTOR, *last) if role in rule.optional else codes
 
 
 def described_words(
@@ -375,43 +460,45 @@ def described_words(
     """Mentions and the actors to which a description path of their head leads, with the first such token."""
     words: dict[tuple[int, str], int] = {}
     for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
-        code = codes[token]
         for head in leading_to(paths, view, token):
             for mention in by_head[head]:
-                words[mention, code] = token
+                words |= {(mention, code): token for code in parts(codes[token])}
     return words
 
 
-def _instances(parse: _Reading, rule: Rule) -> dict[int, list[tuple[int, ...]]]:
-    """By trigger, all ways to fill the roles of the event, each once; only triggers with a way are there."""
-    instances: dict[int, list[tuple[int, ...]]] = {}
+def _instances(parse: _Reading, rule: Rule, reached: set[tuple[int, str]]) -> dict[int, dict[tuple[int, ...], str]]:
+    """By trigger, all ways to fill the roles of the event, with their frames; only triggers with a way are there.
+
+    `reached` gets the triggers and roles for which a path leads to any token, whether it is of a mention or not.
+    """
+    instances: dict[int, dict[tuple[int, ...], str]] = {}
     for frame in rule.frames:
         for token in frame_triggers(frame, parse.view, parse.index):
-            fillers = [_fillers(parse, rule, frame, role, token) for role in rule.event]
-            new = [instance for instance in product(*fillers) if instance not in instances.get(token, ())]
-            if new:
-                instances.setdefault(token, []).extend(new)
+            fillers = [_fillers(parse, rule, frame, role, token, reached) for role in rule.event]
+            for instance in product(*fillers):
+                instances.setdefault(token, {}).setdefault(instance, frame.name)
     return {token: _most_complete(several) for token, several in instances.items()}
 
 
-def _fillers(parse: _Reading, rule: Rule, frame: Frame, role: str, token: int) -> list[int]:
+def _fillers(
+    parse: _Reading, rule: Rule, frame: Frame, role: str, token: int, reached: set[tuple[int, str]]
+) -> list[int]:
     """Mentions that fill a role at a trigger; for an optional role that nothing fills, its absence."""
-    found = {
-        mention
-        for path in frame.roles.get(role, {}).get(parse.scheme, ())
-        for head in follow(path, parse.view, token)
-        for mention in parse.by_head[head]
-    }
-    return sorted(found) or ([ABSENT] if role in rule.optional else [])
+    paths = frame.roles.get(role, {}).get(parse.scheme, ())
+    heads = {head for path in paths for head in follow(path, parse.view, token)}
+    if heads:
+        reached.add((token, role))
+    found = {mention for head in heads for mention in parse.by_head[head]}
+    return sorted(found) or ([ABSENT] if role in rule.optional - frame.required else [])
 
 
-def _most_complete(instances: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _most_complete(instances: dict[tuple[int, ...], str]) -> dict[tuple[int, ...], str]:
     """Leave out instances that differ from another, of another frame, only in what they lack."""
 
     def says_less(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
         return one != other and all(a in (b, ABSENT) for a, b in zip(one, other, strict=True))
 
-    return [one for one in instances if not any(says_less(one, other) for other in instances)]
+    return {one: frame for one, frame in instances.items() if not any(says_less(one, other) for other in instances)}
 
 
 class LemmaIndex:

@@ -51,11 +51,27 @@ class DocumentMatches:
         Whether any parse has a trigger of some rule, and a word that may begin a name of the lexicon.
     parses
         By number of the parse, the matches of the rules whose event is possible in it, where there are any.
+    triggers
+        By name of the rule: tokens of the triggers whose roles are filled in any parse, each with the conditions that
+        exclude it in any parse; of documents that have a word that may begin a name, if a role needs an actor.
     """
 
     has_trigger: bool = False
     has_name: bool = False
     parses: dict[int, tuple[MentionMatches, ...]] = field(default_factory=dict)
+    triggers: dict[str, dict[int, set[str]]] = field(default_factory=dict)
+
+    def add(self, parse: int, found: Sequence[MentionMatches]) -> None:
+        """Add what the rules find in one parse."""
+        possible = tuple(each for each in found if each.possible)
+        if possible:
+            self.parses[parse] = possible
+        for each in found:
+            own = self.triggers.setdefault(each.event, {})
+            for token in each.triggers.tolist():
+                own.setdefault(token, set())
+            for trigger in each.excluded:
+                own.setdefault(trigger.token, set()).update(trigger.conditions)
 
 
 class Screen:
@@ -126,14 +142,14 @@ class Screen:
             parse = place - int(firsts[row])
             chosen = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[place]]
             try:
-                possible = tuple(each for each in self._match(every, place, chosen or self._rules) if each.possible)
+                found = self._match(every, place, chosen or self._rules)
             except InputError as error:
                 prefix = f"parses[{parse}]: " if batch.n_parses(row) > 1 else ""
                 reasons.setdefault(row, Fault(f"{prefix}{error.message}", error.hint))
                 matches.pop(row, None)
                 continue
-            if possible and row not in reasons:
-                matches[row].parses[parse] = possible
+            if row not in reasons:
+                matches[row].add(parse, found)
         return matches, reasons
 
     def _promising(self, batch: DocumentBatch, readable: Mapping[str, Bools]) -> tuple[Bools, Bools, list[Bools]]:

@@ -7,7 +7,7 @@ sentences and for counts of a rule's parts, not for counting events.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,7 +44,7 @@ class NamedActor:
         Tokens of the name, end exclusive.
     route
         The path of the parse from the trigger to the head of a mention that the name describes, or else to the name;
-        None if they are in different trees.
+        "" if that is the trigger itself, None if they are in different trees.
     describes
         Whether it describes a mention by the paths of the rule.
     """
@@ -74,6 +74,8 @@ class RoleTrace:
         Whether there are any of the role's classes.
     nearest
         Without such a path, the trace of the one that comes farthest; None if the role has no path in the scheme.
+    takes_several
+        Whether a mention that names several actors counts for each: where the preset keeps distinct actors apart.
     """
 
     role: str
@@ -83,6 +85,7 @@ class RoleTrace:
     codes: tuple[str, ...]
     in_class: bool
     nearest: PathTrace | None
+    takes_several: bool = False
 
     @property
     def outcome(self) -> str:
@@ -92,7 +95,7 @@ class RoleTrace:
         if self.path is not None:
             if not self.in_class:
                 return OTHER_CLASS if self.codes else NO_ACTOR
-            return COUNTED if len(self.codes) == 1 else SEVERAL
+            return COUNTED if len(self.codes) == 1 or self.takes_several else SEVERAL
         return NO_MENTION if self.nearest is not None and self.nearest.ends else NO_PATH
 
 
@@ -108,8 +111,8 @@ class TriggerTrace:
         The lemma of the rule that it has, or the phrase of which it is the head word.
     frame
         Name of its frame.
-    conditions
-        The conditions of the preset that hold of it.
+    conditions, condition_tokens
+        The conditions of the preset that hold of it, and for each the token to which its path leads.
     roles
         The roles of the event.
     actors
@@ -122,6 +125,12 @@ class TriggerTrace:
     conditions: tuple[str, ...]
     roles: tuple[RoleTrace, ...]
     actors: tuple[NamedActor, ...]
+    condition_tokens: tuple[int, ...] = ()
+
+    @property
+    def is_named(self) -> bool:
+        """Whether one actor of the lexicon fills each role, also where it is optional."""
+        return all(role.in_class and len(role.codes) == 1 for role in self.roles)
 
     @property
     def outcome(self) -> str:
@@ -200,22 +209,24 @@ class _Tracer:
                 for token in frame_triggers(part, view, index):
                     frames.setdefault(token, []).append((frame, " ".join(trigger)))
         for token, several in sorted(frames.items()):
-            conditions = tuple(name for name in rule.unless if rule.conditions[name].holds(view, token, self._scheme))
+            found = {name: rule.conditions[name].ends(view, token, self._scheme) for name in rule.unless}
+            conditions = {name: min(ends) for name, ends in found.items() if ends}
             actors = tuple(self._actors_near(token))
             traces = [
-                TriggerTrace(token, trigger, frame.name, conditions, tuple(self._roles(frame, token)), actors)
+                TriggerTrace(token, trigger, frame.name, tuple(conditions), roles, actors, tuple(conditions.values()))
                 for frame, trigger in several
+                for roles in [tuple(self._roles(frame, token))]
             ]
             yield min(traces, key=lambda trace: OUTCOMES.index(trace.outcome))
 
     def _roles(self, frame: Frame, token: int) -> Iterable[RoleTrace]:
         for role in self._rule.event:
-            yield self._role(role, frame.roles.get(role, {}), token)
+            yield self._role(role, frame, token)
 
-    def _role(self, role: str, paths: Mapping[str, tuple[str, ...]], token: int) -> RoleTrace:
+    def _role(self, role: str, frame: Frame, token: int) -> RoleTrace:
         view = self._view
-        of_scheme = paths.get(self._scheme, ())
-        is_optional = role in self._rule.optional
+        of_scheme = frame.roles.get(role, {}).get(self._scheme, ())
+        is_optional = role in self._rule.optional - frame.required
         filled = [
             (path, head) for path in of_scheme for head in trace_path(path, view, token).ends if self._mentions[head]
         ]
@@ -223,15 +234,20 @@ class _Tracer:
             nearest = nearest_trace(of_scheme, view, token)
             return RoleTrace(role, is_optional, None, None, (), False, nearest)
         # Of several mentions the one that comes nearest to an event.
-        traces = [RoleTrace(role, is_optional, path, head, *self._actors_at(role, head), None) for path, head in filled]
+        joint = self._rule.distinct_actors
+        traces = [
+            RoleTrace(role, is_optional, path, head, *self._actors_at(role, head), None, joint) for path, head in filled
+        ]
         return min(traces, key=lambda trace: (OUTCOMES.index(trace.outcome), not trace.codes))
 
     def _actors_at(self, role: str, head: int) -> tuple[tuple[str, ...], bool]:
         """Actors as which the mentions with a head are described, and whether a role's classes have them."""
         codes = self._codes.get(head, set())
         kinds = self._rule.classes.get(role)
-        own = {code for code in codes if kinds is None or self._lexicon.kinds[code] in kinds}
-        return tuple(sorted(own & self._lexicon.inner_codes or own or codes)), bool(own)
+        own = self._lexicon.countable(codes, kinds)
+        # The finest: of the police of a country those in this country, or else the police, or else any actor.
+        composite, inner = {*own}.difference(codes), self._lexicon.inner_codes.intersection(own)
+        return tuple(sorted(composite or inner or own or codes)), bool(own)
 
     def _actors_near(self, trigger: int) -> Iterable[NamedActor]:
         """The actors that the sentence of a trigger names."""

@@ -37,7 +37,8 @@ class AuditContent:
     targets
         One for each event or actor: name; total; and rows by period, as JSON values.
     actors, events
-        What labels are sets of: codes of actors, or events; both empty where a label says yes or no.
+        What labels are about: codes of actors, or events; both empty where they are about the event of any actor.
+        Where there is one actor, a label says yes or no.
     n_labels, n_documents
         Documents with a label, and all.
     level
@@ -68,6 +69,8 @@ class AuditContent:
         target = actor if self.actors else actor.partition(": ")[0]
         if target not in targets:
             return ""
+        if label in ("yes", "no"):  # of the one actor
+            return label
         return "yes" if target in parts else "unsure" if f"{target}?" in parts else "no"
 
 

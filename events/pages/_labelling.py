@@ -12,6 +12,7 @@ from events.audit import AuditPlan
 from events.audit._sheets import SHEET_COLUMNS
 from events.pages._marked import PLAIN, MarkedText
 from events.pages._names import shown_name
+from events.pages._questions import Question, default_question
 from events.pages._rendering import Sources, packed_parts, rendered
 
 if TYPE_CHECKING:
@@ -26,23 +27,13 @@ LABEL_SOURCES = Sources(
 )
 
 
-def default_question(plan: AuditPlan) -> str:
-    """The question that a label of a plan answers."""
-    event = plan.frame.event.replace("_", " ")
-    if plan.frame.label_kind == "events":
-        return "Which of these events are in this document?"
-    if plan.frame.label_kind == "actors":
-        return f"Which actors have the event “{event}” in this document?"
-    return f"Is the event “{event}” in this document?"
-
-
 def rendered_sheet(
     plan: AuditPlan,
     sheet: pd.DataFrame,
     texts: Mapping[str, MarkedText] | None = None,
     *,
     file_name: str = "sheet.csv",
-    question: str | None = None,
+    question: Question | None = None,
     names: Mapping[str, str] | None = None,
 ) -> str:
     """Return the HTML of a sheet: one file without a network, which exports the sheet with its labels as CSV.
@@ -61,7 +52,7 @@ def rendered_sheet(
     file_name
         Name of the file that the page exports.
     question
-        What a label answers; by default it names the event.
+        What a label answers, and its codebook; by default the question names the event.
     names
         Names of actors by code.
 
@@ -85,9 +76,9 @@ def rendered_sheet(
         "perPart": _PER_PART,
     }
     parts = packed_parts(_contents(plan, doc_ids, sheet["text"].tolist(), texts or {}), _PER_PART)
-    question = question or default_question(plan)
-    title = f"{question} {len(doc_ids):,} documents"
-    about = {"title": title, "question": question, "plan": plan.identity, "noun": kind.removesuffix("s")}
+    asked = question or Question(default_question(plan.frame))
+    title = f"{asked.text} {len(doc_ids):,} documents"
+    about = {"title": title, "asked": asked, "plan": plan.identity, "noun": kind.removesuffix("s")}
     return rendered(LABEL_SOURCES, {**about, "sheet": content, "parts": parts})
 
 

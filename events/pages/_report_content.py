@@ -20,6 +20,7 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
 from events.counting._count_posterior import checked_table
+from events.counting._excluded_triggers import exclusion_texts
 from events.counting._merged_actors import merging_text
 from events.counting._periods import Calendar
 from events.counting._tables import role_columns
@@ -71,6 +72,11 @@ class Report:
         """How often coreference by itself merges distinct actors; "" of a run that does not keep these apart."""
         found = self.record["summary"].get("merged_actors")
         return "" if found is None else merging_text(found)
+
+    @property
+    def exclusions(self) -> list[str]:
+        """How many triggers the conditions of the presets leave out, by rule; [] if none."""
+        return exclusion_texts(self.record["summary"].get("triggers", {}))
 
     @property
     def is_recalibration_covered(self) -> bool:

@@ -10,9 +10,10 @@ from typing import Any
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import CorefsampleError
 from corefsample.formats import DocumentStream
+from events.counting._definitions import Definitions
 from events.lexicon._lexicon import load_lexicon
 from events.pages._marked import MarkedText, Marker
-from events.rules._rules import load_rules
+from events.rules._rules import rules_and_outcomes
 
 
 def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) -> Iterator[tuple[str, MarkedText]]:
@@ -27,7 +28,8 @@ def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) 
     chosen
         Of which documents; None: of all.
     """
-    marker = _marker(record["arguments"])
+    found = run_definitions(record["arguments"])
+    marker = Marker() if found is None else Marker(found.rules, found.lexicon)
     left = None if chosen is None else set(chosen)
     for path in [os.fspath(each["path"]) for each in record["inputs"] if Path(os.fspath(each["path"])).is_file()]:
         for batch in DocumentStream(path, on_rejected=_ignored, parses=True):
@@ -45,13 +47,14 @@ def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) 
                 return
 
 
-def _marker(arguments: Mapping[str, Any]) -> Marker:
+def run_definitions(arguments: Mapping[str, Any]) -> Definitions | None:
+    """The rules and the lexicon of a run, read again from their files; None where one moved or is damaged."""
     try:
         names = arguments["rule"]
-        rules = [load_rules(name, arguments["preset"]) for name in ([names] if isinstance(names, str) else names)]
-        return Marker(rules, load_lexicon(arguments["lexicon"]))
-    except (CorefsampleError, KeyError, TypeError):  # a file that moved: texts without marks
-        return Marker()
+        rules, _ = rules_and_outcomes([names] if isinstance(names, str) else names, arguments["preset"])
+        return Definitions.of(rules, load_lexicon(arguments["lexicon"]))
+    except (CorefsampleError, KeyError, TypeError):
+        return None
 
 
 def _ignored(rejected: Rejected) -> None:

@@ -9,8 +9,7 @@ Also here: check of paths that a user's file gives for a dependency scheme.
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
@@ -19,10 +18,10 @@ import msgspec
 from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._paths import ParseView, follow, path_labels
+from corefsample.syntax._schemes import LISTED, WORDS, with_words
 from events._yaml_file import read_yaml, typed
 
 _FILE = "data/conditions.yaml"
-_NAME = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,11 @@ class Condition:
 
     def holds(self, view: ParseView, trigger: int, scheme: str) -> bool:
         """Whether the condition holds of the trigger, a token of a parse that is read in a scheme."""
-        return any(follow(path, view, trigger) for path in self.paths[scheme])
+        return bool(self.ends(view, trigger, scheme))
+
+    def ends(self, view: ParseView, trigger: int, scheme: str) -> Iterable[int]:
+        """Tokens to which the first path leads that leads to any; empty if the condition does not hold."""
+        return next((ends for path in self.paths[scheme] if (ends := follow(path, view, trigger))), ())
 
 
 class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -57,7 +60,14 @@ class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
 @functools.cache
 def _shipped() -> ConditionsFile:
     content = (resources.files("events") / _FILE).read_bytes()
-    return typed("conditions.yaml", read_yaml("conditions.yaml", content), ConditionsFile)
+    file = typed("conditions.yaml", read_yaml("conditions.yaml", content), ConditionsFile)
+    file.words = {**{name: list(words) for name, words in WORDS.items()}, **file.words}
+    return file
+
+
+def shipped_words_and_conditions() -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
+    """The word lists and the paths of conditions as they are written in the package's file."""
+    return _shipped().words, _shipped().conditions
 
 
 @functools.cache
@@ -86,18 +96,8 @@ def faults_of_conditions(file: ConditionsFile, source: str) -> Iterator[InputErr
             if not word or any(char in " ,|[]{}=" for char in word):
                 rule = "must be single lemmas without white space and , | [ ] { } ="
                 yield InputError(f"words.{name} {rule}, got {word!r}", place=source)
-    both = _combined(file.words, file.conditions)
-    known = {*both.words, *both.starts}
     for name, by_scheme in file.conditions.items():
-        for scheme, paths in by_scheme.items():
-            place = f"{source}: conditions.{name}"
-            unknown = [part for path in paths for part in _NAME.findall(path) if part not in known]
-            for part in unknown:
-                rule = f"word list must be one of {', '.join(sorted(known))}"
-                yield InputError(f"{rule}, got {part!r}", place=f"{place}.{scheme}")
-            readable = [path for path in paths if known.issuperset(_NAME.findall(path))]
-            expanded = [each for path in readable for each in _expanded(path, scheme, both)]
-            yield from faults_of_paths(scheme, expanded, place)
+        yield from faults_of_paths(file.words, by_scheme, f"{source}: conditions.{name}")
 
 
 def _combined(words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]]) -> ConditionsFile:
@@ -125,27 +125,46 @@ def _compiled(file: ConditionsFile) -> Conditions:
 
 def _expanded(path: str, scheme: str, file: ConditionsFile) -> list[str]:
     """The paths that one path stands for: with each of its first steps, and with the lemmas of its word lists."""
-    start = _NAME.match(path)
+    start = LISTED.match(path)
     firsts = [""]
     if start and start.group(1) in file.starts:
         firsts = file.starts[start.group(1)].get(scheme, [])
         path = path[start.end() :]
-    return [_NAME.sub(lambda name: "|".join(file.words[name.group(1)]), first + path) for first in firsts]
+    return [with_words(first + path, file.words) for first in firsts]
 
 
-def faults_of_paths(scheme: str, paths: Sequence[str], place: str) -> Iterator[InputError]:
-    """The faults of paths that cannot be read, or have labels that are not of a scheme."""
-    if scheme not in SCHEMES:
-        rule = f"scheme must be one of {', '.join(SCHEMES)}"
-        yield InputError(f"{rule}, got {scheme!r}", place=place)
-        return
-    place = f"{place}.{scheme}"
-    for path in paths:
-        try:
-            labels = path_labels(path)
-        except ParameterError as error:
-            yield error.as_input_error(place)
+def paths_with(words: Mapping[str, Sequence[str]], paths: Sequence[str], scheme: str) -> list[str]:
+    """The paths that some paths stand for, with a user's word lists in place of those with the same names."""
+    file = _combined(words, {})
+    return [each for path in paths for each in _expanded(path, scheme, file)]
+
+
+def faults_of_paths(
+    words: Mapping[str, Sequence[str]], by_scheme: Mapping[str, Sequence[str]], place: str
+) -> Iterator[InputError]:
+    """The faults of paths that cannot be read, name unknown word lists, or have labels that are not of the scheme."""
+    file = _combined(words, {})
+    known = {*file.words, *file.starts}
+    for scheme, paths in by_scheme.items():
+        if scheme not in SCHEMES:
+            rule = f"scheme must be one of {', '.join(SCHEMES)}"
+            yield InputError(f"{rule}, got {scheme!r}", place=place)
             continue
-        for label in labels:
-            if SCHEMES[scheme].reads(label.rstrip("*")) != label.rstrip("*"):
-                yield InputError(f"labels must be of the scheme, got {label!r} in {path!r}", place=place)
+        for path in paths:
+            unknown = [part for part in LISTED.findall(path) if part not in known]
+            for part in unknown:
+                rule = f"word list must be one of {', '.join(sorted(known))}"
+                yield InputError(f"{rule}, got {part!r}", place=f"{place}.{scheme}")
+            for each in [] if unknown else _expanded(path, scheme, file):
+                yield from _faults_of_path(each, scheme, f"{place}.{scheme}")
+
+
+def _faults_of_path(path: str, scheme: str, place: str) -> Iterator[InputError]:
+    try:
+        labels = path_labels(path)
+    except ParameterError as error:
+        yield error.as_input_error(place)
+        return
+    for label in labels:
+        if SCHEMES[scheme].reads(label.rstrip("*")) != label.rstrip("*"):
+            yield InputError(f"labels must be of the scheme, got {label!r} in {path!r}", place=place)

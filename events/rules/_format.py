@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -23,6 +23,9 @@ Words = Annotated[list[Text], msgspec.Meta(min_length=1)]
 _UPOS = frozenset(UPOS) - {"SPACE"}
 _WORD = re.compile(r"\w[\w'’.&/-]*")
 _MOST_ROLES = 2
+_PLACE = re.compile(r"\{([^{}]*)\}")
+ROLE_COLUMNS = ("actor", "target")  # of the tables, for the roles of an event in their order
+NEAR = "near "  # before a condition that may hold of any token of the trigger's sentence and of those beside it
 VERB_FRAME = "verb"  # name of the frame of a file that has one trigger and no frames
 
 
@@ -32,7 +35,8 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     parse
-        One line per token: number, word, lemma, part of speech, number of the head (0: root), label.
+        One line per token: number, word, lemma, part of speech, number of the head (0: root), label, and perhaps
+        features (Tense=Past|VerbForm=Fin).
     expect
         For each preset the codes of the actors with an event: "AAA>BBB" for two roles, "-" for a role that is not
         filled by an actor, and "event" for an event without roles.
@@ -62,11 +66,20 @@ class Trigger(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FrameEntry(msgspec.Struct, forbid_unknown_fields=True):
-    """One way in which the text can express the event."""
+    """One way in which the text can express the event; `required` names optional roles that must be filled here."""
 
     name: Name
     trigger: Trigger | None = None
     roles: dict[Name, Words] = {}
+    required: list[Name] = []
+
+
+class DefaultEntry(msgspec.Struct, forbid_unknown_fields=True):
+    """Who fills a role where the text names nobody, and the conditions for that."""
+
+    actor: Text
+    when: list[Text] = []
+    unless: list[Text] = []
 
 
 class Preset(msgspec.Struct, forbid_unknown_fields=True):
@@ -77,7 +90,42 @@ class Preset(msgspec.Struct, forbid_unknown_fields=True):
     frames: Annotated[list[Name], msgspec.Meta(min_length=1)] | None = None
     unless: list[str] | None = None
     distinct_actors: bool | None = None
+    defaults: dict[Name, DefaultEntry] | None = None
     extends: str | None = None
+
+
+class QuestionClauses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Clauses that complete "Does the article say that ...?", for who labels documents.
+
+    Attributes
+    ----------
+    actor
+        The event of named actors, with the place {actor}, and {target} of a second role: "{actor} arrested someone".
+    anyone
+        The event of anybody: "someone was arrested".
+    """
+
+    actor: str = ""
+    anyone: str = ""
+
+
+Outcomes = dict[Name, Text | Words]  # by name "EVENTS:ACTORS", as of `events.rules._outcomes`
+
+
+class OutcomeFile(msgspec.Struct, forbid_unknown_fields=True):
+    """Content of a file of outcomes alone: the rules whose events they are, by name or path, and the outcomes."""
+
+    rules: Words
+    outcomes: Outcomes
+    name: str = ""
+    version: int = 1
+    description: str = ""
+
+
+def outcome_texts(outcomes: Outcomes) -> tuple[str, ...]:
+    """Outcomes of a file in the notation of one each."""
+    several = {name: [texts] if isinstance(texts, str) else texts for name, texts in outcomes.items()}
+    return tuple(f"{name}={text}" for name, texts in several.items() for text in texts)
 
 
 class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -89,13 +137,21 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     frames: list[FrameEntry] = []
     version: int = 1
     description: str = ""
+    question: QuestionClauses = QuestionClauses()
+    codebook: str = ""
     event: tuple[Name, ...] = ("agent",)
     optional: list[Name] = []
+    defaults: dict[Name, DefaultEntry] = {}
     classes: dict[Name, Words] = {}
     paths: dict[Name, dict[str, Words]] = {}
     words: dict[Name, Words] = {}
     conditions: dict[Name, dict[str, list[Text]]] = {}
+    outcomes: Outcomes = {}
     examples: tuple[Example, ...] = ()
+    extends: Text | None = None
+    base_examples: bool = False
+    add: dict[Name, Any] = {}
+    remove: dict[Name, Any] = {}
 
     def all_frames(self) -> list[FrameEntry]:
         """The frames, or the one frame of the trigger."""
@@ -113,6 +169,7 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
             frames=own.frames or base.frames,
             unless=own.unless if own.unless is not None else base.unless,
             distinct_actors=own.distinct_actors if own.distinct_actors is not None else base.distinct_actors,
+            defaults=own.defaults if own.defaults is not None else base.defaults,
         )
 
 
@@ -133,12 +190,17 @@ def check_rule_file(file: RuleFile, source: str) -> None:
 def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     if file.version != 1:
         yield InputError(f"version must be 1, got {file.version}", place=source)
+    for key in ("add", "remove", "base_examples"):
+        if getattr(file, key) and file.extends is None:
+            yield InputError(f"{key} needs extends, got a file that extends no rule", place=source)
     yield from _faults_of_frames(file, source)
     yield from _faults_of_roles(file, source)
+    yield from _faults_of_question(file, source)
     yield from _faults_of_paths(file, source)
     yield from faults_of_conditions(ConditionsFile(file.words, file.conditions), source)
     known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
     conditions = {*file.conditions, *shipped_conditions()}
+    yield from _faults_of_defaults(file, file.defaults, conditions, source)
     for preset, content in file.presets.items():
         yield from _faults_of_preset(file, preset, content, source, known, conditions)
     for frame in file.frames:
@@ -199,11 +261,25 @@ def _faults_of_roles(file: RuleFile, source: str) -> Iterator[InputError]:
         yield InputError(f"event must name each role once, got {repeated!r} twice", place=source)
     if len(file.event) > _MOST_ROLES:
         yield InputError(f"event must name at most {_MOST_ROLES} roles, got {len(file.event)}", place=source)
-    for key, names in (("optional", file.optional), ("classes", file.classes)):
+    of_frames = [(f"frames.{frame.name}.required", frame.required) for frame in file.frames]
+    for key, names in (("optional", file.optional), ("classes", file.classes), *of_frames):
         for role in names:
             if role not in file.event:
                 known = ", ".join(file.event) or "none"
                 yield InputError(f"{key} must name roles of the event ({known}), got {role!r}", place=source)
+
+
+def _faults_of_question(file: RuleFile, source: str) -> Iterator[InputError]:
+    """Check that the clauses have the places of the roles, and no others."""
+    for key, clause, places in (
+        ("actor", file.question.actor, ROLE_COLUMNS[: len(file.event)]),
+        ("anyone", file.question.anyone, ()),
+    ):
+        found = _PLACE.findall(clause)
+        if clause and sorted(found) != sorted(places):
+            names = ", ".join(f"{{{place}}}" for place in places) or "none"
+            rule = f"question.{key} must have these places, each once: {names}"
+            yield InputError(f"{rule}; got {clause!r}", place=source)
 
 
 def _faults_of_preset(
@@ -234,6 +310,21 @@ def _faults_of_preset(
     for name in content.unless or ():
         if name not in conditions:
             yield InputError(f"unless must be some of {', '.join(sorted(conditions))}, got {name!r}", place=place)
+    yield from _faults_of_defaults(file, content.defaults or {}, conditions, place)
+
+
+def _faults_of_defaults(
+    file: RuleFile, defaults: dict[str, DefaultEntry], conditions: set[str], place: str
+) -> Iterator[InputError]:
+    for role, default in defaults.items():
+        if role not in file.event or role not in file.optional:
+            known = ", ".join(each for each in file.event if each in file.optional) or "none"
+            yield InputError(f"defaults must name optional roles of the event ({known}), got {role!r}", place=place)
+        for key, names in (("when", default.when), ("unless", default.unless)):
+            for name in names:
+                if name.removeprefix(NEAR) not in conditions:
+                    rule = f"must be some of {', '.join(sorted(conditions))}, or {NEAR}and one of them"
+                    yield InputError(f"defaults.{role}.{key} {rule}, got {name!r}", place=place)
 
 
 def _fault_of_extends(file: RuleFile, preset: str, place: str) -> InputError | None:
@@ -255,8 +346,7 @@ def _unknown_paths(roles: dict[str, list[str]], known: set[str], place: str) -> 
 def _faults_of_paths(file: RuleFile, source: str) -> Iterator[InputError]:
     """Check that each path is for a known scheme, can be read, and has labels of that scheme."""
     for name, by_scheme in file.paths.items():
-        for scheme, paths in by_scheme.items():
-            yield from faults_of_paths(scheme, paths, f"{source}: paths.{name}")
+        yield from faults_of_paths(file.words, by_scheme, f"{source}: paths.{name}")
 
 
 def _repeated(names: Iterable[str]) -> str | None:

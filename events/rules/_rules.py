@@ -7,21 +7,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 from corefsample import _checks
-from corefsample.errors import ParameterError
+from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._schemes import Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
-from events.rules._conditions import Condition, conditions_with
-from events.rules._format import Example, FrameEntry, Preset, RuleFile, check_rule_file
+from events.rules._conditions import Condition, conditions_with, paths_with
+from events.rules._extending import extended
+from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
+from events.rules._format import (
+    DefaultEntry,
+    Example,
+    FrameEntry,
+    OutcomeFile,
+    Preset,
+    QuestionClauses,
+    RuleFile,
+    check_rule_file,
+    outcome_texts,
+)
 
 _FOLDER = "data/rules"
 DEFAULT_PRESET = "asserted"
 
-PathsByScheme = Mapping[str, tuple[str, ...]]
+Filled = Literal["either", "named", "default"]
+FILLED: tuple[Filled, ...] = ("either", "named", "default")
 
-ROLE_COLUMNS = ("actor", "target")  # of the tables, for the roles of an event in their order
+PathsByScheme = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,8 @@ class Frame:
         The parts of speech of that token.
     roles
         For each role and each scheme, the paths from the trigger to the head of a mention that fills the role.
+    required
+        Optional roles of the rule without which this frame is no event.
     """
 
     name: str
@@ -61,11 +77,32 @@ class Frame:
     phrases: tuple[Phrase, ...]
     upos: frozenset[str]
     roles: Mapping[str, PathsByScheme]
+    required: frozenset[str] = frozenset()
 
     @property
     def words(self) -> frozenset[str]:
         """Lemmas that a trigger can have: single words, and all words of phrases."""
         return self.lemmas | {word for phrase in self.phrases for word in phrase.words}
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """Who fills an optional role where nothing else can.
+
+    Attributes
+    ----------
+    actor
+        Code of the actor. Where the lexicon has no such actor, the role has no default.
+    when
+        Names of conditions, of which one must hold; none: always. "near NAME" holds if the condition holds of some
+        token of the trigger's sentence or of one beside it, and any other name if it holds of the trigger.
+    unless
+        Names of conditions, in the same form, of which none may hold.
+    """
+
+    actor: str
+    when: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -84,6 +121,11 @@ class Rule:
         The role whose entity is counted, the two roles whose pair is counted, or none: then documents are counted.
     optional
         Roles that may be absent, or filled by an entity that is no actor of the lexicon.
+    defaults
+        For some optional roles, who fills them where the text has nobody who could.
+    filled
+        Which actors have an event: those that the text names ("named"), those that fill a role by default ("default"),
+        or both ("either"). An event in which no role has an actor is the same in all three.
     classes
         For some roles, the classes of actors that can fill them.
     conditions
@@ -93,10 +135,16 @@ class Rule:
     distinct_actors
         Whether an entity is never two distinct actors, and a mention that names several actors counts for each; else
         an entity counts for the only actor that its mentions name.
+    outcomes
+        Outcomes that the file declares, as `events.rules._outcomes.Outcome` reads them.
     examples
         Inline examples of the rule file, for all presets.
     description
         Text of the file.
+    question, codebook
+        What a person is asked who labels documents, and what counts and does not: text of the file.
+    bases
+        The rule that the file extends, and those that this one extends in turn: names or paths.
     """
 
     name: str
@@ -106,12 +154,18 @@ class Rule:
     described: PathsByScheme
     event: tuple[str, ...]
     optional: frozenset[str] = frozenset()
+    defaults: Mapping[str, Default] = field(default_factory=dict)
+    filled: Filled = "either"
     classes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     unless: tuple[str, ...] = ()
     distinct_actors: bool = False
+    outcomes: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     description: str = ""
+    question: QuestionClauses = field(default_factory=QuestionClauses)
+    codebook: str = ""
+    bases: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -187,34 +241,111 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = Non
     -----
     The rule contains the file's inline examples; `events.counting.check_examples` checks them.
     """
-    file, source = rule_file(rule)
-    return _rule(file, preset, source)
+    file, sources = rule_file(rule)
+    return _rule(file, preset, sources)
 
 
 def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
     """Load all presets of a rule; parameters and errors as in `load_rules`."""
-    file, source = rule_file(rule)
-    return [_rule(file, preset, source) for preset in file.presets]
+    return presets_of(*rule_file(rule))
 
 
-def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, str]:
-    """Content of a rule file, checked, and its name."""
+def presets_of(file: RuleFile, sources: tuple[str, ...]) -> list[Rule]:
+    """All presets of a rule file, as `rule_file` returns it."""
+    return [_rule(file, preset, sources) for preset in file.presets]
+
+
+def rules_and_outcomes(
+    names: Sequence[str | os.PathLike[str]], preset: str | None = None
+) -> tuple[list[Rule], tuple[str, ...]]:
+    """Load rules, each once, and the outcomes of files that have nothing else; parameters and errors as `load_rules`.
+
+    A path of a rule in such a file is relative to the file.
+    """
+    rules: list[Rule] = []
+    outcomes: tuple[str, ...] = ()
+    for name in names:
+        file, sources = _read(name, ())
+        if isinstance(file, OutcomeFile):
+            inner, _ = rules_and_outcomes(_rules_of(file, sources), preset)
+            rules += [rule for rule in inner if rule.source not in {each.source for each in rules}]
+            outcomes += outcome_texts(file.outcomes)
+        else:
+            rules.append(_rule(file, preset, sources))
+    return rules, outcomes
+
+
+def sources_of(rule: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Names or paths of a rule and of those that it extends, or of a file of outcomes and of its rules."""
+    file, sources = _read(rule, ())
+    if isinstance(file, RuleFile):
+        return sources
+    return (*sources, *(source for each in _rules_of(file, sources) for source in sources_of(each)))
+
+
+def _rules_of(file: OutcomeFile, sources: tuple[str, ...]) -> list[str]:
+    folder = Path(sources[0]).parent
+    return [str(folder / each) if _is_path(each) else each for each in file.rules]
+
+
+def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, tuple[str, ...]]:
+    """Content of a rule file, checked, with what it takes from the one it extends; and the names of these files."""
+    file, sources = _read(rule, ())
+    if isinstance(file, OutcomeFile):
+        found = f"a file of outcomes of {', '.join(file.rules)}"
+        raise ParameterError(f"must be a rule, got {found}: {sources[0]}", parameter="rule")
+    return file, sources
+
+
+def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[RuleFile | OutcomeFile, tuple[str, ...]]:
+    """Read a file of a rule, which is extended by the files `extending`, the last of them directly, or of outcomes."""
     if not isinstance(rule, (str, os.PathLike)):
         raise ParameterError(f"must be a name or a path, got {_checks.shown(rule)}", parameter="rule")
     source = os.fspath(rule)
-    if Path(source).suffix in (".yaml", ".yml") or os.sep in source:
+    if _is_path(source):
         data = file_bytes(source)
     elif source in shipped_rules():
         data = (resources.files("events") / _FOLDER / f"{source}.yaml").read_bytes()
     else:
         names = ", ".join(shipped_rules())
         raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
-    file = typed(source, read_yaml(source, data), RuleFile)
+    content = read_yaml(source, data)
+    if isinstance(content, dict) and "rules" in content:
+        return typed(source, content, OutcomeFile), (source,)
+    name = content.get("extends") if isinstance(content, dict) else None
+    bases: tuple[str, ...] = ()
+    if isinstance(content, dict) and isinstance(name, str) and name:
+        base, bases = _base(name, (*extending, source))
+        file = extended(base, content, source)
+    else:
+        file = typed(source, content, RuleFile)
     check_rule_file(file, source)
-    return file, source
+    return file, (source, *bases)
 
 
-def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
+def _base(name: str, extending: tuple[str, ...]) -> tuple[RuleFile, tuple[str, ...]]:
+    """The rule of this name, or at this path beside the last of the files that extend each other."""
+    place = f"{extending[-1]}: extends"
+    if _is_path(name):
+        name = os.path.join(os.path.dirname(extending[-1]), name)
+    if os.path.realpath(name) in map(os.path.realpath, extending):
+        chain = " -> ".join(map(os.path.basename, (*extending, name)))
+        raise InputError(f"must not lead back to the file itself, got {chain}", place=place)
+    try:
+        base, sources = _read(name, extending)
+    except ParameterError as error:
+        raise InputError(error.message, place=place) from None
+    if isinstance(base, OutcomeFile):
+        raise InputError(f"must be a rule, got a file of outcomes: {name}", place=place)
+    return base, sources
+
+
+def _is_path(rule: str) -> bool:
+    return Path(rule).suffix in (".yaml", ".yml") or os.sep in rule
+
+
+def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
+    source, *bases = sources
     found = "none" if preset is None else repr(preset)
     if preset is None:
         preset = next(iter(file.presets)) if len(file.presets) == 1 else DEFAULT_PRESET
@@ -233,13 +364,25 @@ def _rule(file: RuleFile, preset: str | None, source: str) -> Rule:
         described=_paths(file, chosen.described or []),
         event=file.event,
         optional=frozenset(file.optional),
+        defaults={
+            role: _default(each)
+            for role, each in (file.defaults if chosen.defaults is None else chosen.defaults).items()
+        },
         classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
         conditions=conditions_with(file.words, file.conditions),
         unless=tuple(dict.fromkeys(chosen.unless or ())),
         distinct_actors=bool(chosen.distinct_actors),
+        outcomes=outcome_texts(file.outcomes),
         examples=file.examples,
         description=file.description,
+        question=file.question,
+        codebook=file.codebook,
+        bases=tuple(bases),
     )
+
+
+def _default(entry: DefaultEntry) -> Default:
+    return Default(entry.actor, tuple(entry.when), tuple(entry.unless))
 
 
 def _frame(file: RuleFile, entry: FrameEntry, preset: Preset) -> Frame:
@@ -252,6 +395,7 @@ def _frame(file: RuleFile, entry: FrameEntry, preset: Preset) -> Frame:
         phrases=tuple(Phrase(tuple(phrase.lower().split()), adjacent) for phrase, adjacent in phrases),
         upos=frozenset(trigger.upos),
         roles={role: _paths(file, names) for role, names in {**(preset.roles or {}), **entry.roles}.items()},
+        required=frozenset(entry.required),
     )
 
 
@@ -259,7 +403,8 @@ def _paths(file: RuleFile, names: list[str]) -> dict[str, tuple[str, ...]]:
     """Paths of several names in each scheme; a path of the file replaces one of the scheme with the same name."""
 
     def paths_of(name: str, scheme: Scheme) -> Sequence[str]:
-        return file.paths[name].get(scheme.name, ()) if name in file.paths else scheme.paths.get(name, ())
+        written = file.paths[name].get(scheme.name, ()) if name in file.paths else scheme.written.get(name, ())
+        return paths_with(file.words, written, scheme.name)
 
     return {
         scheme.name: tuple(dict.fromkeys(path for name in names for path in paths_of(name, scheme)))

@@ -210,6 +210,7 @@ class RunFolder(OutputFolder):
             "evidence.csv",
             "evidence.parquet",
             "near_half.csv",
+            "events.csv",
             "count_samples.parquet",
             "comparisons.csv",
             "documents.parquet",

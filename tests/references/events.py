@@ -21,6 +21,7 @@ from references import coreference as references
 
 from corefsample import AntecedentDistribution, ScoredDocument
 from corefsample.documents._tokens import Tokens
+from events.matching._matching import MentionMatches
 
 Clustering = Sequence[int]
 Instance = tuple[int, ...]
@@ -101,6 +102,22 @@ def only_country(entity: Iterable[int], described: Sequence[set[str]]) -> str | 
     """The country that an entity's mentions are described as, if it is one and no more."""
     countries = {country for mention in entity for country in described[mention]}
     return countries.pop() if len(countries) == 1 else None
+
+
+def counted(codes: set[str], matches: MentionMatches) -> set[str]:
+    """What an entity described as some actors counts as, by the definition in docs/rules.md."""
+    joint, counts_as = matches.apart is not None, matches.inner_counts_as
+    inner, outer = codes & matches.inner, codes - matches.inner
+    the_inner = inner if joint or len(inner) == 1 else set()
+    the_outer = outer if joint or len(outer) == 1 else set()
+    found: set[str] = set()
+    if "composite" in counts_as:
+        found |= {f"{one}:{other}" for one in the_outer for other in the_inner}
+    if "inner" in counts_as or not the_outer:
+        found |= the_inner
+    if "outer" in counts_as or not inner:
+        found |= the_outer
+    return found
 
 
 def instance_event(instance: Instance, labels: Clustering, described: Sequence[set[str]]) -> str | None:

@@ -40,7 +40,7 @@ from events.counting._count_posterior import samples_table
 from events.counting._counted_rows import in_groups
 from events.counting._counter import DUPLICATE, EventCounter
 from events.counting._counts import EventCounts, joined_counts
-from events.counting._evidence import evidence_schema
+from events.counting._excluded_triggers import excluded_triggers
 from events.counting._tables import arrow_schema, count_columns, event_name
 from events.plots import actor_comparison, bands_by_event, event_bands
 from events.plots.comparisons import comparisons_by_event
@@ -177,6 +177,8 @@ def write_run(
         counter, several = _written(run, merged, pictures)
         periods = several[0].periods()
         names = [(counts.event, event_name(key)) for counts in several for key in counts.events()]
+        definitions = plan.definitions()
+        rules, lexicon, outcomes = definitions.rules, definitions.lexicon, definitions.outcomes
         result = EventsResult(
             out=places.given,
             n_documents=counter.n_documents,
@@ -193,8 +195,8 @@ def write_run(
             uncertainty=counter.uncertainty,
             merged_actors=counter.merged_actors.summary(counter.n_samples),
             n_not_selected=sum(record["not_selected"] for record in records.values()),
+            triggers={rule.name: excluded_triggers(rule.preset, counter.tallies[rule.name]) for rule in rules},
         )
-        rules, lexicon = plan.definitions().rules, plan.definitions().lexicon
         codes = [code for counts in several for key in counts.events() for code in key if code]
         content = run_record(
             {**dataclasses.asdict(plan.options), "out": places.given},
@@ -204,6 +206,8 @@ def write_run(
                 "name": ", ".join(rule.name for rule in rules),
                 "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules)),
                 "source": ", ".join(rule.source for rule in rules),
+                **({"outcomes": list(map(str, outcomes))} if outcomes else {}),
+                "extends": list(dict.fromkeys(base for rule in rules for base in rule.bases)),
             },
             lexicon=lexicon.source,
             names={code: lexicon.names.get(code, code) for code in codes},
@@ -276,6 +280,7 @@ def _place(plan: RunPlan, partition: Part, number: int) -> tuple[str, str]:
     return file.path, ""
 
 
+_CSV = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
 _NEAR_HALF = 100
 _EVIDENCE_GROUP = 2000  # rows
 _TABLE_GROUP = 50_000  # rows of the table of all documents
@@ -319,6 +324,7 @@ def write_counts(
         # Arrow compresses the documents without Python's global lock, while the other tables are made.
         documents = background.submit(_write_documents, run, counter, Path(temporary))
         _write_evidence(run, counter, Path(temporary))
+        _write_events(run, counter, Path(temporary))
         _write_all_documents(run, counter, Path(temporary))
         table = joined_counts(several, counter.roles)
         comparison = _comparison(several, options.compare or ())
@@ -326,7 +332,8 @@ def write_counts(
     if counter.uncertainty in ("fit", "domain"):
         pq.write_table(samples_table(several, counter.roles), run.file("count_samples.parquet"))
     escaped_frame(table).to_csv(run.file("counts.csv"), index=False)
-    schema = arrow_schema(count_columns(counter.roles, recalibrated=counter.uncertainty is not None))
+    columns = {"recalibrated": counter.uncertainty is not None, "defaults": counter.has_defaults}
+    schema = arrow_schema(count_columns(counter.roles, **columns))
     pq.write_table(pa.Table.from_pandas(table, schema, preserve_index=False), run.file("counts.parquet"))
     if comparison is not None:
         escaped_frame(comparison).to_csv(run.file("comparisons.csv"), index=False)
@@ -338,7 +345,10 @@ def write_counts(
 def _comparison(several: Sequence[EventCounts], compare: Sequence[str]) -> pd.DataFrame | None:
     import pandas as pd
 
-    return pd.concat([each.compare(*compare) for each in several], ignore_index=True) if compare else None
+    if not compare:
+        return None
+    having = [each for each in several if each.has(compare[0]) and each.has(compare[1])]
+    return pd.concat([each.compare(*compare) for each in having], ignore_index=True)
 
 
 @contextmanager
@@ -354,12 +364,11 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
 
 def _write_evidence(run: RunFolder, counter: EventCounter, temporary: Path) -> None:
     """Write the evidence, twice, and the rows closest to one half."""
-    schema = evidence_schema(counter.roles, parses=counter.n_several_parses > 0)
-    options = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
+    schema = counter.evidence_schema
     nearest = schema.empty_table()
     with (
         _parquet(run.file("evidence.parquet"), schema) as table,
-        pa.csv.CSVWriter(run.file("evidence.csv"), schema, write_options=options) as text,
+        pa.csv.CSVWriter(run.file("evidence.csv"), schema, write_options=_CSV) as text,
     ):
         for group in in_groups(counter.rows.evidence.tables(temporary), _EVIDENCE_GROUP):
             rows = group.select(schema.names)
@@ -369,7 +378,14 @@ def _write_evidence(run: RunFolder, counter: EventCounter, temporary: Path) -> N
             both = pa.concat_tables([nearest, rows])
             distances = pc.abs(pc.subtract(both["probability"], 0.5)).to_numpy()
             nearest = both.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # of a tie, the earlier row
-    pa.csv.write_csv(escaped_texts(nearest), run.file("near_half.csv"), options)
+    pa.csv.write_csv(escaped_texts(nearest), run.file("near_half.csv"), _CSV)
+
+
+def _write_events(run: RunFolder, counter: EventCounter, temporary: Path) -> None:
+    rows = counter.rows.events
+    with pa.csv.CSVWriter(run.file("events.csv"), rows.schema, write_options=_CSV) as text:
+        for group in in_groups(rows.tables(temporary), _TABLE_GROUP):
+            text.write_table(escaped_texts(group))
 
 
 def _write_all_documents(run: RunFolder, counter: EventCounter, temporary: Path) -> None:

@@ -30,6 +30,7 @@ from events.counting._counter import EventCounter
 from events.counting._tables import event_key
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.rules._outcomes import ANYBODY
 from events.rules._rules import Rule
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
@@ -295,6 +296,7 @@ def _counter(plan: RunPlan, store: Store, folder: Path) -> EventCounter:
         recalibration=recalibration,
         by_sample=options.interval == "normal",
         compared=options.compare or (),
+        filled=options.filled,
         folder=folder,
     )
 
@@ -360,7 +362,7 @@ def inspected(folder: PathLike) -> Inspected:
         len(table),
         pc.sum(table["trigger"]).as_py() or 0,
         pc.sum(table["actor"]).as_py() or 0,
-        frozenset(code for event in events for code in event_key(event)) - {""},
+        frozenset(code for event in events for code in event_key(event)) - {"", ANYBODY},
     )
 
 
@@ -376,7 +378,7 @@ def actor_notes(rules: Sequence[Rule], lexicon: Lexicon, found: Inspected) -> li
     """
     notes = []
     with_roles = [rule for rule in rules if rule.event]
-    if with_roles and not found.actors:
+    if with_roles and found.actors.isdisjoint(lexicon.codes):
         names = ", ".join(rule.name for rule in with_roles)
         notes.append(
             f"no actor of the lexicon {lexicon.source} fills a role of {names} in any document; of "

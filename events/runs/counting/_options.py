@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from events import _shared_options as shared
@@ -38,6 +38,11 @@ class CountOptions(
         quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.
     seed
         Same seed, same samples.
+    outcome
+        A union of events of the rules, which is counted too: police_action=arrest|kill:POLICE; may be
+        repeated. [default: none, but those of rule files]
+    filled
+        Actors that count, of rules with default actors: named in the text, by default, or either.
     compare
         Compare the counts of two actors, by period.
     partition_size
@@ -50,6 +55,8 @@ class CountOptions(
     n_samples: int = shared.samples(1000)
     level: float = option(default=0.95, above=0.0, below=1.0)
     interval: Literal["quantile", "hdi", "normal"] = "quantile"
+    outcome: tuple[str, ...] = option(default=(), metavar="NAME=EVENTS:ACTORS")
+    filled: Literal["either", "named", "default"] = "either"
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
     partition_size: int = option(default=5000, at_least=1)
 
@@ -130,6 +137,8 @@ class EventsResult(Result):
     merged_actors
         How often coreference by itself makes one entity of distinct actors, as docs/file-formats.md says; None if the
         preset does not keep them apart.
+    triggers
+        By rule, how many triggers the conditions of its preset leave out, as docs/file-formats.md says.
     """
 
     out: str
@@ -147,3 +156,4 @@ class EventsResult(Result):
     uncertainty: str | None = None
     merged_actors: dict[str, Any] | None = None
     n_not_selected: int = 0
+    triggers: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -25,7 +25,7 @@ from events.counting._definitions import Definitions
 from events.counting._periods import Calendar
 from events.counting._tables import EventKey, event_key, event_name
 from events.lexicon._lexicon import Lexicon
-from events.rules._rules import Rule
+from events.rules._rules import Rule, sources_of
 from events.runs._plan import InputFile, Part, Plan
 from events.runs.counting._options import CountOptions
 
@@ -83,7 +83,7 @@ def planned(inputs: Any, options: CountOptions) -> RunPlan:
         If an option, an input, a rule or a lexicon breaks its rule.
     """
     Calendar(options.period)
-    rules = json.dumps([_checksum(rule) for rule in options.rules])
+    rules = json.dumps([_checksum(*sources_of(rule)) for rule in options.rules])
     path = None if options.record is None else recalibration_file(options.record)
     record = sha256(path) if path is not None and is_file(path) else None
     contents = {
@@ -97,7 +97,8 @@ def planned(inputs: Any, options: CountOptions) -> RunPlan:
     plan = RunPlan(settings, free, json.loads(json.dumps(contents)), (), versions=versions)
     plan.recalibration()  # an error of its own before any work
     definitions = plan.definitions()
-    for rule in definitions.rules:
+    of_outcomes = any({*(options.compare or ())} <= {*each} for each in definitions.actors_of_outcomes.values())
+    for rule in definitions.rules if not of_outcomes else ():
         compared_keys(options, rule, definitions.lexicon)
     files = tuple(InputFile.of(path) for path in input_paths(inputs, suffixes=SUFFIXES))
     return with_partitions(dataclasses.replace(plan, inputs=files), files)
@@ -131,12 +132,13 @@ def _ranges(file: InputFile, size: int) -> list[tuple[int | None, int | None, fl
     return ranges or [(None, None, 1.0)]
 
 
-def _checksum(source: str | None) -> str:
-    """SHA-256 of a rule or lexicon file, and of the package's, which it can use."""
+def _checksum(*sources: str | None) -> str:
+    """SHA-256 of a lexicon, or of a rule and those it extends, and of the package's files, which they can use."""
     content = b""
-    if source is not None and is_file(source):
-        with open_binary(source) as stream:
-            content = bytes(stream.read())
+    for source in sources:
+        if source is not None and is_file(source):
+            with open_binary(source) as stream:
+                content += bytes(stream.read())
     shipped = resources.files("events") / "data"
     for path in sorted([*shipped.iterdir(), *(shipped / "rules").iterdir()], key=lambda path: path.name):
         if path.name.endswith(".yaml"):
@@ -150,7 +152,7 @@ def _checksum(source: str | None) -> str:
 @lru_cache(maxsize=2)
 def _definitions(options: CountOptions, contents: str) -> Definitions:
     """Rules and lexicon of options, loaded again if the contents of their files have changed."""
-    return Definitions.named(options.rules, options.preset, options.lexicon)
+    return Definitions.named(options.rules, options.preset, options.lexicon, options.outcome)
 
 
 @lru_cache(maxsize=2)

@@ -72,6 +72,11 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
     return pipeline
 
 
+def pipeline_scheme(pipeline: Language) -> str:
+    """The dependency scheme of a pipeline, by its labels of a sentence."""
+    return document_schemes(tokens_of_doc(pipeline(_PROBE)).dep)[0]
+
+
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 

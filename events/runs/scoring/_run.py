@@ -276,6 +276,7 @@ def score_corpus(
         left_out: dict[str, int] = {}
         if clusters is not None:
             left_out = dict(write_annotated(path, clusters, clustering=options.clusters, on_unwritable="skip").left_out)
+        source = options.mentions or ("annotated" if documents.first_of("news") is None else "parse")
         run = ScoreResult(
             out=path,
             record=record,
@@ -285,20 +286,19 @@ def score_corpus(
             n_quarantined=result.n_rejected,
             reasons=tuple(result.reasons),
             skipped=dict(documents.skipped),
-            recalibration=chosen_recalibration(options.recalibration, options.model),
+            recalibration=chosen_recalibration(options.recalibration, options.model, source),
             clusters=clusters,
             left_out=left_out,
             workers=None if chosen.scheduler is not None else engine.workers or 1,
             seconds=round(time.time() - started, 3),
             n_not_selected=selection.n_not_selected,
         )
-        change = scorer.recalibration
         content = run_record(
             {**dataclasses.asdict(options), "out": path},
             [file.to_record(file.sha256) for file in plan.inputs],
             started,
             model={**plan.contents["model"][1], "provenance": dict(scorer.model.provenance)},
-            recalibration=None if change is None else {"fingerprint": change.fingerprint(), **change.to_json()},
+            recalibration=scorer.recalibration_of(source),
             pipeline=plan.contents["pipeline"][1],
             summary=run.to_json(),
         )

@@ -26,7 +26,7 @@ from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.mention_ranking import AntecedentModel, english_model, load_model, score_documents
-from corefsample.mention_ranking._model import ScoringTally, score_parses
+from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource, ScoringTally, score_parses
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._english import chosen_recalibration
 from corefsample.recalibration._model import Recalibration
@@ -119,7 +119,13 @@ class Scorer:
         self.sampler: Any = None
         if options.parses is not None and self.pipeline is not None:
             self.sampler = parse_sampler(self.pipeline, options.parse_temperature)
-        self.recalibration = load_recalibration(options.recalibration, options.model)
+        given = options.recalibration, options.model
+        self.recalibrations = {source: load_recalibration(*given, source) for source in MENTION_SOURCES}
+
+    def recalibration_of(self, mentions: MentionSource) -> dict[str, Any] | None:
+        """What the scores of such mentions are recalibrated with; None for nothing."""
+        change = self.recalibrations[mentions]
+        return None if change is None else {"fingerprint": change.fingerprint(), **change.to_json()}
 
     def described(self) -> dict[str, Any]:
         """Everything but the options on which scores depend: version, model, pipeline, and recalibration."""
@@ -134,7 +140,7 @@ class Scorer:
             "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
             "pipeline": None if options.pipeline is None else pipeline_record(self.pipeline, options.pipeline),
             **self._sampling(),
-            "recalibration": None if self.recalibration is None else self.recalibration.to_json(),
+            "recalibration": {source: self.recalibration_of(source) for source in MENTION_SOURCES},
             "text_repair": repair_version() if options.fix_text else None,
         }
 
@@ -181,18 +187,20 @@ class Scorer:
     def _scored(self, document: AnnotatedDocument | ScoredDocument | Article, tally: ScoringTally) -> ScoredDocument:
         if isinstance(document, Article):
             return self._scored_article(self._parsed(document), tally)
+        mentions = self.options.mentions or "annotated"
         (scored,) = score_documents(
             self.model,
             [self._with_parse(document)],
-            mentions="parse" if self.options.mentions == "parse" else "annotated",
+            mentions=mentions,
             min_prob=self.options.min_prob,
             scheme=self.options.scheme,
             tally=tally,
         )
-        return self._recalibrated(scored)
+        return self._recalibrated(scored, mentions)
 
-    def _recalibrated(self, document: ScoredDocument) -> ScoredDocument:
-        return document if self.recalibration is None else self.recalibration.apply_document(document)
+    def _recalibrated(self, document: ScoredDocument, mentions: MentionSource) -> ScoredDocument:
+        change = self.recalibrations[mentions]
+        return document if change is None else change.apply_document(document)
 
     def _with_parse(self, document: AnnotatedDocument | ScoredDocument) -> AnnotatedDocument | ScoredDocument:
         """The document, whose words are parsed if there is a pipeline; the heads of mentions are then of that parse."""
@@ -234,7 +242,10 @@ class Scorer:
         tally.add(scored[0][1], None)
         documents = [
             self._recalibrated(
-                ScoredDocument(article.doc_id, mentions, pruned.distribution, article.date, each, None, parsed.metadata)
+                ScoredDocument(
+                    article.doc_id, mentions, pruned.distribution, article.date, each, None, parsed.metadata
+                ),
+                "parse",
             )
             for each, (mentions, pruned) in zip(tokens, scored, strict=True)
         ]
@@ -294,12 +305,14 @@ def add_tally(total: ScoringTally, more: ScoringTally) -> None:
         setattr(total, name, getattr(total, name) + getattr(more, name))
 
 
-def load_recalibration(path: PathLike | None, model: PathLike | None = None) -> Recalibration | None:
+def load_recalibration(
+    path: PathLike | None, model: PathLike | None = None, mentions: MentionSource = "parse"
+) -> Recalibration | None:
     """Read the recalibration of a model's scores.
 
     Parameters
     ----------
-    path, model
+    path, model, mentions
         As for `corefsample.recalibration.chosen_recalibration`.
 
     Raises
@@ -308,7 +321,7 @@ def load_recalibration(path: PathLike | None, model: PathLike | None = None) -> 
         If the file cannot be read, is not a record of `corefsample recalibrate`, or was fitted to scores that had
         another recalibration already.
     """
-    name = chosen_recalibration(path, model)
+    name = chosen_recalibration(path, model, mentions)
     if name is None:
         return None
     uncertain = read_recalibration(name)

@@ -10,7 +10,7 @@ from strategies.parses import UD2_PATHS, path_parses
 
 from corefsample.documents._tokens import Tokens
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._path_traces import PathTrace, connecting_path, nearest_trace, trace_path
+from corefsample.syntax._path_traces import PathTrace, UnmetCondition, connecting_path, nearest_trace, trace_path
 from corefsample.syntax._paths import ParseView, follow
 
 # 0 Ten 1 were 2 killed 3 in 4 police 5 firing 6 by 7 soldiers
@@ -39,7 +39,15 @@ def view() -> ParseView:
             "[passive]>obl[case=by]",
             2,
             PathTrace(
-                "[passive]>obl[case=by]", (), 1, 0, ">obl[case=by]", True, (2,), ("nsubj:pass", "aux:pass", "obl")
+                "[passive]>obl[case=by]",
+                (),
+                1,
+                0,
+                ">obl[case=by]",
+                True,
+                (2,),
+                ("nsubj:pass", "aux:pass", "obl"),
+                (UnmetCondition(5, "case=by", ("in",)),),
             ),
         ),
         # The second step fails, at "firing".
@@ -48,10 +56,37 @@ def view() -> ParseView:
             2,
             PathTrace(">obl>nmod:poss+", (), 2, 1, ">nmod:poss+", False, (5,), ("case", "compound", "nmod")),
         ),
-        ("[active]>obl", 2, PathTrace("[active]>obl", (), 1, 0, "[active]", False, (2,))),
+        (
+            "[active]>obl",
+            2,
+            PathTrace("[active]>obl", (), 1, 0, "[active]", False, (2,), (), (UnmetCondition(2, "active", ()),)),
+        ),
+        # Of three conditions two fail: "firing" is a noun, has no dependent "amod", and is no "attack".
+        (
+            ">obl[upos=NOUN,amod=heavy,lemma=attack|raid]>nmod",
+            2,
+            PathTrace(
+                ">obl[upos=NOUN,amod=heavy,lemma=attack|raid]>nmod",
+                (),
+                2,
+                0,
+                ">obl[upos=NOUN,amod=heavy,lemma=attack|raid]",
+                True,
+                (2,),
+                ("nsubj:pass", "aux:pass", "obl"),
+                (UnmetCondition(5, "amod=heavy", ()), UnmetCondition(5, "lemma=attack|raid", ("firing",))),
+            ),
+        ),
         # The root has no step up, though its label fits.
         ("<root", 2, PathTrace("<root", (), 1, 0, "<root", False, (2,))),
-        ("<obl[upos=NOUN]", 5, PathTrace("<obl[upos=NOUN]", (), 1, 0, "<obl[upos=NOUN]", True, (5,), ("obl",))),
+        (
+            "<obl[upos=NOUN]",
+            5,
+            PathTrace(
+                *("<obl[upos=NOUN]", (), 1, 0, "<obl[upos=NOUN]", True, (5,), ("obl",)),
+                (UnmetCondition(2, "upos=NOUN", ("VERB",)),),
+            ),
+        ),
         ("", 2, PathTrace("", (2,), 0, 0, "", False, ())),
     ],
 )

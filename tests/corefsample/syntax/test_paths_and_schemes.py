@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from expected_errors import error
@@ -40,6 +42,9 @@ def reached(path: str, start: int, text: str = TEXT, scheme: str = "ud2") -> lis
     [
         ("", 2, [2]),
         ("  ", 2, [2]),
+        (".", 2, [2]),
+        ("[root]", 7, [7]),
+        ("[root]", 9, []),
         (">nsubj", 7, [2]),
         (">nsubj", 9, []),
         (">amod|det", 2, [0, 1]),
@@ -102,7 +107,10 @@ def test_paths_outside_the_notation_are_rejected(path: str) -> None:
         path_labels(path)
 
 
-@pytest.mark.parametrize("condition", ["", "lemma=", "lemma of", "text=of", "lemma=of,,upos=NOUN", "has nsubj"])
+@pytest.mark.parametrize(
+    "condition",
+    ["", "lemma=", "lemma of", "text=of", "lemma=of,,upos=NOUN", "has nsubj", "feats=Past", "feats=Tense:Past|Imp"],
+)
 def test_conditions_outside_the_notation_are_rejected(condition: str) -> None:
     with pytest.raises(ParameterError, match="path condition must be one of those in"):
         path_labels(f">nmod[{condition}]")
@@ -156,6 +164,62 @@ def test_passives_are_recognised_by_their_dependents_and_place(text: str, token:
     assert reached("[active]", token, text) == ([] if passive else [token])
 
 
+def with_extra(text: str, **extra: list[str | None]) -> ParseView:
+    return ParseView(replace(er.parsed(text), extra=extra), SCHEMES["ud2"])
+
+
+FEATS = ["Number=Plur", "Mood=Ind|Tense=Past|VerbForm=Fin", "_", None, "PronType=Int,Rel"]
+TAGS = ["NNS", "VBD", "TO", "VB", "WP"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "by_feats", "by_tags"),
+    [
+        ("feats=Tense:Past", [1], [1]),
+        ("feats=tense:past|Number:Plur", [0, 1], [0, 1]),
+        ("feats!=Tense:Past", [0, 2, 3, 4], [0, 2, 3, 4]),
+        ("feats=PronType:Rel", [4], []),  # one of two values; of no Penn tag
+        ("feats=VerbForm:Inf", [3], [3]),  # a token without features has those of its tag
+        ("feats=Tense:Fut", [], []),
+    ],
+)
+def test_features_are_those_of_the_parse_or_of_the_tag(condition: str, by_feats: list[int], by_tags: list[int]) -> None:
+    text = "a/X>0:root b/X>1:dep c/X>1:dep d/X>1:dep e/X>1:dep"
+    for parse, expected in (
+        (with_extra(text, feats=FEATS, xpos=TAGS), by_feats),
+        (with_extra(text, xpos=TAGS), by_tags),
+        (view(text), list(range(5)) if "!=" in condition else []),
+    ):
+        assert [t for t in range(5) if follow(f"[{condition}]", parse, t)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "tag", "passive"),
+    [
+        # The form is that of the lemma, or is not: the tag decides.
+        ("hit/VERB>0:root by/ADP>3:case it/PRON>1:obl", 0, "VBN", True),
+        ("attacked=attack/VERB>0:root it/PRON>1:obj", 0, "VBD", False),
+        ("attacks=attack/VERB>0:root it/PRON>1:obj", 0, "VBZ", False),
+        ("hit/VERB>0:root it/PRON>1:obj", 0, "VB", False),
+        ("the/DET>3:det hit/VERB>3:amod town/NOUN>0:root", 1, "VBN", True),
+        ("the/DET>3:det attacking=attack/VERB>3:amod town/NOUN>0:root", 1, "VBG", False),
+        # Taggers call reduced relative clauses finite.
+        ("town/NOUN>0:root attacked=attack/VERB>1:acl", 1, "VBD", True),
+        ("town/NOUN>0:root attacking=attack/VERB>1:acl", 1, "VBG", False),
+        # The tree says more than the tag.
+        ("it/PRON>2:nsubj attacked=attack/VERB>0:root", 1, "VBN", False),
+        ("it/PRON>3:nsubj:pass was=be/AUX>3:aux:pass attacked=attack/VERB>0:root", 2, "VBD", True),
+        # It was seen and attacked; it was seen and fled.
+        ("it/PRON>3:nsubj:pass was=be/AUX>3:aux:pass seen=see/VERB>0:root attacked=attack/VERB>3:conj", 3, "VBN", True),
+        ("it/PRON>3:nsubj:pass was=be/AUX>3:aux:pass seen=see/VERB>0:root fled=flee/VERB>3:conj", 3, "VBD", False),
+    ],
+)
+def test_passives_are_recognised_by_their_features(text: str, token: int, tag: str, passive: bool) -> None:
+    tags: list[str | None] = ["_"] * len(text.split())
+    tags[token] = tag
+    assert list(follow("[passive]", with_extra(text, xpos=tags), token)) == [token] * passive
+
+
 def test_a_long_chain_of_conjoined_verbs_can_be_read() -> None:
     chain = " ".join(f"hit/VERB>{i}:conj" for i in range(1, 2000))
     assert reached("[passive]", 1999, f"hit/VERB>0:root {chain}") == []
@@ -201,8 +265,16 @@ def test_what_many_parses_reach_includes_what_each_reaches(first: Tokens, second
             expected = {end + n * size for end in follow(path, parse, start)}
             found = set(flat.reachable(path, np.array([start + n * size])).tolist())
             assert found >= expected
-            if "passive" not in path and "active" not in path and "no >" not in path:
+            if not any(word in path for word in ("passive", "active", "no >", "feats", "root")):
                 assert found == expected
+
+
+def test_many_parses_are_reached_whatever_their_features() -> None:
+    parse = er.parsed("it/PRON>2:nsubj hit/VERB>0:root")
+    columns = [(list(getattr(parse, name)), np.arange(2)) for name in ("dep", "lemma", "upos")]
+    flat = FlatParses(parse.head, *columns, SCHEMES["ud2"])
+    for condition in ("feats=Tense:Past", "feats!=Tense:Past", "root"):
+        assert flat.reachable(f"[{condition}]>nsubj", np.array([1])).tolist() == [0]
 
 
 # --- schemes -----------------------------------------------------------------------------------------------

@@ -163,6 +163,107 @@ def test_scores_of_any_model_can_be_audited(scores: Path, tmp_path: Path) -> Non
     assert summary.totals[0]["model_mean"] == pytest.approx(pd.read_csv(scores)["probability"].sum())
 
 
+def test_one_actor_is_asked_about_by_yes_and_no_from_plan_to_report(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "audit"
+    plan = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=20, actors="USA"))
+    question = "Does the article say that the United States attacked someone or something, as a fact?"
+    assert plan.question == question
+    assert read_plan(folder, run).frame.targets == ("USA",)
+    assert (folder / "codebook.txt").read_text().split("\n\n") == [question, *plan.codebook, ""]
+    content = json.loads((folder / "plan.json").read_text())
+    assert (content["labels"], content["question"], tuple(content["codebook"])) == ("yes-no", question, plan.codebook)
+    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
+    # The actor's name and "none" are read too, as where a plan has several actors.
+    table.assign(label=["yes", "usa", "unsure", "none", *["no"] * 16]).to_csv(plan.sheet, index=False)
+    summary = run_audit_estimate(run, [plan.sheet], AuditEstimateOptions(pictures=False))
+    assert [(row["event"], row["actor"], row["n_positive"]) for row in summary.totals] == [("attack", "USA", 2)]
+    report = read_report(run, audit=folder)
+    assert report.audit is not None
+    labels = [report.audit.row_label(doc_id, "USA") for doc_id in table["doc_id"]]
+    assert labels == ["yes", "yes", "unsure", *["no"] * 17]
+    assert report.audit.row_label(table["doc_id"][0], "IRQ") == ""
+
+
+def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(
+    capsys: pytest.CaptureFixture[str], run: Path, tmp_path: Path
+) -> None:
+    own = partial(AuditPlanOptions, question="Who did it?", codebook="Raids count.")
+    first = run_audit_plan(run, own(out=tmp_path, n_labels=12))
+    later = run_audit_plan(run, AuditPlanOptions(out=tmp_path, more=2))
+    assert (first.question, first.codebook) == (later.question, later.codebook) == ("Who did it?", ("Raids count.",))
+    emptied = run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=12, codebook="", overwrite=True))
+    assert emptied.codebook == ()
+    assert emptied.question.startswith("Does the article say that an actor of the lexicon countries attacked")
+    status, out, _ = called(capsys, "audit", "plan", run, "--labels", 12, "--actors", "USA", "--out", tmp_path / "b")
+    assert status == 0
+    assert "Does the article say that the United States attacked someone or something, as a fact?" in " ".join(
+        out.split()
+    )
+    assert "Counts for the United States: “" in " ".join(out.split())
+
+
+def test_a_run_of_a_rule_file_that_moved_has_a_question_that_names_the_event(tmp_path: Path) -> None:
+    rule = tmp_path / "own.yaml"
+    rule.write_text(
+        'name: own\ntrigger: {lemma: [attack]}\nquestion: {actor: "{actor} did it"}\n'
+        "presets: {only: {described: [head], roles: {agent: [subject]}}}\n"
+    )
+    made = counted(tmp_path, n_samples=20, rule=str(rule))
+    options = partial(AuditPlanOptions, n_labels=12, overwrite=True, out=tmp_path / "audit")
+    assert (
+        run_audit_plan(made, options()).question
+        == "Does the article say that an actor of the lexicon countries did it?"
+    )
+    rule.rename(tmp_path / "moved.yaml")
+    asked = run_audit_plan(made, options())
+    assert (asked.question, asked.codebook) == ("Is the event “own” in this document?", ())
+
+
+def test_an_empty_text_is_not_one_that_was_not_found(
+    capsys: pytest.CaptureFixture[str], scores: Path, tmp_path: Path
+) -> None:
+    table = pd.read_csv(scores)
+    table["text"] = ["", *["some text"] * 199]
+    table.to_csv(scores, index=False)
+    options = ("audit", "plan", scores, "--labels", 200, "--overwrite", "--out", tmp_path / "audit")
+    out = called(capsys, *options)[1]
+    assert "1 document with an empty text." in out
+    assert "without text" not in out
+    assert [json.loads(called(capsys, *options, "--json")[1])[name] for name in ("n_without_text", "n_empty")] == [0, 1]
+    table.drop(columns="text").to_csv(scores, index=False)
+    assert "200 documents without text: the CSV file has no column text." in called(capsys, *options)[1]
+    assert "without text" not in called(capsys, *options, "--no-texts")[1]
+
+
+def test_a_run_whose_input_is_gone_has_documents_without_text(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    made = counted(tmp_path, n_samples=20)
+    (tmp_path / "corpus.jsonl").unlink()
+    out = called(capsys, "audit", "plan", made, "--labels", 12, "--out", tmp_path / "audit")[1]
+    assert "12 documents without text: no input of the run has it now." in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("n_labels", "text"),
+    [
+        (120, "80 more labels would, with all documents labelled, narrow the interval of the total to one number."),
+        (200, None),
+        (50, "100 more labels would make the interval of the total 0."),
+    ],
+)
+def test_the_use_of_more_labels_is_that_of_the_documents_left(
+    capsys: pytest.CaptureFixture[str], scores: Path, tmp_path: Path, n_labels: int, text: str | None
+) -> None:
+    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=n_labels))
+    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
+    table.assign(label=["yes", "no"] * (n_labels // 2)).to_csv(plan.sheet, index=False)
+    out = " ".join(called(capsys, "audit", "estimate", scores, plan.sheet, "--no-pictures")[1].split())
+    assert "0.00 times" not in out
+    assert ("more label" in out) == (text is not None)
+    assert text is None or text in out
+
+
 def test_a_table_of_actors_has_a_row_for_each(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("doc_id,date,actor,probability\na,2000-01-01,USA,0.5\na,2000-01-01,NA,0.25\nb,2000-01-02,,0\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 import zlib
@@ -53,6 +54,16 @@ def test_the_page_of_a_run_has_the_texts_of_its_sheet_with_marks(run: Path, tmp_
     table = pd.read_parquet(run / "all_documents.parquet").set_index("doc_id")["probability"]
     found = {doc_id: each["p"] for doc_id, each in zip(sheet["doc_id"], contents(page), strict=True)}
     assert found == {doc_id: [[0, p]] if (p := table[doc_id]) else [] for doc_id in sheet["doc_id"]}
+
+
+def test_the_page_of_a_run_has_the_question_and_the_codebook_of_its_rule(run: Path, tmp_path: Path) -> None:
+    summary = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "audit", n_labels=15, floor=2))
+    page = Path(summary.page).read_text(encoding="utf-8")
+    assert f"<h1>{summary.question}</h1>" in page
+    section = re.search(r'<section id="codebook".*?</section>', page, flags=re.S)
+    assert section
+    assert re.findall("<p>(.*?)</p>", section[0]) == [html.escape(each, quote=False) for each in summary.codebook]
+    assert summary.codebook[-2].startswith("Counts for ")
 
 
 def test_a_later_round_has_a_page_with_the_question_of_the_first(tmp_path: Path) -> None:

@@ -90,7 +90,8 @@ def test_a_run_is_summarised_in_words(capsys: pytest.CaptureFixture[str], corpus
 def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     words = (
         "--rule conflict --preset extended --period month --samples 40 --level 0.9 --seed 7 --interval hdi "
-        "--scheme ud2 --threads 2 --on-error quarantine --compare USA IRQ --where doc_id=* --where doc_id=?*"
+        "--scheme ud2 --threads 2 --on-error quarantine --compare USA IRQ --where doc_id=* --where doc_id=?* "
+        "--filled named --outcome a=conflict:USA"
     )
     status, _, err = called(capsys, "events", corpus, *words.split(), "--no-pictures", "--out", tmp_path / "run")
     assert (status, err) == (0, "")
@@ -107,6 +108,8 @@ def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], 
         "interval": "hdi",
         "seed": 7,
         "compare": ["USA", "IRQ"],
+        "filled": "named",
+        "outcome": ["a=conflict:USA"],
         "threads": 2,
         "on_error": "quarantine",
         "recalibration": None,
@@ -240,7 +243,7 @@ def test_doctor_names_the_preset_that_fails(capsys: pytest.CaptureFixture[str], 
     status, out, err = called(capsys, "doctor", rule)
     assert status == 3
     assert err == f"corefsample: {rule}: examples[5]: preset extended must find GBR, got USA\n"
-    assert "examples hold (19: ud2 15, ud1 2, clearnlp 2); serves ud2, ud1, clearnlp" in " ".join(out.split())
+    assert "examples hold (31: ud2 19, ud1 6, clearnlp 6); serves ud2, ud1, clearnlp" in " ".join(out.split())
     assert "preset extended  an example fails; serves ud2, ud1, clearnlp" in out
 
 

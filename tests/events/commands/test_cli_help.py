@@ -65,7 +65,7 @@ def test_the_examples_are_commands_that_parse(capsys: pytest.CaptureFixture[str]
     assert examples
     for example in examples:
         _, name, *arguments = shlex.split(example)
-        if name == "audit":
+        if name in ("audit", "rule"):
             name = f"{name} {arguments.pop(0)}"
         assert not words or name == words[0]
         context = LEAVES[name].make_context(name, arguments)  # raises for unknown options and missing arguments

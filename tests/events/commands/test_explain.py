@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -49,11 +51,11 @@ def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(
         "agent Iraqis = IRQ, by >nsubj actor Iraqis = IRQ, at >nsubj "
         "P(event) IRQ 1.000 (MC error 0.003), of the document in 1,000 samples"
     )
-    assert "outcome excluded (no event: a condition excludes it) conditions modal" in blocks[2]
+    assert "outcome excluded (no event: a condition excludes it) conditions modal ('may')" in blocks[2]
     # "in Iraq" has the label of the path, but the preposition is not "by".
     assert (
-        "agent nothing; nearest path [passive]>obl[case=by]: from 'attacked', the label of >obl[case=by] is there, its "
-        "condition fails actor Iraq = IRQ, at >obl[case=in] P(event) 0, of the document in 1,000 samples"
+        "agent nothing; nearest path [passive]>obl[case=by]: from 'attacked', 'Iraq' is not >obl[case=by]: its case is "
+        "'in', it would have to be by actor Iraq = IRQ, at >obl[case=in] P(event) 0, of the document in 1,000 samples"
     ) in blocks[3]
     assert len(blocks) == 4
 
@@ -224,29 +226,32 @@ def test_a_run_counts_what_it_inspected(scored: Path) -> None:
 # --- documents with several parses -------------------------------------------------------------------------
 
 
+def of_several_parses(doc_id: str, parses: Sequence[tuple[int, Sequence[str]]]) -> dict[str, Any]:
+    """A document with weighted parses of the same words, each given by its sentences."""
+    made = [er.json_document(doc_id, "1999-01-05", sentences) for _, sentences in parses]
+    words, *others = [each["tokens"].pop("text") for each in made]
+    assert all(each == words for each in others)
+    own = [
+        {"weight": weight, **{name: each[name] for name in ("tokens", "mentions", "antecedents", "scores")}}
+        for (weight, _), each in zip(parses, made, strict=True)
+    ]
+    return {"version": 2, "doc_id": doc_id, "date": "1999-01-05", "tokens": {"text": words}, "parses": own}
+
+
 @pytest.fixture
 def mixture(tmp_path: Path) -> Path:
     """A document of which "attacked" has the Iraqis as subject, as object, and as modifier of a noun."""
-    parses = (
-        (5, "Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"),
-        (3, "Iraqis/PROPN>2:obj attacked=attack/VERB>0:root it/PRON>2:obj"),
-        (1, "Iraqis/PROPN>2:compound attacked=attack/NOUN>0:root it/PRON>2:dep"),
-        (1, "Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"),
-    )
-    made = [(weight, er.json_document("several", "1999-01-05", [text])) for weight, text in parses]
-    words = made[0][1]["tokens"].pop("text")
-    for _, each in made[1:]:
-        assert each["tokens"].pop("text") == words
-    own = [
-        {"weight": weight, **{name: each[name] for name in ("tokens", "mentions", "antecedents", "scores")}}
-        for weight, each in made
+    parses = [
+        (5, ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"]),
+        (3, ["Iraqis/PROPN>2:obj attacked=attack/VERB>0:root it/PRON>2:obj"]),
+        (1, ["Iraqis/PROPN>2:compound attacked=attack/NOUN>0:root it/PRON>2:dep"]),
+        (1, ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"]),
     ]
-    several = {"version": 2, "doc_id": "several", "date": "1999-01-05", "tokens": {"text": words}, "parses": own}
     one = er.json_document("one", "1999-01-05", SENTENCES["counted"])
-    return er.write_lines(tmp_path / "scored.jsonl", [several, one])
+    return er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("several", parses), one])
 
 
-def test_a_trigger_of_several_parses_is_shown_as_each_of_them_reads_it(
+def test_a_trigger_of_several_parses_is_summed_up_unless_all_parses_are_wanted(
     capsys: pytest.CaptureFixture[str], mixture: Path
 ) -> None:
     status, out, err = called(capsys, "explain", mixture, "--doc-id", "several")
@@ -254,11 +259,110 @@ def test_a_trigger_of_several_parses_is_shown_as_each_of_them_reads_it(
     blocks = [" ".join(block.split()) for block in out.split("\n\n")]
     assert blocks[0].endswith("1 trigger in 2 documents: counted 1.")
     assert blocks[1].startswith(
+        "several, 1999-01-05 sentence Iraqis [attacked] it "
+        "parses 0.600 counted, agent IRQ by >nsubj; 0.300 no path, agent nothing; 0.100 no trigger "
+        "likeliest 0.600 of them, for example: trigger attack (frame verb) outcome counted (an event) "
+        "agent Iraqis = IRQ, by >nsubj actor Iraqis = IRQ, at >nsubj P(event) IRQ 0.6"
+    )
+    status, out, err = called(capsys, "explain", mixture, "--doc-id", "several", "--all-parses")
+    assert (status, err) == (0, "")
+    block = " ".join(out.split("\n\n")[1].split())
+    assert block.startswith(
         "several, 1999-01-05 sentence Iraqis [attacked] it parses 0.600 of them: trigger attack (frame verb) "
         "outcome counted (an event) agent Iraqis = IRQ, by >nsubj actor Iraqis = IRQ, at >nsubj "
         "parses 0.300 of them: trigger attack (frame verb) outcome no path"
     )
-    assert "parses 0.100 of them: no trigger P(event) IRQ 0.6" in blocks[1]
+    assert "parses 0.100 of them: no trigger P(event) IRQ 0.6" in block
+
+
+def test_a_document_with_several_parses_takes_at_most_a_screen(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # Forty triggers, in one parse with a subject and in the other with an object.
+    sentences = [[f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"] * 40 for label in ("nsubj", "obj")]
+    line = of_several_parses("long", [(1, each) for each in sentences])
+    path = er.write_lines(tmp_path / "scored.jsonl", [line])
+    status, out, _ = called(capsys, "explain", path, "--doc-id", "long")
+    assert status == 0
+    head, _, lines = out.partition("\n\n")
+    assert "40 triggers in 1 document" in " ".join(head.split())
+    shown = out.count("sentence")
+    assert 2 <= shown < 10
+    assert len(lines.splitlines()) <= 40
+    # Both outcomes have half of the parses; that of the first parse is the likeliest.
+    assert (
+        out.splitlines()[-1]
+        == f"long, 1999-01-05: {40 - shown} more triggers, counted {40 - shown}; --all-parses shows all."
+    )
+    assert called(capsys, "explain", path, "--doc-id", "long", "--all-parses")[1].count("sentence") == 40
+
+
+def test_the_outcome_that_most_parses_share_is_the_likeliest_though_they_differ_elsewhere(tmp_path: Path) -> None:
+    # Two parses count the arrest, one by the police and one by nobody; in the third, the likeliest, "may" is modal.
+    parses = [
+        (3, ["Police/NOUN>3:nsubj may/AUX>3:dep arrested=arrest/VERB>0:root"]),
+        (3, ["Police/NOUN>3:obj may/AUX>3:dep arrested=arrest/VERB>0:root"]),
+        (4, ["Police/NOUN>3:nsubj may/AUX>3:aux arrested=arrest/VERB>0:root"]),
+    ]
+    path = er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("d", parses)])
+    run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police"))
+    assert run.outcomes == {"counted": 1}
+    assert [round(each.share, 9) for each in (run.shown[0], *run.shown[0].alternatives)] == [0.3, 0.3, 0.4]
+    assert [each.match() for each in (run.shown[0], *run.shown[0].alternatives)] == [
+        "counted, agent POLICE by >nsubj",
+        "counted, agent nothing",
+        "excluded, agent POLICE by >nsubj",
+    ]
+
+
+# --- events by nobody whom the lexicon names -----------------------------------------------------------------
+
+ARRESTS = {
+    "both": [
+        "Police/NOUN>2:nsubj arrested=arrest/VERB>0:root",
+        "He/PRON>3:nsubj:pass was/AUX>3:aux:pass jailed=jail/VERB>0:root",
+    ],
+    "nobody": ["Men=man/NOUN>3:nsubj:pass were/AUX>3:aux:pass arrested=arrest/VERB>0:root"],
+    "guard": ["Guards=guard/NOUN>2:nsubj arrested=arrest/VERB>0:root"],
+    "excluded": ["Police/NOUN>3:nsubj may/AUX>3:aux arrest/VERB>0:root"],
+    # Two mentions: "police" alone, and "police fire", whose head is the trigger.
+    "itself": ["police/NOUN>2:compound fire/NOUN>3:nsubj killed=kill/VERB>0:root"],
+}
+
+
+def test_documents_are_counted_by_actor_and_by_nobody_where_a_role_is_optional(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    documents = [er.json_document(name, "1999-01-05", sentences) for name, sentences in ARRESTS.items()]
+    path = er.write_lines(tmp_path / "scored.jsonl", documents)
+    run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police"))
+    assert (run.n_documents, run.n_with_event, run.n_by_actor, run.n_by_nobody) == (5, 3, 1, 3)
+    status, out, _ = called(capsys, "explain", path, "--rule", "arrest", "--lexicon", "police")
+    assert status == 0
+    flat = " ".join(out.split())
+    assert "Without coreference, 3 documents with the event: 1 by an actor, 3 by nobody whom the lexicon names." in flat
+    assert flat.count("counted (an event by nobody whom the lexicon names)") == 3
+    *_, hits = run_doctor([str(path)], DoctorOptions(rule="arrest", lexicon="police")).reports
+    assert isinstance(hits, RuleHits)
+    assert (hits.n_with_event, hits.n_by_actor, hits.n_by_nobody) == (3, 1, 3)
+    assert "1 by an actor, 3 by nobody whom the lexicon names" in [value for _, value in hits.lines()]
+
+
+def test_an_actor_whose_mention_has_the_trigger_as_its_head_is_named_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rule = tmp_path / "fire.yaml"
+    rule.write_text(
+        "name: fire\ntrigger: {lemma: [fire], upos: [NOUN]}\noptional: [agent]\n"
+        "presets: {only: {described: [head, compound], roles: {agent: [subject]}}}\n"
+    )
+    path = er.write_lines(tmp_path / "scored.jsonl", [er.json_document("itself", "1999-01-05", ARRESTS["itself"])])
+    options = ("--rule", rule, "--lexicon", "police")
+    out = " ".join(called(capsys, "explain", path, *options)[1].split())
+    assert "actor police = POLICE, at the trigger itself" in out
+    *_, hits = run_doctor([str(path)], DoctorOptions(rule=str(rule), lexicon="police")).reports
+    assert isinstance(hits, RuleHits)
+    assert hits.unmatched == {"the trigger itself": (1, "itself")}
 
 
 def test_shares_and_events_of_several_parses_are_those_of_a_run(tmp_path: Path, mixture: Path) -> None:
@@ -279,16 +383,8 @@ def test_shares_and_events_of_several_parses_are_those_of_a_run(tmp_path: Path, 
 
 
 def test_the_likeliest_reading_is_the_outcome_and_any_reading_has_the_lemma(tmp_path: Path) -> None:
-    document = er.json_document("d", "1999-01-05", ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root"])
-    tokens = dict(document["tokens"])
-    text = tokens.pop("text")
-    own = {name: document[name] for name in ("mentions", "antecedents", "scores")}
-    parses = [
-        {"weight": 1, "tokens": tokens, **own},
-        {"weight": 2, "tokens": tokens | {"dep": ["obj", "root"]}, **own},
-    ]
-    line = {"version": 2, "doc_id": "d", "date": "1999-01-05", "tokens": {"text": text}, "parses": parses}
-    path = er.write_lines(tmp_path / "scored.jsonl", [line])
+    parses = [(n, [f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"]) for n, label in ((1, "nsubj"), (2, "obj"))]
+    path = er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("d", parses)])
     run = run_explain(path, ExplainOptions(trigger="attack"))
     assert (run.n_triggers, run.outcomes) == (1, {"no path": 1})
     assert [each.trace.outcome for each in run.shown[0].alternatives] == ["counted"]
@@ -300,3 +396,13 @@ def test_doctor_says_how_many_documents_have_several_parses_and_how_many(
     status, out, _ = called(capsys, "doctor", mixture)
     assert status == 0
     assert "1 document with several parses, on average 4.0" in " ".join(out.split())
+
+
+def test_doctor_inspects_the_likeliest_of_several_parses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    parses = [(n, [f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"]) for n, label in ((1, "obj"), (2, "nsubj"))]
+    path = er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("d", parses)])
+    *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).reports
+    assert isinstance(hits, RuleHits)
+    assert (hits.n_documents, hits.n_with_parses, hits.n_with_event, hits.n_problems) == (1, 1, 1, 0)
+    out = called(capsys, "doctor", path, "--rule", "attack")[1]
+    assert "the likeliest parse alone is inspected of 1 document with several" in " ".join(out.split())

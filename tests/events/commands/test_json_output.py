@@ -119,3 +119,14 @@ def test_training_and_scoring_fit(capsys: pytest.CaptureFixture[str], schema: di
 def test_calibrating_parses_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any]) -> None:
     options = ["--pipeline", PIPELINE, "--temperature", 1.3, "--samples", 5, "--words", 40]
     assert_fits(capsys, schema, "calibrate-parses", OWN_NEWS, *options)
+
+
+@pytest.mark.skipif(not PIPELINE.exists(), reason="needs ../shared/models/en_gum_ud")
+def test_rules_from_sentences_and_their_tests_fit(
+    capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path
+) -> None:
+    out = tmp_path / "seizure.yaml"
+    options = ["--example", "French soldiers seized a ship.", "--pipeline", PIPELINE, "--out", out]
+    content = assert_fits(capsys, schema, "rule new", "seizure", *options)
+    assert set(content["examples"][0]) == {"text", "trigger", "actor", "mention", "path", "extended", "asserted"}
+    assert assert_fits(capsys, schema, "rule test", out)[0]["examples"][0]["found"] == ["FRA"]

@@ -28,7 +28,7 @@ from events import EventCounter
 from events.counting import _kernels, evaluate_matches, evaluate_predicate
 from events.counting._evaluation import DocumentEvents, evaluate_document, monte_carlo_errors
 from events.counting._kernel_inputs import KernelInputs, with_common_descriptions
-from events.matching._matching import MentionMatches
+from events.matching._matching import ABSENT, DEFAULT, MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
 CODES = ("AAA", "BBB", "CCC")
@@ -218,6 +218,47 @@ def test_many_samples_are_evaluated_as_each_alone(case: Case, seed: int) -> None
         np.testing.assert_array_equal(hits.events, np.hstack([each[q].events for each in alone]))
         np.testing.assert_array_equal(hits.instances, sum(each[q].instances for each in alone))
         np.testing.assert_array_equal(hits.descriptions, sum(each[q].descriptions for each in alone))
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("seed", range(30))
+def test_many_composite_actors_are_those_of_a_plain_loop(seed: int) -> None:
+    """More actors than all sets of them are kept for; distinct ones, by the rule of `Lexicon.are_distinct`, apart."""
+    rng = np.random.default_rng(seed)
+    outer, inner = [f"C{c}" for c in range(9)], ["ARMY", "POLICE", "REBEL"]
+    described = []
+    for _ in range(24):
+        few = rng.choice(outer, rng.choice([0, 1, 1, 2]), replace=False).tolist()
+        described.append({*few, *rng.choice(inner, rng.integers(0, 2), replace=False).tolist()})
+    actors, force = tuple(sorted(set().union(*described))), frozenset(inner)
+
+    def are_distinct(one: set[str], other: set[str]) -> bool:
+        parts = ((one & force, other & force), (one - force, other - force))
+        return any(first - second and second - first for first, second in parts)
+
+    pairs = [(i, j) for i, j in itertools.combinations(range(24), 2) if are_distinct(described[i], described[j])]
+    names = [(m, actors.index(code)) for m, codes in enumerate(described) for code in sorted(codes)]
+    composites = [f"{one}:{other}" for one in set(actors) - force for other in set(actors) & force]
+    matches = MentionMatches(
+        actors=actors,
+        described_mentions=np.array([m for m, _ in names], np.int32),
+        described_actors=np.array([c for _, c in names], np.int32),
+        instances=np.arange(24, dtype=np.int32)[:, None],
+        triggers=np.zeros(24, np.int32),
+        role_codes=(tuple(sorted([*actors, *composites])),),
+        inner=force & {*actors},
+        inner_counts_as=frozenset([["composite"], ["composite", "inner"], ["composite", "outer", "inner"]][seed % 3]),
+        apart=np.array(pairs, np.int32).reshape(-1, 2),
+    )
+    lists = [list(range(i)) for i in range(24)], [rng.normal(1.0, 1.0, i).tolist() for i in range(24)]
+    distribution = AntecedentDistribution.from_lists(*lists)
+    events = evaluate_matches(distribution, matches, "d", DAY, n_samples=50)
+    labels = sample_clusterings(distribution, n_samples=50, doc_id="d", apart=pairs).labels.tolist()
+    for s, row in enumerate(labels):
+        expected = set[str]()
+        for label in set(row):
+            expected |= er.counted(set().union(*(described[m] for m in range(24) if row[m] == label)), matches)
+        assert {key for (key,), hit in zip(events.keys, events.hits[:, s], strict=True) if hit} == expected
 
 
 def test_pairs_of_codes_come_in_the_order_of_the_roles() -> None:
@@ -450,3 +491,55 @@ def test_an_event_that_no_clustering_changes_is_evaluated_as_any_other(
     np.testing.assert_array_equal(events.parses[0].description_hits, description_hits)
     assert np.flatnonzero(events.n_hits).tolist() == [none]
     assert np.flatnonzero(events.one_best).tolist() == [none]
+
+
+# --- default actors ----------------------------------------------------------------------------------------
+
+
+@st.composite
+def cases_with_defaults(draw: Callable[..., Any]) -> tuple[Case, MentionMatches]:
+    """Optional roles, which nothing (-1), nothing but the default actor (-2) or a mention fills."""
+    case = draw(cases())
+    n, n_roles = len(case.described), len(case.instances[0])
+    fillers = st.sampled_from([ABSENT, DEFAULT, *range(n)])
+    instances = draw(st.lists(st.tuples(*[fillers] * n_roles), min_size=1, max_size=4))
+    default = draw(st.sampled_from([*CODES, "POLICE"]))
+    case = case._replace(instances=instances)
+    defaults = tuple(default if any(each[r] == DEFAULT for each in instances) else "" for r in range(n_roles))
+    codes = tuple(
+        (*case.matches.actors, "", *((each,) if each and each not in case.matches.actors else ())) for each in defaults
+    )
+    return case, replace(case.matches, role_codes=codes, defaults=defaults)
+
+
+def ways_of_instance(case: Case, defaults: tuple[str, ...], instance: tuple[int, ...], labels: list[int]) -> set[Any]:
+    """Keys that an instance makes true in a clustering, each with whether a default actor is in it."""
+    roles = []
+    for filler, default in zip(instance, defaults, strict=True):
+        code = None
+        if filler >= 0:
+            code = er.only_country(next(e for e in er.entities(labels) if filler in e), case.described)
+        roles.append([(code or "", False), *([(default, True)] if filler == DEFAULT else [])])
+    return {(tuple(code for code, _ in made), any(way for _, way in made)) for made in itertools.product(*roles)}
+
+
+@pytest.mark.kernels
+@settings(max_examples=150)
+@given(cases_with_defaults(), st.sampled_from([False, True]))
+def test_default_actors_have_the_events_of_the_triggers_without_an_agent(
+    given_case: tuple[Case, MentionMatches], only_default: bool
+) -> None:
+    case, matches = given_case
+    matches = replace(matches, only_default=only_default)
+    events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=20)
+    labels = sample_clusterings(case.distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
+    instance_hits = events.parses[0].instance_hits.tolist()
+    for e, key in enumerate(events.keys):
+        by_instance = [[ways_of_instance(case, matches.defaults, i, row) for row in labels] for i in case.instances]
+        wanted = {(key, False), (key, True)} if not (only_default and any(key)) else {(key, True)}
+        made = [set().union(*(of_one[s] for of_one in by_instance)) & wanted for s in range(len(labels))]
+        assert events.hits[e].tolist() == [bool(each) for each in made]
+        assert events.n_named[e] == sum((key, False) in each for each in made)
+        ways = {way for each in made for _, way in each}
+        assert events.filled(e) == {(): "", (False,): "named", (True,): "default"}.get(tuple(ways), "both") * any(key)
+        assert [row[e] for row in instance_hits] == [sum(bool(each & wanted) for each in of) for of in by_instance]

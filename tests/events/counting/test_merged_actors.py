@@ -12,6 +12,7 @@ from references import events as er
 from references import parses as pr
 
 from corefsample import ScoredDocument, read_documents
+from corefsample.documents._batch import from_documents
 from events import EventCounter, load_lexicon, load_rules
 from events.counting._merged_actors import MergedActors, merging_text
 from events.matching._matching import match_rules
@@ -144,6 +145,31 @@ def test_mentions_of_several_parses_count_for_the_samples_that_have_them(tmp_pat
     # In the other parse "they" is an object, so that no event is possible in its samples, 250 of 1,000.
     assert merged.n_named == 1500
     assert tolerance.plausible_counts([merged.n_merged // 2], 750, [probability()]).all()
+
+
+def test_a_document_needs_no_rule_and_no_date(tmp_path: Path) -> None:
+    """Without the verb that the rule looks for; of the same enumeration as above."""
+    given = [sentence.replace("attacked=attack", "saw=see") for sentence in SENTENCES]
+    several = pr.with_other_parses(er.json_document("d", "1999-01-05", given, LINKS), (3, 1))
+    del several["date"]
+    other = er.json_document("e", "1999-01-05", given[1:], {})
+    batch = from_documents([*read_documents(er.write_lines(tmp_path / "d.jsonl", [several, other]))])
+    merged = MergedActors()
+    for row in range(2):  # the second names no actor
+        merged.add_document(batch, row, load_lexicon(), n_samples=N)
+    assert merged.n_named == 2 * N  # in both parses
+    assert tolerance.plausible_counts([merged.n_merged // 2], N, [probability()]).all()
+    summary = merged.summary(N)
+    assert summary is not None
+    assert {each["date"] for each in summary["worst"]} == {None}
+    assert sum(summary["n_documents"].values()) == 1
+
+
+def test_one_actor_is_merged_with_nobody() -> None:
+    iraq = er.json_document("d", "1999-01-05", [SENTENCES[0].replace("Iran", "Iraq")], {1: {0: 5.0}})
+    merged = MergedActors()
+    merged.add_document(from_documents([er.scored(iraq)]), 0, load_lexicon())
+    assert (merged.n_named, merged.n_merged, merged.ways) == (200, 0, {"as drawn": 1})
 
 
 def test_a_rule_that_finds_nothing_does_not_change_what_is_apart_for_the_next() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import itertools
 import json
 from collections import Counter
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from events.counting._reasons import REASONS
 from events.matching._matching import MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
+N_PLAIN = 60  # seeds of cases without composite actors
 
 
 class Case(NamedTuple):
@@ -36,7 +38,8 @@ class Case(NamedTuple):
     @classmethod
     def drawn(cls, seed: int) -> Case:
         rng = np.random.default_rng(seed)
-        n, n_roles, codes = int(rng.integers(4, 8)), int(rng.integers(1, 3)), ["AAA", "BBB", "CCC"]
+        n, n_roles = int(rng.integers(4, 8)), int(rng.integers(1, 3))
+        codes = ["AAA", "BBB", "CCC", "DDD"] if seed >= N_PLAIN else ["AAA", "BBB", "CCC"]
         described = [{code for code in codes if rng.random() < 0.25} for _ in range(n)]
         described[0].add("AAA")
         actors = tuple(sorted(set().union(*described)))
@@ -52,8 +55,51 @@ class Case(NamedTuple):
             inner=frozenset(actors[-1:]) if seed % 4 == 0 else frozenset(),
             apart=np.zeros((0, 2), np.int32) if seed % 5 == 0 else None,
         )
+        if seed >= N_PLAIN:
+            matches = with_composites(matches, *WAYS[seed % len(WAYS)], optional=seed % 3 == 0)
         lists = [list(range(i)) for i in range(n)], [rng.normal(0.0, 1.5, i).tolist() for i in range(n)]
         return cls(lists, described, matches)
+
+
+# What inner actors count as, and the kinds of a role: any, or only inner actors.
+WAYS = [
+    (frozenset(counts_as), only_inner)
+    for n in range(1, 4)
+    for counts_as in itertools.combinations(("inner", "composite", "outer"), n)
+    for only_inner in (False, True)
+]
+
+
+def with_composites(
+    matches: MentionMatches, counts_as: frozenset[str], only_inner: bool, *, optional: bool
+) -> MentionMatches:
+    """The same with the last two of three or four actors as inner ones, and all codes that a role can have."""
+    inner = frozenset(matches.actors[-2:]) if len(matches.actors) > 2 else frozenset(matches.actors[-1:])
+    outer = [code for code in matches.actors if code not in inner]
+    composites = [f"{one}:{other}" for one in outer for other in inner] if "composite" in counts_as else []
+    codes = (*sorted([*composites, *inner, *([] if only_inner else outer)]), *([""] if optional else []))
+    role_codes = (codes,) * matches.instances.shape[1]
+    return dataclasses.replace(matches, inner=inner, inner_counts_as=counts_as, role_codes=role_codes)
+
+
+def composite_state(case: Case, labels: list[int], mention: int, role: int, code: str) -> int:
+    """3 if a role has what it needs, 2 if also another, 1 if no code, 0 if others: by sets."""
+    own = set(case.matches.codes_of_roles[role])
+    possible = {part for each in own for part in each.split(":")}
+    named = (case.described[m] for m, label in enumerate(labels) if mention >= 0 and label == labels[mention])
+    codes = set[str]().union(*named) & possible
+    found = er.counted(codes, case.matches) & own
+    if not code:
+        return 0 if found else 3
+    if code in found or not codes:
+        return 3 if code in found else 1
+    if not {*code.split(":")} <= codes:
+        return 0
+    # The actor is there: beside one that makes it another actor, or several.
+    joint, counts_as, inner = case.matches.apart is not None, case.matches.inner_counts_as, case.matches.inner
+    beside = codes - inner if code in inner else codes & inner
+    decides = "inner" not in counts_as if code in inner else ":" not in code and "outer" not in counts_as
+    return 0 if decides and counts_as != {"inner"} and beside and (joint or len(beside) == 1) else 2
 
 
 def state(case: Case, labels: list[int], mention: int, role: int, code: str) -> int:
@@ -71,9 +117,10 @@ def state(case: Case, labels: list[int], mention: int, role: int, code: str) -> 
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(200))
 def test_reasons_are_those_of_a_plain_loop_and_add_up(seed: int) -> None:
     case = Case.drawn(seed)
+    state_of = state if seed < N_PLAIN else composite_state
     distribution = AntecedentDistribution.from_lists(*case.lists)
     events = evaluate_matches(distribution, case.matches, "d", DAY, n_samples=200)
     labels = sample_clusterings(distribution, n_samples=200, doc_id="d").labels.tolist()
@@ -81,7 +128,7 @@ def test_reasons_are_those_of_a_plain_loop_and_add_up(seed: int) -> None:
         expected: Counter[int] = Counter()
         for row in labels:
             best = max(
-                min(state(case, row, m, role, key[role]) for role, m in enumerate(instance))
+                min(state_of(case, row, m, role, key[role]) for role, m in enumerate(instance))
                 for instance in case.matches.instances.tolist()
             )
             expected[best] += 1

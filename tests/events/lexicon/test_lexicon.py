@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import pickle
 import re
+from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from places import TEST_DATA
 
 from corefsample.errors import ParameterError
+from events.lexicon._file import shipped_content
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 
 
@@ -316,6 +321,99 @@ def test_a_lexicon_can_be_sent_to_another_process(lexicon):
     assert copy.codes == lexicon.codes
 
 
+GOVERNMENTS = [
+    ("Mr. Bush met Mr. Putin", "2001-06-16", {"USA": ["Mr. Bush"], "RUS": ["Mr. Putin"]}),
+    ("Mr. Bush met Mr. Putin", "1999-06-16", {}),  # before their offices
+    ("Mr. Bush met Mr. Yeltsin", "1992-06-16", {"USA": ["Mr. Bush"], "RUS": ["Mr. Yeltsin"]}),
+    ("Mr. Bush met Mr. Gorbachev", "1991-07-31", {"USA": ["Mr. Bush"], "SUN": ["Mr. Gorbachev"]}),
+    ("George Bush and George W. Bush", "2001-06-16", {"USA": ["George Bush", "George W. Bush"]}),
+    ("George W. Bush and George Bush", "1992-06-16", {"USA": ["George Bush"]}),
+    ("Bush , Jeb Bush and Laura Bush", "2001-06-16", {}),  # a surname alone
+    ("Vice President Bush", "1988-12-01", {}),
+    ("former President Bush", "2001-06-16", {}),
+    ("former President Clinton", "2001-06-16", {}),
+    ("Hillary Clinton , Mrs. Clinton and Mr. Clinton", "1999-01-01", {"USA": ["Mr. Clinton"]}),
+    ("President Clinton", "2009-01-21", {}),
+    (
+        "the Clinton administration and the Blair government",
+        "1999-01-01",
+        {"USA": ["Clinton administration"], "GBR": ["Blair government"]},
+    ),
+    (
+        "President Kim Dae-jung and Kim Jong-il",
+        "2000-06-13",
+        {"KOR": ["President Kim Dae-jung"], "PRK": ["Kim Jong-il"]},
+    ),
+    ("President Kim", "2000-06-13", {"KOR": ["President Kim"]}),
+    ("President Kim", "1994-01-01", {}),  # of South or of North Korea
+    ("King Abdullah II and King Abdullah", "2006-01-01", {"JOR": ["King Abdullah II"]}),
+    ("the Kremlin and Moscow", "1991-12-25", {"SUN": ["Kremlin", "Moscow"]}),
+    ("the Kremlin and Moscow", "1991-12-26", {"RUS": ["Kremlin", "Moscow"]}),
+    ("Belgrade", "2003-02-03", {"YUG": ["Belgrade"]}),
+    ("Belgrade", "2003-02-04", {"SCG": ["Belgrade"]}),
+    (
+        "the White House and a white house on Downing Street",
+        "2000-01-01",
+        {"USA": ["White House"], "GBR": ["Downing Street"]},
+    ),
+    ("Washington , the Washington Post and George Washington", "2000-01-01", {"USA": ["Washington"]}),
+    ("Kuwait City", "2000-01-01", {"KWT": ["Kuwait City"]}),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "day", "expected"), GOVERNMENTS, ids=[f"{text} {day}" for text, day, _ in GOVERNMENTS]
+)
+def test_leaders_seats_and_capitals_are_names_of_their_country(
+    text: str, day: str, expected: dict[str, list[str]]
+) -> None:
+    words = text.split()
+    matches = load_lexicon("governments").match(words, [-1] * len(words), datetime.date.fromisoformat(day))
+    names: dict[str, list[str]] = {}
+    for head, code in matches.codes.items():
+        names.setdefault(code, []).append(" ".join(words[slice(*matches.spans[head])]))
+    assert (names, matches.n_ambiguous) == (expected, 0)
+
+
+def test_terms_of_one_office_are_in_order_and_do_not_overlap() -> None:
+    offices: dict[str, list[tuple[datetime.date, datetime.date]]] = {}
+    data = yaml.safe_load((resources.files("events") / "data" / "leaders.yaml").read_text("utf-8"))
+    for each in data["titles"]:
+        term = each["from"], each.get("to", datetime.date.max)
+        assert term[0] < term[1], each
+        offices.setdefault(each["office"], []).append(term)
+    assert len(offices) > 60
+    assert all(datetime.date(1940, 1, 1) < start for terms in offices.values() for start, _ in terms)
+    for office, terms in offices.items():
+        assert all(one[1] < other[0] for one, other in itertools.pairwise(sorted(terms))), office
+        assert terms == sorted(terms), office
+
+
+def test_every_title_of_a_leader_is_dated_and_names_its_country_alone() -> None:
+    """On every first and last day of some title, each title of that day has one code."""
+    titles = shipped_content("leaders").titles
+    lexicon = load_lexicon("leaders")
+    for title in titles:
+        assert title.start is not None
+        for day in filter(None, (title.start, title.end)):
+            words = re.findall(r"[\w.'’-]+", title.alias.written)
+            assert set(lexicon.match(words, [-1] * len(words), day).codes.values()) == {title.code}, title
+
+
+def test_lexicons_can_be_combined_by_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("version: 1\nextends: [forces, leaders]\nremove: [REBEL]\n", "utf-8")
+    lexicon = load_lexicon(path)
+    assert found(lexicon, "The NYPD met Saddam and the rebels") == {
+        "NYPD": "USA:POLICE",
+        "Saddam": "IRQ",
+    }
+    assert (lexicon.name("PAK:ARMY"), lexicon.kinds["PAK:ARMY"]) == ("Pakistan: Army", "army")
+    assert not any("REBEL" in code for code in lexicon.codes)
+    assert lexicon.inner_codes == {"POLICE", "ARMY", "SECURITY", "PROTESTER"}
+    assert load_lexicon("police").codes == tuple(code for code in load_lexicon("forces").codes if ":" not in code)
+
+
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
@@ -331,6 +429,8 @@ def test_a_lexicon_can_be_sent_to_another_process(lexicon):
         (["POLICE"], ["REBEL"], True),
         (["POLICE"], ["SECURITY"], False),
         (["POLICE"], ["IND"], False),
+        (["ARMY", "IND"], ["ARMY", "PAK"], True),  # armies of two countries
+        (["ARMY", "IND"], ["ARMY"], False),  # an army of an unknown country
     ],
 )
 def test_actors_are_distinct_unless_one_set_has_the_other(one: list[str], other: list[str], expected: bool) -> None:

@@ -8,9 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from places import EN_CORE_WEB_SM, EN_GUM_UD, TEST_DATA
 from references import events as er
 
 from corefsample.errors import InputError
+from corefsample.spacy_bridge.documents import tokens_of_doc
+from events.counting._evaluation import evaluate_clustering
 from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
 from events.matching._matching import MentionMatches
@@ -363,3 +366,27 @@ def test_a_dyad_can_be_of_one_country_twice() -> None:
     text = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iraqis/PROPN>2:obj"
     assert found(text, rule="attack_target") == "IRQ>IRQ"
     assert found(text, rule="attack_target", coreferent=(0, 2)) == "IRQ>IRQ"
+
+
+# --- parsers of two schemes --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("folder", "scheme"), [(EN_CORE_WEB_SM, "clearnlp"), (EN_GUM_UD, "ud2")], ids=["sm", "gum"])
+def test_a_construction_has_the_same_actors_in_parses_of_both_schemes(folder: Path, scheme: str) -> None:
+    if not folder.exists():
+        pytest.skip(f"the pipeline is missing: {folder.name}")
+    import spacy
+
+    pipeline = spacy.load(folder)
+    lines = (TEST_DATA / "constructions.txt").read_text("utf-8").splitlines()
+    wrong = []
+    for rule, extended, asserted, text in (line.split("\t") for line in lines if not line.startswith("#")):
+        tokens = tokens_of_doc(pipeline(text))
+        mentions = np.array(er.nominal_mentions(tokens.upos), np.int32).reshape(-1, 3)
+        for preset, expected in (("extended", extended), ("asserted", asserted)):
+            matches = match_document(tokens, mentions, load_rules(rule, preset), load_lexicon("police"), DAY, scheme)
+            keys = evaluate_clustering(matches, range(len(mentions))) if matches.possible else ()
+            names = " ".join(sorted(key[0] or "-" for key in keys))
+            if names != expected:
+                wrong.append((preset, text, names))
+    assert wrong == []

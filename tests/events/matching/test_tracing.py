@@ -26,9 +26,9 @@ def traced(text: str, rule: str = "attack", preset: str = "extended", lexicon: s
     return trace_document(tokens, mentions, load_rules(rule, preset), load_lexicon(lexicon), DAY)
 
 
-def only_one(codes: set[str], inner: frozenset[str]) -> str | None:
+def counts(codes: set[str], inner: frozenset[str], *, joint: bool) -> bool:
     codes = codes & inner or codes
-    return min(codes) if len(codes) == 1 else None
+    return len(codes) == 1 or (joint and bool(codes))
 
 
 @pytest.mark.parametrize("name", shipped_rules())
@@ -37,7 +37,7 @@ def test_traces_agree_with_the_matches_of_every_shipped_example(name: str) -> No
     n_triggers = 0
     for rule in load_presets(name):
         for example in rule.examples:
-            tokens = rule_examples._tokens(example)
+            tokens = rule_examples.example_tokens(example)
             heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]
             mentions = np.array([[t, t + 1, t] for t in heads], np.int32).reshape(-1, 3)
             matches = match_document(tokens, mentions, rule, lexicon, DAY, example.scheme)
@@ -51,8 +51,8 @@ def test_traces_agree_with_the_matches_of_every_shipped_example(name: str) -> No
             ]
             assert set().union(*with_mentions) == set(matches.triggers.tolist())
             assert by_outcome.get("excluded", set()) == {each.token for each in matches.excluded}
-            # A trigger is counted by itself if each role that needs an actor has a single one, of its classes; the
-            # police of a country are the police.
+            # A trigger is counted by itself if each role that needs an actor has one, of its classes, and a single one
+            # unless the preset keeps distinct actors apart; the police of a country are the police.
             described: dict[int, set[str]] = {}
             for mention, code in zip(matches.described_mentions, matches.described_actors, strict=True):
                 described.setdefault(int(mention), set()).add(matches.actors[code])
@@ -60,7 +60,10 @@ def test_traces_agree_with_the_matches_of_every_shipped_example(name: str) -> No
                 token
                 for token, instance in zip(matches.triggers.tolist(), matches.instances.tolist(), strict=True)
                 if all(
-                    role in rule.optional or only_one(described.get(mention, set()) & set(codes), lexicon.inner_codes)
+                    role in rule.optional
+                    or counts(
+                        described.get(mention, set()) & set(codes), lexicon.inner_codes, joint=rule.distinct_actors
+                    )
                     for role, mention, codes in zip(rule.event, instance, matches.codes_of_roles, strict=True)
                 )
             }
@@ -75,7 +78,7 @@ def test_traces_agree_with_the_matches_of_every_shipped_example(name: str) -> No
         ("They/PRON>2:nsubj attacked=attack/VERB>0:root", "no actor", ()),
         (
             "American/ADJ>4:amod and/CCONJ>3:cc British/ADJ>1:conj forces/NOUN>5:nsubj attacked=attack/VERB>0:root",
-            "several actors",
+            "counted",
             (),
         ),
         ("Iraqis/PROPN>3:nsubj will/AUX>3:aux attack/VERB>0:root", "excluded", ("future",)),
@@ -88,6 +91,22 @@ def test_traces_agree_with_the_matches_of_every_shipped_example(name: str) -> No
 def test_the_outcome_of_a_trigger_is_what_its_event_lacks(text: str, outcome: str, conditions: tuple[str, ...]) -> None:
     (trigger,) = traced(text, preset="asserted").triggers
     assert (trigger.outcome, trigger.conditions) == (outcome, conditions)
+
+
+def test_several_actors_count_for_none_where_distinct_ones_are_not_kept_apart() -> None:
+    (trigger,) = traced(JOINT, preset="paper").triggers
+    assert (trigger.outcome, trigger.roles[0].codes) == ("several actors", ("IRN", "IRQ"))
+
+
+JOINT = "Iraqi/ADJ>3:amod Iranian/ADJ>3:amod forces/NOUN>4:nsubj attacked=attack/VERB>0:root"
+
+
+def test_the_army_of_a_country_is_traced_as_such() -> None:
+    (trigger,) = traced(JOINT.replace("Iranian", "big"), lexicon="forces").triggers
+    assert (trigger.outcome, trigger.roles[0].codes) == ("counted", ("IRQ:ARMY",))
+    assert [actor.code for actor in trigger.actors] == ["IRQ", "ARMY"]
+    (trigger,) = traced(JOINT, lexicon="forces").triggers
+    assert (trigger.outcome, trigger.roles[0].codes) == ("counted", ("IRN:ARMY", "IRQ:ARMY"))
 
 
 def test_an_actor_of_another_class_is_not_missing_but_other() -> None:

@@ -20,6 +20,7 @@ from events.audit import AuditFrame, AuditPlan, plan_audit, read_sheets, sheet_t
 from events.audit._sheets import NO, RESOLVED, SHEET_COLUMNS, UNSURE, YES, disagreement_sheet
 from events.pages._labelling import rendered_sheet
 from events.pages._marked import NAME, PLAIN, TRIGGER, MarkedText
+from events.pages._questions import Question
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 PLAN = plan_audit(frame(), 20)
 ACTORS = plan_audit(actor_frame(), 12, floor=2)
+QUESTION = Question("Does the article say so?", ("What counts, in some words.", "Counts: “They attacked.”"))
 HOSTILE_TEXT = ' ,"quoted"\n' + " ".join(HOSTILE_WORDS) + "\r\nlast line, with a comma "
 
 
@@ -147,7 +149,7 @@ def test_a_hostile_document_is_text_and_comes_back_whole(labeller: Labeller) -> 
     days = np.full(2, np.datetime64("1999-01-01"))
     hostile = AuditFrame.from_arrays([HOSTILE_ID, "=1+1"], days, [0.5, 0.0], event=HOSTILE_NAME)
     plan = plan_audit(hostile, 2, floor=1)
-    labeller.open(write_page(labeller.folder, plan, question=HOSTILE_NAME))
+    labeller.open(write_page(labeller.folder, plan, question=Question(HOSTILE_NAME, (HOSTILE_NAME,))))
     assert labeller.text("h1") == HOSTILE_NAME
     assert labeller.text("#doc-id") == doc_ids(plan)[0]
     assert labeller.text("#text") == HOSTILE_TEXT
@@ -390,7 +392,7 @@ def test_letters_in_fields_are_no_labels_and_keys_can_be_switched_off(labeller: 
 @pytest.mark.parametrize("plan", [PLAN, ACTORS], ids=["yes-no", "actors"])
 def test_targets_are_large_and_everything_has_a_name(labeller: Labeller, plan: AuditPlan, width: int) -> None:
     resize(labeller.browser, width, 800)
-    labeller.open(write_page(labeller.folder, plan))
+    labeller.open(write_page(labeller.folder, plan, question=QUESTION))
     small = labeller.browser.execute_script(
         "return [...document.querySelectorAll('button, input, select, textarea')].filter((it) => it.offsetParent)"
         ".filter((it) => Math.min(it.getBoundingClientRect().width, it.getBoundingClientRect().height) < 24)"
@@ -411,7 +413,7 @@ def test_targets_are_large_and_everything_has_a_name(labeller: Labeller, plan: A
 def test_the_automated_checks_of_accessibility_pass(labeller: Labeller, plan: AuditPlan, scheme: str) -> None:
     choose_scheme(labeller.browser, scheme)
     try:
-        labeller.open(write_page(labeller.folder, plan))
+        labeller.open(write_page(labeller.folder, plan, question=QUESTION))
         labeller.press("n", "h")
         assert accessibility_faults(labeller.browser) == []
     finally:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import datetime
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tolerance
 import yaml
 from references import events as er
 
 from corefsample.errors import InputError
 from events.counting import evaluate_clustering
 from events.counting._counter import EventCounter
+from events.counting._definitions import check_examples
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching import match_document
 from events.matching._matching import MentionMatches, check_classes, match_rules
@@ -182,6 +185,102 @@ def test_an_inner_actor_stands_for_the_whole(tmp_path: Path, lexicon: Lexicon) -
 def test_two_wholes_of_an_inner_actor_are_left_out_in_any_order(tmp_path: Path, lexicon: Lexicon) -> None:
     text = "Iraqi/ADJ>3:amod Iranian/ADJ>3:amod police/NOUN>4:nsubj arrested=arrest/VERB>0:root"
     assert events_of(rule(tmp_path), lexicon, text) == {("POLICE",)}
+
+
+BRITISH = {
+    "ud2": "British/ADJ>2:amod police/NOUN>3:nsubj arrested=arrest/VERB>0:root",
+    "ud1": "British/ADJ>2:amod police/NOUN>3:nsubj arrested=arrest/VERB>0:root",
+    "clearnlp": "British/ADJ>2:amod police/NOUN>3:nsubj arrested=arrest/VERB>0:ROOT",
+}
+OF_BRITAIN = {
+    "ud2": "police/NOUN>4:nsubj of/ADP>3:case Britain/PROPN>1:nmod arrested=arrest/VERB>0:root",
+    "ud1": "police/NOUN>4:nsubj of/ADP>3:case Britain/PROPN>1:nmod:of arrested=arrest/VERB>0:root",
+    "clearnlp": "police/NOUN>4:nsubj of/ADP>1:prep Britain/PROPN>2:pobj arrested=arrest/VERB>0:ROOT",
+}
+BOTH = {
+    "ud2": "Iraqi/ADJ>4:amod and/CCONJ>3:cc Iranian/ADJ>1:conj police/NOUN>5:nsubj arrested=arrest/VERB>0:root",
+    "ud1": "Iraqi/ADJ>4:amod and/CONJ>1:cc Iranian/ADJ>1:conj police/NOUN>5:nsubj arrested=arrest/VERB>0:root",
+    "clearnlp": "Iraqi/ADJ>4:amod and/CCONJ>1:cc Iranian/ADJ>1:conj police/NOUN>5:nsubj arrested=arrest/VERB>0:ROOT",
+}
+CODES = {
+    (): ({"POLICE"}, {"POLICE"}),
+    ("inner",): ({"POLICE"}, {"POLICE"}),
+    ("composite",): ({"GBR:POLICE"}, {"IRQ:POLICE", "IRN:POLICE"}),
+    ("outer",): ({"GBR"}, {"IRQ", "IRN"}),
+    ("composite", "inner"): ({"GBR:POLICE", "POLICE"}, {"IRQ:POLICE", "IRN:POLICE", "POLICE"}),
+    ("composite", "outer"): ({"GBR:POLICE", "GBR"}, {"IRQ:POLICE", "IRN:POLICE", "IRQ", "IRN"}),
+}
+
+
+@pytest.mark.parametrize("scheme", BRITISH)
+@pytest.mark.parametrize("counts_as", CODES)
+def test_the_police_of_a_country_count_as_the_lexicon_says(
+    tmp_path: Path, counts_as: tuple[str, ...], scheme: str
+) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(LEXICON + f"inner_counts_as: [{', '.join(counts_as)}]\n", "utf-8")
+    words = load_lexicon(path)
+    described = ["head", "adjectival_modifier", "conjoined_modifier", "of_modifier"]
+    preset = {"wide": {"described": described, "distinct_actors": True}}
+    frames = [{"name": "verb", "trigger": {"lemma": ["arrest"]}, "roles": {"agent": ["subject"]}}]
+    own = rule(tmp_path, presets=preset, frames=frames)
+    one, both = CODES[counts_as]
+    assert events_of(own, words, BRITISH[scheme], scheme) == {(code,) for code in one}
+    assert events_of(own, words, OF_BRITAIN[scheme], scheme) == {(code,) for code in one}
+    assert events_of(own, words, BOTH[scheme], scheme) == {(code,) for code in both}
+    alone = "police/NOUN>2:nsubj arrested=arrest/VERB>0:root"
+    assert events_of(own, words, alone.replace("root", "ROOT") if scheme == "clearnlp" else alone, scheme) == {
+        ("POLICE",)
+    }
+    # A class of the role is that of the inner actor; the country alone has another.
+    police = rule(tmp_path, presets=preset, frames=frames, classes={"agent": ["police"]})
+    assert events_of(police, words, BRITISH[scheme], scheme) == {
+        (code,) for code in [each for each in one if "POLICE" in each] or ["POLICE"]
+    }
+
+
+def test_a_name_can_be_that_of_the_police_of_a_country(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    entry = 'entries:\n  - {code: "GBR:POLICE", name: British police, kind: police, aliases: [Scotland Yard]}\n'
+    text = "Scotland/PROPN>2:compound Yard/PROPN>3:nsubj arrested=arrest/VERB>0:root"
+    for counts_as, expected in (("inner", {"POLICE"}), ("composite, outer", {"GBR:POLICE", "GBR"})):
+        path.write_text(f"version: 1\nextends: police\ninner_counts_as: [{counts_as}]\n{entry}", "utf-8")
+        words = load_lexicon(path)
+        assert events_of(rule(tmp_path), words, text) == {(code,) for code in expected}
+        assert words.name("GBR:POLICE") == "British police"
+
+
+def test_the_country_and_the_role_can_come_from_two_mentions_of_an_entity(tmp_path: Path) -> None:
+    """By hand: the army may be that of Pakistan or that of India, not both, or its country is unknown."""
+    sentences = [
+        "Pakistani/ADJ>2:amod troops/NOUN>3:nsubj left=leave/VERB>0:root",
+        "the/DET>2:det army/NOUN>3:nsubj attacked=attack/VERB>0:root",
+        "Indian/ADJ>2:amod soldiers=soldier/NOUN>3:nsubj attacked=attack/VERB>0:root",
+    ]
+    path = tmp_path / "own.yaml"
+    path.write_text("version: 1\nextends: police\ninner_counts_as: [composite]\n", "utf-8")
+    counter = EventCounter(load_rules("attack", "extended"), load_lexicon(path), n_samples=20_000)
+    e = math.e
+    counter.add(er.scored(er.json_document("d", "1999-01-05", sentences, {1: {0: 1.0}, 2: {1: 1.0}})))
+    found = counter.evidence().set_index("actor").probability
+    # Each link has weight e, and none 1; both together would make one entity of distinct actors.
+    total = 2 * e + 1
+    expected = {"PAK:ARMY": e / total, "ARMY": 1 / total, "IND:ARMY": 1.0}
+    assert {*found.index} == {*expected}
+    counts = [round(found[code] * 20_000) for code in expected]
+    assert tolerance.plausible_counts(counts, 20_000, list(expected.values())).all()
+
+
+def test_an_example_with_words_of_its_own_keeps_distinct_actors_apart(tmp_path: Path) -> None:
+    example = {
+        "expect": {"wide": ["AAA", "BBB"]},
+        "words": {"Aaas": "AAA", "Bbbs": "BBB"},
+        "parse": "1 Aaas Aaa PROPN 2 nsubj\n2 arrested arrest VERB 0 root\n3 Bbbs Bbb PROPN 2 obj",
+    }
+    roles = {"agent": ["subject", "object"]}
+    frames = [{"name": "verb", "trigger": {"lemma": ["arrest"]}, "roles": roles}]
+    presets = {"wide": {"described": ["head"], "distinct_actors": True}}
+    assert check_examples(rule(tmp_path, presets=presets, frames=frames, examples=[example])) == 1
 
 
 def test_a_role_with_classes_considers_only_actors_of_these(tmp_path: Path, lexicon: Lexicon) -> None:

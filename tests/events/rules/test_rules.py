@@ -15,6 +15,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from events.counting._definitions import check_examples
 from events.rules import shipped_rules
+from events.rules._format import RuleFile
 from events.rules._rules import load_presets, load_rules
 
 PARSE = """
@@ -128,6 +129,32 @@ def test_a_files_paths_replace_those_of_the_schemes(tmp_path: Path) -> None:
     assert rule.roles["agent"] == {"ud2": (">nsubj[upos=PROPN]", ">obl"), "ud1": (">nmod",), "clearnlp": ()}
 
 
+def test_word_lists_of_a_file_are_those_of_its_paths_and_of_named_ones(tmp_path: Path) -> None:
+    changes: dict[str, Any] = {
+        "paths": {"near": {"ud2": [">obl[case={near}]", ">obl[case={with}]"]}},
+        "presets": {"paper": {"described": ["head"], "roles": {"agent": ["passive_agent", "near"]}}},
+        "words": {"near": ["near", "beside"], "by": ["by", "through"]},
+    }
+    rule = load_rules(written(tmp_path, rule_file(**changes)))
+    own = (">obl:agent", "[passive]>obl[case=by|through]", ">obl[case=near|beside]", ">obl[case=with]")
+    assert rule.roles["agent"]["ud2"] == own
+    del changes["words"]["near"]
+    with error(InputError, place="paths.near.ud2"):
+        load_rules(written(tmp_path, rule_file(**changes)))
+
+
+def test_the_trigger_itself_can_fill_a_role(tmp_path: Path) -> None:
+    parse = "1 Iraq Iraq PROPN 0 root\n"
+    for path in (["itself"], ["own"]):
+        content = rule_file(
+            trigger={"lemma": ["Iraq"], "upos": ["PROPN"]},
+            paths={"own": {"ud2": ["."]}},
+            presets={"paper": {"described": ["head"], "roles": {"agent": path}}},
+            examples=[{"parse": parse, "expect": {"paper": ["IRQ"]}}],
+        )
+        assert check_examples(load_rules(written(tmp_path, content))) == 1
+
+
 def test_another_role_can_be_the_event(tmp_path: Path) -> None:
     content = rule_file(
         event=["victim"],
@@ -175,9 +202,8 @@ def test_values_of_other_types_are_named_all_the_first_with_its_rule(tmp_path: P
     with pytest.raises(InputError) as raised:
         load_rules(written(tmp_path, content))
     assert str(raised.value).endswith(
-        "strike.yaml: file: fields must be among name, presets, trigger, frames, version, description, event, "
-        "optional, classes, paths, words, conditions, examples, got 'tigger'; and 4 more faults in the file: "
-        "name, trigger, trigger.lemma[0], event[0]"
+        f"strike.yaml: file: fields must be among {', '.join(RuleFile.__struct_fields__)}, got 'tigger'; and 4 more "
+        "faults in the file: name, trigger, trigger.lemma[0], event[0]"
     )
 
 
@@ -264,7 +290,10 @@ def test_an_example_can_have_its_own_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parse", "fragment"),
     [
-        ("1 Iraq Iraq PROPN 2\n", "line 1: must be number, word, lemma, upos, head, label, got '1 Iraq Iraq PROPN 2'"),
+        (
+            "1 Iraq Iraq PROPN 2\n",
+            "line 1: must be number, word, lemma, upos, head, label, and perhaps features, got '1 Ir",
+        ),
         ("2 Iraq Iraq PROPN 0 root\n", "line 1: must be number"),
         ("1 Iraq Iraq PROPN x root\n", "line 1: must be number"),
         ("1 Iraq Iraq PROPN 2 root\n", "line 1: must be number"),
@@ -289,3 +318,124 @@ def test_an_example_without_a_sentence_is_rejected(tmp_path: Path, parse: str) -
 def test_anything_but_a_name_or_a_path_is_rejected(source: Any) -> None:
     with pytest.raises(ParameterError, match=r"^rule must be a name or a path, got "):
         load_rules(source)
+
+
+# --- rules that extend others --------------------------------------------------------------------------------
+
+
+def extending(folder: Path, **changes: Any) -> Path:
+    return written(folder, {"name": "wide", "extends": "arrest", **changes}, "wide.yaml")
+
+
+def test_a_rule_that_extends_another_is_that_rule_under_its_own_name(tmp_path: Path) -> None:
+    base, rule = load_rules("arrest"), load_rules(extending(tmp_path))
+    assert (rule.name, rule.bases, rule.examples) == ("wide", ("arrest",), ())
+    for name in ("preset", "frames", "described", "event", "optional", "unless", "distinct_actors", "description"):
+        assert getattr(rule, name) == getattr(base, name), name
+    assert rule.conditions == base.conditions
+
+
+def test_ten_lines_add_to_a_rule_and_remove_from_it(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """version: 1
+name: wide
+extends: arrest
+add:
+  frames: {verb: {lemma: [hold], phrase: [pick up]}}
+  presets: {asserted: {unless: [reported]}}
+  words: {denial: [gainsay]}
+remove:
+  frames: {verb: {lemma: [jail]}, noun: {lemma: [detention, roundup]}}
+  presets: [paper]
+""",
+    )
+    base, rule = load_rules("arrest"), load_rules(path)
+    assert rule.lemmas == base.lemmas - {"jail", "detention", "roundup"} | {"hold"}
+    assert [" ".join(phrase.words) for phrase in rule.frames[0].phrases] == ["pick up"]
+    assert rule.unless == (*base.unless, "reported")
+    shipped = "deny|reject|dismiss|refute|dispute|disavow|disprove|rebut|doubt|disbelieve"
+    assert f"<ccomp|xcomp|csubj[lemma={shipped}|gainsay]" in rule.conditions["denied"].paths["ud2"]
+    assert rule.conditions["modal"] == base.conditions["modal"]
+    assert [each.preset for each in load_presets(path)] == ["extended", "asserted"]
+
+
+def test_keys_of_an_extending_file_replace_those_of_the_base(tmp_path: Path) -> None:
+    path = extending(
+        tmp_path,
+        description="Ours.",
+        optional=[],
+        classes={"agent": ["police"]},
+        frames=[{"name": "verb", "trigger": {"lemma": ["cuff"]}}, {"name": "own", "trigger": {"phrase": ["slap on"]}}],
+        presets={"asserted": {"unless": ["negated"]}, "own": {"extends": "asserted", "distinct_actors": False}},
+    )
+    rule, base = load_rules(path), load_rules("arrest")
+    assert [frame.name for frame in rule.frames] == ["verb", "phrase", "noun", "own"]
+    assert (rule.frames[0].lemmas, rule.frames[1:3]) == ({"cuff"}, base.frames[1:3])
+    assert (rule.unless, rule.description, rule.optional) == (("negated",), "Ours.", frozenset())
+    assert (rule.classes, rule.roles["agent"]) == ({"agent": {"police"}}, base.roles["agent"])
+    assert [each.preset for each in load_presets(path)] == ["paper", "extended", "asserted", "own"]
+    assert not load_rules(path, "own").distinct_actors
+
+
+def test_a_preset_gets_what_it_inherits_before_something_is_added(tmp_path: Path) -> None:
+    add = {"presets": {"asserted": {"roles": {"agent": ["object"]}, "frames": ["verb"]}}}
+    rule = load_rules(extending(tmp_path, add=add, remove={"presets": {"asserted": {"frames": ["noun"]}}}))
+    assert [frame.name for frame in rule.frames] == ["verb", "phrase"]
+    assert rule.roles["agent"]["ud2"] == (*load_rules("attack").roles["agent"]["ud2"], ">obj")
+    assert ">obj" not in load_rules(rule.source, "extended").roles["agent"]["ud2"]
+
+
+def test_paths_and_conditions_of_the_package_can_be_added_to(tmp_path: Path) -> None:
+    add = {"paths": {"subject": {"ud2": [">vocative"]}}, "conditions": {"future": {"ud2": [">obl:tmod"]}}}
+    rule, base = load_rules(extending(tmp_path, add=add)), load_rules("arrest")
+    assert set(rule.roles["agent"]["ud2"]) - set(base.roles["agent"]["ud2"]) == {">vocative"}
+    assert rule.roles["agent"]["ud1"] == base.roles["agent"]["ud1"]
+    assert rule.conditions["future"].paths["ud2"] == (*base.conditions["future"].paths["ud2"], ">obl:tmod")
+
+
+def test_a_rule_of_one_trigger_has_the_frame_verb_when_it_is_extended(tmp_path: Path) -> None:
+    path = extending(tmp_path, extends="attack", add={"frames": {"verb": {"lemma": ["bomb"]}}})
+    assert load_rules(path).lemmas == {"attack", "bomb"}
+
+
+def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_another(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    written(tmp_path, rule_file(extends="arrest"), "base/strike.yaml")
+    with error(InputError, place="strike.yaml"):  # its trigger is beside the frames of arrest
+        load_rules(extending(tmp_path, extends="base/strike.yaml"))
+    written(tmp_path, rule_file(), "base/strike.yaml")
+    rule = load_rules(extending(tmp_path, extends="base/strike.yaml"))
+    # One preset needs no name, whatever it is called; examples of the base are the base's.
+    assert (rule.preset, rule.lemmas, rule.examples) == ("paper", {"strike"}, ())
+    assert rule.bases == (str(tmp_path / "base/strike.yaml"),)
+    own = {"parse": PARSE, "expect": {"paper": ["IRQ"]}}
+    rule = load_rules(extending(tmp_path, extends="base/strike.yaml", base_examples=True, examples=[own]))
+    assert check_examples(rule) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "place", "message"),
+    [
+        ({"extends": "war"}, "extends", "must be one of arrest, attack"),
+        ({"extends": "wide.yaml"}, "extends", "must not lead back to the file itself, got wide.yaml -> wide.yaml"),
+        ({"name": None}, "name", "must be a name"),
+        ({"add": {"frames": {"vreb": {"lemma": ["x"]}}}}, "add.frames", "(verb, phrase, noun), got 'vreb'"),
+        ({"add": {"frames": {"verb": ["x"]}}}, "add.frames.verb", "must be a mapping, got ['x']"),
+        ({"add": {"frames": {"noun": {"lemma": [7]}}}}, "frames[2].trigger.lemma[4]", "must be text"),
+        ({"remove": {"frames": {"phrase": {"phrase": ["x y"]}}}}, "phrase.phrase", "(take into custody, "),
+        ({"remove": {"presets": ["wide"]}}, "remove.presets", "(paper, extended, asserted), got 'wide'"),
+        ({"remove": {"presets": {"asserted": {"unless": ["reported"]}}}}, "asserted.unless", "(negated,"),
+        ({"remove": {"presets": ["extended"]}}, "presets.asserted", "extends must be another preset"),
+        ({"remove": {"words": {"nobody": ["zero"]}}}, "remove.words.nobody", "(nobody, none, "),
+        ({"frames": [{"nam": "verb"}]}, "frames[0]", "fields must be among name, trigger, roles, got 'nam'"),
+        ({"extends": None, "add": {"frames": {}}, **rule_file()}, "wide.yaml", "add needs extends"),
+    ],
+)
+def test_what_an_extending_file_cannot_change_is_named(
+    tmp_path: Path, changes: dict[str, Any], place: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=r"\A[^\n]*\Z") as caught:
+        load_rules(extending(tmp_path, **changes))
+    assert str(caught.value.place).endswith(place)
+    assert message in caught.value.message

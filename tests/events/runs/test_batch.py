@@ -31,6 +31,7 @@ from corefsample._processors import processors
 from events import EventCounter
 from events.counting._tables import COUNT_COLUMNS
 from events.runs.counting._options import EventsResult
+from events.runs.counting._plan import planned
 
 FILES = {
     "all_documents.parquet",
@@ -42,11 +43,12 @@ FILES = {
     "evidence.csv",
     "evidence.parquet",
     "near_half.csv",
+    "events.csv",
     "partitions",
     "run.json",
 }
 OPTIONS = CountOptions(n_samples=300, compare=("USA", "IRQ"))
-TABLES = ("counts.csv", "comparisons.csv", "evidence.csv", "near_half.csv")
+TABLES = ("counts.csv", "comparisons.csv", "evidence.csv", "near_half.csv", "events.csv")
 
 
 @pytest.fixture
@@ -215,6 +217,22 @@ def test_a_users_lexicon_and_rule_are_used(corpus: Path, tmp_path: Path) -> None
     lexicon.write_text("version: 1\nentries:\n  - {code: THEM, name: They, aliases: [they]}\n")
     run(corpus, tmp_path / "run", lexicon=str(lexicon), compare=None)
     assert set(pd.read_csv(tmp_path / "run" / "counts.csv")["actor"]) == {"THEM"}
+
+
+def test_a_run_names_the_rules_that_its_rule_extends_and_their_change_is_another_run(
+    corpus: Path, tmp_path: Path
+) -> None:
+    base, own = tmp_path / "base.yaml", tmp_path / "own.yaml"
+    base.write_text("name: base\nextends: attack_target\n")
+    own.write_text("name: own\nextends: base.yaml\n")
+    run(corpus, tmp_path / "run", rule=str(own), compare=None)
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["rule"]["extends"] == [str(base), "attack_target"]
+    options = CountOptions(rule=str(own))
+    before = planned(corpus, options).contents["rule"]
+    assert planned(corpus, options).contents["rule"] == before
+    base.write_text(base.read_text() + "add: {frames: {verb: {lemma: [raid]}}}\n")
+    assert planned(corpus, options).contents["rule"] != before
 
 
 def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:

@@ -70,6 +70,22 @@ def test_the_screen_and_the_report_say_it(news: Path, tmp_path: Path, capsys: py
         assert (sentence in pages[preset]) == (preset == "extended")
 
 
+def test_doctor_says_it_of_a_lexicon(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    apart = er.json_document("b", "1999-01-06", ["Iraq/PROPN>2:nsubj met=meet/VERB>0:root"], {})
+    unknown = er.json_document("c", "1999-01-07", ["Iraq/PROPN>2:SBJ-X met=meet/VERB>0:root"], {})
+    merging = er.json_document("a", "1999-01-05", SENTENCES, {1: {0: 30.0}})
+    path = er.write_lines(tmp_path / "d.jsonl", [merging, apart, unknown])
+    sentence = (
+        "different actors with probability 0.667 per mention that names one, before the samples are conditioned: "
+    )
+    for options in (("--lexicon", "countries"), ("--rule", "attack", "--preset", "paper"), ()):
+        _, printed, _ = called(capsys, "doctor", path, *options)  # the rule cannot read the third document
+        assert (sentence + "above .2 for 66.7% of 3 mentions" in " ".join(printed.split())) == bool(options)
+    status, printed, _ = called(capsys, "doctor", path, "--lexicon", "countries", "--json")
+    assert status == 0
+    assert json.loads(printed)[0]["merged_actors"]["n_documents"] == {"as drawn": 1, "drawn again": 0, "chain": 1}
+
+
 def test_a_small_probability_is_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = er.json_document("d", "1999-01-05", SENTENCES, {1: {0: -30.0}, 2: {0: 0.5}})
     path = er.write_lines(tmp_path / "d.jsonl", [line])

@@ -28,6 +28,7 @@ from corefsample import (
     sample_clusterings,
     write_documents,
 )
+from corefsample.mention_ranking._model import MENTION_SOURCES
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import english_recalibration
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
@@ -78,14 +79,19 @@ def run(folder: Path) -> Path:
     return counted(folder / "own.jsonl", folder / "run")
 
 
+def without_genre(document: ScoredDocument) -> ScoredDocument:
+    return dataclasses.replace(document, metadata={"recalibration": document.metadata["recalibration"]})
+
+
 def contents(run: Path) -> dict[str, bytes]:
     return {name: (run / name).read_bytes() for name in TABLES}
 
 
 def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], np.ndarray[Any, Any]]:
     """Counts by sample of each country and year, by one loop over documents, draws and samples."""
-    rule, lexicon, english = load_rules("attack"), load_lexicon(), english_recalibration()
-    assert english.domain_effect is not None
+    rule, lexicon = load_rules("attack"), load_lexicon()
+    shipped = {each.recalibration.fingerprint(): each for each in map(english_recalibration, MENTION_SOURCES)}
+    assert len(shipped) == 2
     calendar, counts = Calendar("year"), defaultdict(lambda: np.zeros(N_SAMPLES, int))
     for document in documents:
         assert document.tokens is not None
@@ -93,6 +99,7 @@ def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], n
         matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
         kinds = mention_kinds(document.tokens, document.mentions)
         (period,) = calendar.periods(calendar.numbers([document.date]))
+        english = shipped[str(document.metadata["recalibration"])]
         draws = english.sampled("domain", N_DRAWS, domain=str(document.metadata.get("genre", "")))
         for sample in range(N_SAMPLES):
             change = draws[sample // (N_SAMPLES // N_DRAWS)].relative_to(english.recalibration)
@@ -112,8 +119,21 @@ def test_a_run_counts_sample_by_sample_under_the_draws_of_each_genre(run: Path) 
             np.testing.assert_array_equal(samples.counts[:, c, t], expected[country, period])
     # Without the genres all documents share one shift, which gives other samples.
     few = recalibrated(6)
-    with_genres, without = reference_counts(few), reference_counts([dataclasses.replace(d, metadata={}) for d in few])
+    with_genres, without = reference_counts(few), reference_counts([without_genre(d) for d in few])
     assert any((without[key] != each).any() for key, each in with_genres.items())
+
+
+def test_scores_of_annotated_mentions_and_of_the_parse_have_the_draws_of_their_own(tmp_path: Path) -> None:
+    change = english_recalibration("annotated").recalibration
+    annotated = [change.apply_document(each) for each in scored()]
+    mixed = [other if d % 3 else own for d, (other, own) in enumerate(zip(annotated, recalibrated(), strict=True))]
+    write_documents(mixed, tmp_path / "mixed.jsonl")
+    samples = read_count_samples(counted(tmp_path / "mixed.jsonl", tmp_path / "run"))
+    expected = reference_counts(mixed)
+    assert samples.counts.sum() == sum(each.sum() for each in expected.values()) > 100
+    for (country, period), each in expected.items():
+        found = samples.counts[:, samples.actors.index(country), samples.periods.index(period)]
+        np.testing.assert_array_equal(found, each)
 
 
 def test_counts_are_those_of_the_same_scores_before_their_recalibration(

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import refused
+from command_line import called, refused
 from run_cases import CountOptions, count_events
 
 from corefsample import Recalibration, read_documents, write_documents
+from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource
 from corefsample.recalibration import RecalibrationDraws, english_recalibration, score_english
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events import simulate_documents
@@ -91,11 +92,20 @@ def test_a_fit_to_recalibrated_scores_is_for_such_scores(folder: Path, tmp_path:
         run_recalibrate(tmp_path / "gold.jsonl", source, options(out=tmp_path / "other.jsonl"))
 
 
-def test_the_english_model_scores_as_the_command_does() -> None:
+@pytest.mark.parametrize("mentions", MENTION_SOURCES)
+def test_the_english_model_scores_as_the_command_does(
+    mentions: MentionSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     documents = [each.document for each in simulate_documents(3, seed=4)]
-    plain = list(score_english(documents, recalibrated=False))
-    change = english_recalibration().recalibration
-    for scored, document in zip(score_english(documents), plain, strict=True):
+    plain = list(score_english(documents, recalibrated=False, mentions=mentions))
+    change = english_recalibration(mentions).recalibration
+    write_documents(documents, tmp_path / "d.jsonl")
+    called(capsys, "score", tmp_path / "d.jsonl", "--mentions", mentions, "--out", tmp_path / "s.jsonl")
+    by_command = read_documents(tmp_path / "s.jsonl")
+    for scored, other, document in zip(score_english(documents, mentions=mentions), by_command, plain, strict=True):
         expected = change.apply_document(document)
         assert scored.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
-        assert scored.metadata["recalibration"] == change.fingerprint()
+        np.testing.assert_allclose(other.antecedents.scores, expected.antecedents.scores, atol=1e-5)
+        assert scored.metadata["recalibration"] == other.metadata["recalibration"] == change.fingerprint()
+    record = json.loads((tmp_path / "s.jsonl.scoring.json").read_text(encoding="utf-8"))
+    assert record["recalibration"]["fingerprint"] == change.fingerprint()

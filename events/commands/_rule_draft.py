@@ -1,0 +1,322 @@
+"""Drafts of rule files from parsed example sentences, whose trigger and actor the user names or the parse shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from corefsample.documents._tokens import Tokens
+from corefsample.errors import ParameterError
+from corefsample.syntax import SCHEMES
+from corefsample.syntax._path_traces import connecting_path
+from corefsample.syntax._paths import ParseView, follow, leading_to
+from events.lexicon._lexicon import Lexicon
+from events.matching._matching import LemmaIndex, frame_triggers
+from events.rules._rules import Frame, Phrase, load_rules
+
+DESCRIBED = ("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier")
+_SUBJECTS = (
+    *("subject", "passive_agent", "conjoined_subject", "shared_subject", "relative_subject", "controlled_subject"),
+)
+_OBJECTS = ("object", "passive_subject", "conjoined_object")
+_NOMINAL = ("NOUN", "PROPN", "PRON")
+
+# Labels of UD v2, and those of UD v1 and ClearNLP that say the same.
+_LABELS = {
+    "obj": ("dobj", "dobj"),
+    "iobj": ("iobj", "dative"),
+    "nsubj:pass": ("nsubjpass", "nsubjpass"),
+    "csubj:pass": ("csubjpass", "csubjpass"),
+    "aux:pass": ("auxpass", "auxpass"),
+    "nmod:poss": ("nmod:poss", "poss"),
+    "acl:relcl": ("acl:relcl", "relcl"),
+}
+_UD1_ALONE = {"obl": "nmod", "obl:agent": "nmod:agent", "flat": "name", "fixed": "mwe", "nsubj:outer": "nsubj"}
+_SAME = ("nsubj", "csubj", "ccomp", "xcomp", "advcl", "acl", "amod", "appos", "compound", "conj")
+
+
+@dataclass(frozen=True, slots=True)
+class DraftExample:
+    """An example sentence with the parts of the event.
+
+    Attributes
+    ----------
+    tokens
+        Its parse.
+    trigger, words
+        The head word of the trigger, and the lemmas of the trigger in the order of the text.
+    name, code
+        Head word of the actor's name, and the actor's code.
+    actor
+        Head word of the mention that fills the role.
+    path
+        Name of the path from the trigger to that word, or the path itself.
+    is_named
+        Whether it is the name of a shipped path.
+    """
+
+    tokens: Tokens
+    trigger: int
+    words: tuple[str, ...]
+    name: int
+    code: str
+    actor: int
+    path: str
+    is_named: bool
+
+
+def draft_example(
+    tokens: Tokens, scheme: str, lexicon: Lexicon, trigger: str | None, actor: str | None
+) -> DraftExample:
+    """Find the parts of the event in a sentence.
+
+    Parameters
+    ----------
+    tokens
+        Its parse, in `scheme`.
+    scheme
+        ud2, ud1 or clearnlp.
+    lexicon
+        The actors.
+    trigger
+        Words of the trigger, as in the sentence or as lemmas; None: its only verb.
+    actor
+        Words of the actor's name, as in the sentence; None: the only name of the lexicon.
+
+    Raises
+    ------
+    ParameterError
+        If the trigger or the actor is not in the sentence, or not given and cannot be told.
+    """
+    view = ParseView(tokens, SCHEMES[scheme])
+    head, words = _trigger(view, trigger)
+    name, code = _actor(tokens, view, lexicon, actor)
+    nominal = [t for t in sorted(leading_to(_described(scheme), view, name)) if tokens.upos[t] in _NOMINAL] or [name]
+    for path, ends in _named_paths(view, scheme, head):
+        reached = [each for each in nominal if each in ends]
+        if reached:
+            return DraftExample(tokens, head, words, name, code, reached[0], path, True)
+    routes = {each: connecting_path(view, head, each) for each in nominal}
+    known = [(route.count(">") + route.count("<"), each, route) for each, route in routes.items() if route is not None]
+    if not known:
+        raise ParameterError(
+            f"must be in the sentence of the trigger {tokens.text[head]!r}, got {tokens.text[name]!r} in another",
+            parameter="actor",
+        )
+    _, end, route = min(known)
+    return DraftExample(tokens, head, words, name, code, end, route, False)
+
+
+def _trigger(view: ParseView, given: str | None) -> tuple[int, tuple[str, ...]]:
+    """Head word of the trigger, and the lemmas of its words."""
+    if given is None:
+        verbs = [token for token, upos in enumerate(view.upos) if upos == "VERB"]
+        if len(verbs) != 1:
+            names = ", ".join(view.text[token] for token in verbs) or "none"
+            raise ParameterError(
+                f"must be given unless the sentence has one verb, got {names}: "
+                "name the word that reports the event, or several such as 'opened fire'",
+                parameter="trigger",
+            )
+        return verbs[0], (view.lemma[verbs[0]].lower(),)
+    found = _find(view, given.split(), "trigger", view.lemma)
+    lemmas = tuple(view.lemma[token].lower() for token in found)
+    frame = Frame("", frozenset(lemmas[:1]), (), frozenset(view.upos), {})
+    if len(lemmas) > 1:
+        frame = Frame("", frozenset(), (Phrase(lemmas, False),), frozenset(view.upos), {})
+    heads = frame_triggers(frame, view, LemmaIndex(view, lemmas)).intersection(found)
+    if not heads:
+        names = " and ".join(map(repr, given.split()))
+        raise ParameterError(f"must be words that are connected in the parse, got {names}", parameter="trigger")
+    return min(heads), lemmas
+
+
+def _actor(tokens: Tokens, view: ParseView, lexicon: Lexicon, given: str | None) -> tuple[int, str]:
+    """Head word of the actor's name, and the code: the lexicon's, or one made of the name."""
+    names = lexicon.match(tokens.text, view.heads, None, tokens.lemma)
+    if given is None:
+        if len(names.codes) == 1:
+            return next(iter(names.codes.items()))
+        found = ", ".join(" ".join(tokens.text[slice(*names.spans[t])]) for t in sorted(names.codes)) or "none"
+        raise ParameterError(
+            f"must be given unless the sentence names one actor of the lexicon, got {found}: "
+            "name the actor as the sentence does",
+            parameter="actor",
+        )
+    words = _find(view, given.split(), "actor", view.text)
+    for token, code in names.codes.items():
+        if token in words:
+            return token, code
+    head = next(token for token in words if view.heads[token] not in words)
+    return head, re.sub(r"\W+", "_", given).upper()
+
+
+def _find(view: ParseView, words: Sequence[str], parameter: str, lemmas: Sequence[str]) -> list[int]:
+    """Tokens that are some words, each after the one before, by their texts or lemmas, in any case."""
+    found: list[int] = []
+    for word in words:
+        wanted = word.lower()
+        after = [
+            token
+            for token in range(found[-1] + 1 if found else 0, len(view.text))
+            if wanted in (view.text[token].lower(), lemmas[token].lower())
+        ]
+        if not after:
+            sentence = " ".join(view.text)
+            raise ParameterError(
+                f"must be words of the example in their order, got {word!r} for {sentence!r}", parameter=parameter
+            )
+        found.append(after[0])
+    if not found:
+        raise ParameterError("must be words of the example, got none", parameter=parameter)
+    return found
+
+
+def _described(scheme: str) -> tuple[str, ...]:
+    return tuple(path for name in DESCRIBED for path in SCHEMES[scheme].paths[name])
+
+
+def _named_paths(view: ParseView, scheme: str, trigger: int) -> Iterable[tuple[str, set[int]]]:
+    """The shipped paths of roles by name, in the order of the scheme, and the tokens where each ends."""
+    for name, paths in SCHEMES[scheme].paths.items():
+        if name not in (*DESCRIBED, "nominal_modifier"):
+            yield name, {end for path in paths for end in follow(path, view, trigger)}
+
+
+def role_paths(names: Iterable[str]) -> list[str]:
+    """Named paths with those that say the same of other constructions: all subjects, or all objects."""
+    found: dict[str, None] = {}
+    for name in names:
+        family = next((each for each in (_SUBJECTS, _OBJECTS) if name in each), (name,))
+        found |= dict.fromkeys(family)
+    return list(found)
+
+
+def path_in_schemes(path: str, scheme: str) -> dict[str, list[str]]:
+    """A path in its scheme, and in the others where it has steps that say the same."""
+    found = {scheme: [path]}
+    common = _in_ud2(path, scheme)
+    if common is not None:
+        for other in SCHEMES:
+            written = _from_ud2(common, other)
+            if other != scheme and written is not None:
+                found[other] = [written]
+    return {name: found[name] for name in SCHEMES if name in found}
+
+
+_WITH_PREPOSITION = re.compile(r">(?:agent|prep\[[^\]]*\])>pobj")  # of ClearNLP
+
+
+def _in_ud2(path: str, scheme: str) -> str | None:
+    if scheme == "ud2":
+        return path
+    if scheme == "ud1":
+        return _relabelled(path, {other[0]: label for label, other in _LABELS.items()} | {"nmod": "obl|nmod"})
+    labels = {other[1]: label for label, other in _LABELS.items()}
+    if not _labels(_WITH_PREPOSITION.sub("", path)) <= {*_SAME, *labels}:
+        return None
+    path = re.sub(r">prep\[lemma=([^\]]*)\]>pobj", r">obl|nmod[case=\1]", path)
+    return _relabelled(path.replace(">agent>pobj", ">obl:agent|obl[case=by]"), labels)
+
+
+def _from_ud2(path: str, scheme: str) -> str | None:
+    if scheme == "ud2":
+        return path
+    if scheme == "ud1":
+        path = path.replace("obl|nmod", "nmod").replace("obl:agent|obl[", "nmod:agent|nmod[")
+        return _relabelled(path, _UD1_ALONE | {label: other[0] for label, other in _LABELS.items()})
+    path = re.sub(r">obl:agent(?:\|obl)?\[case=by\]", ">agent>pobj", path)
+    path = re.sub(r">(?:obl\|)?(?:obl|nmod)\[case=([^\]]*)\]", r">prep[lemma=\1]>pobj", path)
+    if not _labels(_WITH_PREPOSITION.sub("", path)) <= {*_SAME, *_LABELS}:
+        return None
+    return _relabelled(path, {label: other[1] for label, other in _LABELS.items()})
+
+
+def _labels(path: str) -> set[str]:
+    return {label for step in re.findall(r"[<>]([^<>\[]+)", path) for label in step.split("|")}
+
+
+def _relabelled(path: str, labels: Mapping[str, str]) -> str:
+    """A path with other labels; conditions stay."""
+    steps = re.findall(r"[<>][^<>\[]+|\[[^\]]*\]", path)
+    return "".join(
+        step if step.startswith("[") else step[0] + "|".join(labels.get(each, each) for each in step[1:].split("|"))
+        for step in steps
+    )
+
+
+# --- the file ----------------------------------------------------------------------------------------------
+
+
+def rule_text(
+    name: str, examples: Sequence[DraftExample], scheme: str, expected: Mapping[tuple[int, str], Sequence[str]]
+) -> str:
+    """The YAML of a rule with these examples; `expected` has what each preset finds, by number of the example."""
+    own = {each.path: "" for each in examples if not each.is_named}
+    for number, path in enumerate(own, start=1):
+        own[path] = "actor_path" if len(own) == 1 else f"actor_path_{number}"
+    by_upos: dict[str, list[DraftExample]] = {}
+    for each in examples:
+        by_upos.setdefault(each.tokens.upos[each.trigger], []).append(each)
+    excluding = load_rules("attack", "asserted").unless
+    lines = ["version: 1", f"name: {name}", "event: [agent]", "frames:"]
+    for upos, several in by_upos.items():
+        roles = role_paths(each.path if each.is_named else own[each.path] for each in several)
+        lines += [
+            f"  - name: {upos.lower()}",
+            f"    trigger: {_flow({**_words(several), 'upos': [upos]})}",
+            f"    roles: {_flow({'agent': roles})}",
+        ]
+    if own:
+        lines.append("paths:")
+        lines += [f"  {label}: {_flow(path_in_schemes(path, scheme))}" for path, label in own.items()]
+    lines += [
+        "presets:",
+        f"  extended: {_flow({'distinct_actors': True, 'described': [*DESCRIBED]})}",
+        f"  asserted: {_flow({'extends': 'extended', 'unless': excluding})}",
+        "examples:",
+    ]
+    number = 0
+    for each in examples:
+        for read in (scheme, "ud1") if scheme == "ud2" else (scheme,):
+            lines += _example_lines(
+                each, read, {p: expected.get((number, p), [each.code]) for p in ("extended", "asserted")}
+            )
+            number += 1
+    return "\n".join(lines) + "\n"
+
+
+def _words(examples: Sequence[DraftExample]) -> dict[str, list[str]]:
+    """Triggers of one word and of several."""
+    single = dict.fromkeys(each.words[0] for each in examples if len(each.words) == 1)
+    several = dict.fromkeys(" ".join(each.words) for each in examples if len(each.words) > 1)
+    return {key: list(words) for key, words in (("lemma", single), ("phrase", several)) if words}
+
+
+def _example_lines(each: DraftExample, scheme: str, expected: Mapping[str, Sequence[str]]) -> list[str]:
+    tokens = each.tokens
+    labels = {label: other[0] for label, other in _LABELS.items()} | _UD1_ALONE if scheme == "ud1" else {}
+    lines = ["  - parse: |"]
+    for token in range(len(tokens)):
+        feats = str(tokens.extra.get("feats", [""] * len(tokens))[token] or "")
+        # Conditions ask for the features of verbs.
+        shown = f" {feats}" if "=" in feats and tokens.upos[token] in ("VERB", "AUX") else ""
+        label = SCHEMES[scheme].reads(tokens.dep[token]) or tokens.dep[token]
+        label = labels.get(label, label)
+        columns = (token + 1, tokens.text[token], tokens.lemma[token], tokens.upos[token])
+        lines.append(f"      {' '.join(map(str, columns))} {int(tokens.head[token]) + 1} {label}{shown}")
+    return [
+        *lines,
+        f"    scheme: {scheme}",
+        f"    expect: {_flow({preset: list(codes) for preset, codes in expected.items()})}",
+        f"    words: {_flow({tokens.text[each.name]: each.code})}",
+    ]
+
+
+def _flow(value: Any) -> str:
+    """A value of YAML in one line."""
+    import yaml
+
+    return str(yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6, allow_unicode=True)).strip()

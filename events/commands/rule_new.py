@@ -1,0 +1,172 @@
+"""Write a rule file from example sentences: nobody needs to write a parse by hand.
+
+The pipeline parses each sentence. The file has the trigger, the paths from it to the actor, and the parses as examples,
+which `corefsample rule test` checks.
+
+Examples
+--------
+  corefsample rule new raid --example "Iraq raided Iran." --pipeline en_gum_ud
+  corefsample rule new hit --pipeline en_gum_ud --actor We --example "We hit."
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from corefsample.errors import ParameterError
+from events import _shared_options as shared
+from events._options import Result, declared, option
+from events.commands._parser import Command
+from events.commands._screen import print_text
+
+
+@declared
+class RuleNewOptions(shared.Lexicon, shared.Overwrite):
+    """What the rule is made from.
+
+    Attributes
+    ----------
+    example
+        Sentence that reports the event; repeatable.
+    pipeline
+        spaCy pipeline with a parser, or its folder.
+    trigger
+        Word of the example that reports the event, or several: "opened fire"; repeatable, one for each example.
+        [default: its only verb]
+    actor
+        Words of the example that name who did it; repeatable. [default: the only name of the lexicon]
+    out
+        File of the rule. [default: NAME.yaml]
+    lexicon
+        countries, police, or a YAML file of your own actors. [default: countries]
+    """
+
+    example: tuple[str, ...] = option(metavar="TEXT")
+    pipeline: str = option(metavar="SPACY")
+    trigger: tuple[str, ...] = option(default=(), metavar="WORDS")
+    actor: tuple[str, ...] = option(default=(), metavar="WORDS")
+    out: str | None = option(default=None, metavar="FILE")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleNewResult(Result):
+    """What was written.
+
+    Attributes
+    ----------
+    out
+        The file.
+    rule
+        Name of the rule.
+    scheme
+        Dependency scheme of the pipeline.
+    examples
+        For each example its text, the trigger, the actor with the mention that names it, the path from the trigger to
+        it, and what each preset finds.
+    """
+
+    out: str
+    rule: str
+    scheme: str
+    examples: tuple[dict[str, str], ...]
+
+
+def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
+    """Write a rule file from example sentences.
+
+    Parameters
+    ----------
+    name
+        Name of the rule.
+    options
+        What it is made from; one `trigger` or `actor` is that of all examples, several are one for each.
+
+    Raises
+    ------
+    ParameterError
+        If there is no example, it is not one sentence, or its trigger or actor cannot be told.
+    """
+    from corefsample.files._atomic import require_free, write_bytes
+    from corefsample.spacy_bridge.documents import tokens_of_doc
+    from events._yaml_file import read_yaml, typed
+    from events.commands._rule_draft import draft_example, rule_text
+    from events.counting._definitions import example_results
+    from events.lexicon._lexicon import load_lexicon
+    from events.rules._format import RuleFile, check_rule_file
+    from events.rules._rules import presets_of
+    from events.runs.scoring._parsing import load_pipeline, pipeline_scheme
+
+    if not options.example:
+        raise ParameterError("must be given at least once", parameter="example")
+    out = options.out or f"{name}.yaml"
+    require_free(out, overwrite=options.overwrite)
+    lexicon = load_lexicon(options.lexicon)
+    pipeline = load_pipeline(options.pipeline)
+    parses = [tokens_of_doc(pipeline(text)) for text in options.example]
+    for text, tokens in zip(options.example, parses, strict=True):
+        if not len(tokens) or int(tokens.sent[-1]) > 0:
+            n_sentences = int(tokens.sent[-1]) + 1 if len(tokens) else 0
+            raise ParameterError(f"must be one sentence, got {n_sentences} in {text!r}", parameter="example")
+    scheme = pipeline_scheme(pipeline)
+    drafts = []
+    triggers, actors = _one_each(options, "trigger"), _one_each(options, "actor")
+    for text, tokens, trigger, actor in zip(options.example, parses, triggers, actors, strict=True):
+        try:
+            drafts.append(draft_example(tokens, scheme, lexicon, trigger, actor))
+        except ParameterError as error:
+            raise ParameterError(error.message, parameter=error.parameter, place=repr(text)) from None
+
+    def examined(text: str) -> dict[tuple[int, str], tuple[str, ...]]:
+        file = typed(out, read_yaml(out, text.encode()), RuleFile)
+        check_rule_file(file, out)
+        results = [each for rule in presets_of(file, (out,)) for each in example_results(rule, lexicon)]
+        return {(each.number, each.preset): each.found for each in results}
+
+    found = examined(rule_text(name, drafts, scheme, {}))
+    per_draft = len(found) // (2 * len(drafts))
+    for number, draft in enumerate(drafts):
+        if draft.code not in found[number * per_draft, "extended"]:
+            names = ", ".join(found[number * per_draft, "extended"]) or "nothing"
+            raise ParameterError(f"must have {draft.code} by its parse, got {names}", parameter="example")
+    write_bytes(out, rule_text(name, drafts, scheme, found).encode(), overwrite=options.overwrite)
+    described = tuple(
+        {
+            "text": text,
+            "trigger": " ".join(draft.words),
+            "actor": draft.code,
+            "mention": draft.tokens.text[draft.actor],
+            "path": draft.path,
+            "extended": ", ".join(found[number * per_draft, "extended"]),
+            "asserted": ", ".join(found[number * per_draft, "asserted"]),
+        }
+        for number, (text, draft) in enumerate(zip(options.example, drafts, strict=True))
+    )
+    return RuleNewResult(out, name, scheme, described)
+
+
+def _one_each(options: RuleNewOptions, name: str) -> tuple[str | None, ...]:
+    """The trigger or the actor of each example."""
+    given: tuple[str, ...] = getattr(options, name)
+    n_examples = len(options.example)
+    if len(given) not in (0, 1, n_examples):
+        raise ParameterError(
+            f"must be one for all examples, or one for each of {n_examples}, got {len(given)}", parameter=name
+        )
+    return given if len(given) == n_examples else (given or (None,)) * n_examples
+
+
+def print_rule_new(result: RuleNewResult) -> None:
+    """Print the parts of each example, and the next step."""
+    for each in result.examples:
+        print_text(each["text"])
+        click.echo(f"  trigger   {each['trigger']}")
+        click.echo(f"  actor     {each['actor']}, at {each['mention']!r} by {each['path']}")
+        for preset in ("extended", "asserted"):
+            click.echo(f"  {preset}  {each[preset] or 'nothing'}")
+    click.echo(f"\nRule     {result.out} ({result.scheme})")
+    click.echo(f"Then     corefsample rule test {result.out}")
+
+
+command = Command(RuleNewOptions, run_rule_new, print_rule_new, "name", reads_lines=False)

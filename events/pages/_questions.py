@@ -1,0 +1,187 @@
+"""What a label of an audit answers: the question, and a codebook of what counts and what does not.
+
+Both are made from the rules of a run: the clauses and the codebook of a rule file, its inline examples, the names of
+the lexicon, and the conditions that the preset excludes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from events.audit import AuditFrame
+from events.counting._definitions import Definitions, example_tokens
+from events.lexicon._file import lexicon_content
+from events.pages._marked import spaced
+from events.pages._names import shown_name
+from events.rules._format import Example
+from events.rules._rules import Rule
+
+_NOBODY = "-"  # in the name of a target: no actor of the lexicon fills the role
+_WITH_ARTICLE = re.compile(
+    "^United |^(Bahamas|Comoros|Gambia|Maldives|Netherlands|Philippines|Seychelles)$|(Emirates|Islands|Republic|Union)$"
+)
+_MOST_WORDS = 30  # of an actor, in a codebook
+# What a text that a condition excludes says only, after "it".
+_ONLY_SAYS = {
+    "negated": "did not happen",
+    "modal": "might or should happen",
+    "future": "will happen",
+    "conditional": "happens under a condition",
+    "desired": "is wanted, planned or tried",
+    "denied": "is denied",
+    "question": "is asked about",
+    "reported": "is said by others to have happened",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a label answers.
+
+    Attributes
+    ----------
+    text
+        The question.
+    codebook
+        Paragraphs: what counts and what does not, and examples.
+    """
+
+    text: str
+    codebook: tuple[str, ...] = ()
+
+
+def default_question(frame: AuditFrame) -> str:
+    """The question about documents of which no rule is known; it names the event."""
+    event = frame.event.replace("_", " ")
+    if frame.label_kind == "events":
+        return "Which of these events are in this document?"
+    if frame.label_kind == "actors":
+        return f"Which actors have the event “{event}” in this document?"
+    by_actor = "" if frame.targets == (frame.event,) else f" by {frame.targets[0]}"
+    return f"Is the event “{event}”{by_actor} in this document?"
+
+
+def rule_question(frame: AuditFrame, definitions: Definitions) -> Question:
+    """The question about documents of a run, and its codebook.
+
+    Parameters
+    ----------
+    frame
+        The documents, with the targets that labels are about.
+    definitions
+        The rules and the lexicon of the run.
+    """
+    asked = [(rule, codes) for rule in definitions.rules if (codes := _codes(frame, rule)) is not None]
+    if not asked:  # an outcome that is not the event of a rule
+        return Question(default_question(frame))
+    wording = _Wording(definitions)
+    as_fact = ", as a fact" if all(rule.unless for rule, _ in asked) else ""
+    (rule, codes), *others = asked
+    several = len(frame.targets) > 1
+    if others or (several and not codes):
+        text = f"Which of these does the article say{as_fact}?"
+    elif several:
+        who = "actors" if len(rule.event) == 1 else "pairs"
+        they = ("they",) if len(rule.event) == 1 else ("the first", "the second")
+        text = f"Of which of these {who} does the article say that {wording.clause(rule, they)}{as_fact}?"
+    else:
+        text = f"Does the article say that {wording.asked(rule, codes)}{as_fact}?"
+    paragraphs = [
+        paragraph
+        for rule, codes in asked
+        for paragraph in ([f"{rule.name}: {wording.asked(rule, ())}."] * bool(others) + [*wording.about(rule, codes)])
+    ]
+    return Question(text, tuple(dict.fromkeys(paragraphs)))
+
+
+def _codes(frame: AuditFrame, rule: Rule) -> tuple[str, ...] | None:
+    """The targets that are events of a rule, without its name; () is that of any actor, None that there is none."""
+    if rule.name in frame.targets:
+        return ()
+    if frame.event == rule.name:
+        return frame.targets
+    own = [target.removeprefix(f"{rule.name}: ") for target in frame.targets if target.startswith(f"{rule.name}: ")]
+    return tuple(own) or None
+
+
+class _Wording:
+    """Clauses about events, with the names of a lexicon."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        self._lexicon = definitions.lexicon
+        self._entries = lexicon_content(self._lexicon.source).entries
+
+    def name(self, code: str) -> str:
+        """Name of an actor within a sentence: with a small letter where the lexicon has it so among its words."""
+        name = self._lexicon.names.get(code, code)
+        small = name.lower()
+        if not {small, small.removesuffix("s")}.isdisjoint(self._words(code)):
+            return small
+        return f"the {name}" if _WITH_ARTICLE.search(name) else name
+
+    def _words(self, code: str) -> list[str]:
+        """What the lexicon calls an actor, each once without regard to case."""
+        entry = self._entries.get(code)
+        return [] if entry is None else [*{alias.written.casefold(): alias.written for alias in entry.names}.values()]
+
+    def clause(self, rule: Rule, actors: Sequence[str]) -> str:
+        """A clause that completes "the article says that", about actors in words."""
+        own = rule.question.actor or f"there is the event “{rule.name}” by {{actor}}"
+        return own.format(**dict(zip(("actor", "target"), actors, strict=False)))
+
+    def asked(self, rule: Rule, codes: Sequence[str]) -> str:
+        """The clause about the event of one target: the only one of `codes`, or any actor if there is none."""
+        any_actor = f"an actor of the lexicon {self._lexicon.source}"
+        anyone = rule.question.anyone or (
+            self.clause(rule, [any_actor] * 2) if rule.event else f"there is the event “{rule.name}”"
+        )
+        if not codes:
+            return anyone
+        if codes[0] == _NOBODY:
+            return f"{anyone}, and not that {any_actor} did it"
+        other = f"someone who is not {any_actor}"
+        return self.clause(rule, [other if part == _NOBODY else self.name(part) for part in codes[0].split(">")])
+
+    def about(self, rule: Rule, codes: Sequence[str]) -> Iterator[str]:
+        """Paragraphs of the codebook of a rule: its text, what the preset excludes, who is meant, and two examples."""
+        text = " ".join((rule.codebook or rule.description).split())
+        if text:
+            yield text
+        only = [_ONLY_SAYS[name] for name in rule.unless if name in _ONLY_SAYS]
+        if only:
+            yield f"It does not count where the article only says that it {_either(only)}."
+        if len(codes) == 1:
+            for code in codes[0].split(">"):
+                words = [word for word in self._words(code) if word.lower() != self.name(code).lower()]
+                if words:
+                    shown = ", ".join(words[:_MOST_WORDS]) + (" ..." if len(words) > _MOST_WORDS else "")
+                    yield f"Words for {self.name(code)}: {shown}."
+        yield from self._examples(rule, codes)
+
+    def _examples(self, rule: Rule, codes: Sequence[str]) -> Iterator[str]:
+        """A sentence that counts, and one that does not, of the examples of the rule file."""
+        found = [(each, each.expect[rule.preset]) for each in rule.examples if rule.preset in each.expect]
+        wanted = set(codes)
+        counted = [item for item in found if item[1] and (not wanted or (_NOBODY in item[1]) == (_NOBODY in wanted))]
+        for example, actors in sorted(counted, key=lambda item: wanted.isdisjoint(item[1]))[:1]:
+            named = [self._shown(code) for code in actors if code not in (_NOBODY, "event")]
+            yield f"Counts{' for ' * bool(named)}{' and '.join(named)}: “{_sentence(example)}”"
+        left_out = [example for example, actors in found if not actors]
+        # One that other presets count shows best what this one leaves out.
+        for example in sorted(left_out, key=lambda each: -sum(map(bool, each.expect.values())))[:1]:
+            yield f"Does not count: “{_sentence(example)}”"
+
+    def _shown(self, code: str) -> str:
+        return shown_name(code, {part: self.name(part) for part in code.split(">")})
+
+
+def _sentence(example: Example) -> str:
+    return "".join(spaced(example_tokens(example)))
+
+
+def _either(parts: Sequence[str]) -> str:
+    """Parts of a sentence joined by commas and "or"."""
+    *first, last = parts
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,0 +1,68 @@
+"""Outcomes: unions of events, such as any of three events by the police, or an arrest by the police or by nobody named.
+
+``NAME=EVENTS:ACTORS`` has alternatives with ``|`` between them: names of rules, and actors: a code, ``-`` for nobody
+named, ``{class}`` for any actor of a class of the lexicon, ``*`` for anybody or nobody. For two roles an actor is
+``IRQ>KWT``, or ``IRQ`` for any target. Without ``:ACTORS`` they are ``*``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from corefsample import _checks
+from corefsample.errors import ParameterError
+
+ANYBODY = "*"  # in place of a code: any actor, or nobody named
+NOBODY = "-"  # in place of a code: nobody named
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+CLASS = re.compile(r"\{([^{}]+)\}")  # in place of a code: any actor of a class
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A union of events.
+
+    Attributes
+    ----------
+    name
+        In tables the event.
+    events
+        Names of the rules.
+    actors
+        The actors, in the notation above; in tables the actor.
+    """
+
+    name: str
+    events: tuple[str, ...]
+    actors: str = ANYBODY
+
+    @classmethod
+    def parsed(cls, text: str) -> Outcome:
+        """Read the notation; ParameterError if it is another."""
+        name, is_named, union = text.partition("=") if isinstance(text, str) else ("", "", "")
+        events, _, actors = union.partition(":")
+        alternatives = [[part.strip() for part in each.split("|")] for each in (events, actors or ANYBODY)]
+        if not is_named or not _NAME.fullmatch(name.strip()) or not all(part for each in alternatives for part in each):
+            rule = "must be NAME=EVENTS:ACTORS, as police_action=arrest|kill:POLICE"
+            raise ParameterError(f"{rule}, got {_checks.shown(text)}", parameter="outcome")
+        return cls(name.strip(), tuple(alternatives[0]), "|".join(alternatives[1]))
+
+    def __str__(self) -> str:
+        return f"{self.name}={'|'.join(self.events)}:{self.actors}"
+
+    def chosen(self, keys: Iterable[tuple[str, ...]], kinds: Mapping[str, str]) -> list[int]:
+        """Numbers of the events of a rule, as codes of actors, that the outcome has; `kinds` are those of a lexicon."""
+        patterns = [actors.split(">") for actors in self.actors.split("|")]
+        return [e for e, key in enumerate(keys) if any(map(partial(_fits, key, kinds), patterns))]
+
+
+def _fits(key: tuple[str, ...], kinds: Mapping[str, str], pattern: Sequence[str]) -> bool:
+    # A pattern can name the first role only.
+    for code, wanted in zip(key, pattern, strict=False):
+        of_class = CLASS.fullmatch(wanted)
+        if wanted != ANYBODY and (kinds.get(code) != of_class[1] if of_class else (code or NOBODY) != wanted):
+            return False
+    return True

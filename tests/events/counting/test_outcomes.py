@@ -1,0 +1,240 @@
+"""Outcomes: unions of events in each sample, against their definition, and from the rule file to audits and reports."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from expected_errors import error
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import events as er
+from run_cases import CountOptions, count_events
+from strategies import documents as strategies
+
+from corefsample import AntecedentDistribution, read_documents, sample_clusterings
+from corefsample.errors import InputError, ParameterError
+from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import ParsePosterior
+from events import EventCounter, load_lexicon, load_rules
+from events.audit import read_run_documents
+from events.counting._evaluation import evaluate_document
+from events.counting._outcomes import outcome_events
+from events.matching._matching import MentionMatches
+from events.pages._report_content import read_report
+from events.rules._outcomes import Outcome
+
+DAY = datetime.date(2000, 1, 1)
+CODES = ("AAA", "BBB", "CCC")
+KINDS = {"AAA": "army", "BBB": "police", "CCC": "army"}
+# By notation the actors that it means, "" for nobody named.
+ACTORS = {"*": {*CODES, ""}, "AAA": {"AAA"}, "BBB|-": {"BBB", ""}, "{army}": {"AAA", "CCC"}, "-|{police}": {"BBB", ""}}
+
+
+def matches_of(name: str, described: list[set[str]], fillers: list[int]) -> MentionMatches:
+    """Matches of a rule whose role is optional."""
+    pairs = sorted((m, code) for m, codes in enumerate(described) for code in codes)
+    return MentionMatches(
+        actors=CODES,
+        described_mentions=np.array([m for m, _ in pairs], np.int32),
+        described_actors=np.array([CODES.index(code) for _, code in pairs], np.int32),
+        instances=np.array(fillers, np.int32).reshape(-1, 1),
+        triggers=np.zeros(len(fillers), np.int32),
+        event=name,
+        role_codes=((*CODES, ""),),
+    )
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_an_outcome_is_true_in_the_samples_in_which_one_of_its_events_is(data: st.DataObject) -> None:
+    lists = data.draw(strategies.antecedent_lists(1, 6, strategies.mild_scores))
+    n, distribution = len(lists.antecedents), AntecedentDistribution.from_lists(*lists)
+    described = data.draw(st.lists(st.sets(st.sampled_from(CODES), max_size=1), min_size=n, max_size=n))
+    fillers = {
+        name: data.draw(st.lists(st.integers(-1, n - 1), max_size=3, unique=True)) for name in ("arrest", "kill", "hit")
+    }
+    given = [matches_of(name, described, each) for name, each in fillers.items() if each]
+    posterior = DocumentPosterior("d", (ParsePosterior(distribution),))
+    several = evaluate_document(posterior, {0: given} if given else {}, DAY, n_samples=20)
+    labels = sample_clusterings(distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
+    rules = data.draw(st.lists(st.sampled_from(list(fillers)), min_size=1, max_size=3, unique=True))
+    outcomes = [Outcome("union", tuple(rules), actors) for actors in ACTORS]
+    found = {key[0] or "-": hits.tolist() for each in outcome_events(several, outcomes, KINDS)
+             for key, hits in zip(each.keys, each.hits, strict=True)}  # fmt: skip
+    for actors, wanted in ACTORS.items():
+        expected = []
+        for row in labels:
+            made = {
+                "" if m < 0 else er.only_country(next(e for e in er.entities(row) if m in e), described) or ""
+                for name in rules
+                for m in fillers[name]
+            }
+            expected.append(int(bool(made & wanted)))
+        assert found.get(actors, [0] * 20) == expected
+
+
+# --- a corpus ----------------------------------------------------------------------------------------------
+
+# They are Americans or Iraqis, and attack; in the second document one arrests, and in the third nobody does.
+_NAMES = "Americans/PROPN>2:nsubj met=meet/VERB>0:root Iraqis/PROPN>2:obj"
+_ATTACK = "they/PRON>2:nsubj attacked=attack/VERB>0:root"
+_ARREST = "they/PRON>2:nsubj arrested=arrest/VERB>0:root men/NOUN>2:obj"
+_ARRESTED = "men/NOUN>3:nsubj:pass were=be/AUX>3:aux:pass arrested=arrest/VERB>0:root"
+_LINKS = {2: {0: 20.0, 1: 20.0}}
+CORPUS = [[_NAMES, _ATTACK], [_NAMES, _ARREST], [_ARRESTED], [_NAMES]]
+OUTCOMES = ("either=attack|arrest:USA|IRQ", "either=attack|arrest:USA", "noone=arrest:-", "any=attack|arrest")
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lines = [
+        er.json_document(f"doc {n}", f"1999-0{n + 1}-01", each, _LINKS if len(each) > 1 else None)
+        for n, each in enumerate(CORPUS)
+    ]
+    return er.write_lines(tmp_path_factory.mktemp("news") / "news.jsonl", lines)
+
+
+@pytest.fixture(scope="module")
+def run(news: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("outcomes") / "run"
+    options = CountOptions(rule=("attack", "arrest"), outcome=OUTCOMES, n_samples=200, compare=("USA|IRQ", "USA"))
+    count_events(news, out, options, pictures=False)
+    return out
+
+
+def means(table: pd.DataFrame) -> dict[tuple[str, str], float]:
+    sums = table.groupby(["event", "actor"], as_index=False)["mean"].sum()
+    return dict(zip(zip(sums["event"], sums["actor"], strict=True), sums["mean"].tolist(), strict=True))
+
+
+def test_the_probability_of_a_union_is_not_made_from_those_of_its_events(run: Path) -> None:
+    """One of two countries attacks for sure, each with P of about 1/2; likewise one arrests."""
+    found = means(pd.read_parquet(run / "counts.parquet"))
+    assert 0.3 < found["attack", "USA"] < 0.7
+    assert found["attack", "USA"] + found["attack", "IRQ"] == pytest.approx(1.0)
+    assert found["either", "USA|IRQ"] == 2.0
+    assert found["either", "USA"] == pytest.approx(found["attack", "USA"] + found["arrest", "USA"])
+    assert found["noone", ""] == found["arrest", ""] == 1.0
+    assert found["any", "*"] == 3.0
+
+
+def test_evidence_and_comparison_of_an_outcome_are_those_of_its_events(run: Path) -> None:
+    evidence = pd.read_parquet(run / "evidence.parquet")
+    rows = evidence[(evidence["event"] == "either") & (evidence["actor"] == "USA|IRQ")].set_index("doc_id")
+    assert rows["probability"].to_dict() == {"doc 0": 1.0, "doc 1": 1.0}
+    places = zip(evidence["doc_id"], evidence["event"], evidence["actor"], strict=True)
+    p = dict(zip(places, evidence["probability"].tolist(), strict=True))
+    highest = max(p["doc 0", "attack", "USA"], p["doc 0", "attack", "IRQ"])
+    assert rows.loc["doc 0", "role_mentions"] == f"they [3-4] {highest:.3f}"
+    assert rows.loc["doc 0", "sentences"] == "Americans met Iraqis | they attacked"
+    compared = pd.read_csv(run / "comparisons.csv")
+    assert compared["event"].unique().tolist() == ["either"]  # the rules have no such actors
+    first = compared[compared["period"] == "1999Q1"].iloc[0]
+    # The documents are independent; in each the other country has the event unless the USA have it.
+    p_both_usa = p["doc 0", "attack", "USA"] * p["doc 1", "arrest", "USA"]
+    assert first["p_first_greater"] == pytest.approx(1.0 - p_both_usa)
+
+
+def test_the_total_has_a_sign_of_its_own_and_outcomes_can_be_audited_and_reported(run: Path) -> None:
+    rows = pd.read_parquet(run / "all_documents.parquet").set_index("doc_id")
+    last = rows.loc["doc 2"]
+    assert [*zip(last["events"], last["actors"], strict=True)] == [
+        *(("arrest", "*"), ("arrest", "-"), ("noone", "*"), ("noone", "-"), ("any", "*")),
+    ]
+    frame = read_run_documents(run)
+    assert frame.targets == ("attack", "arrest", "either", "noone", "any")
+    assert frame.probability(4).tolist() == [1.0, 1.0, 1.0, 0.0]
+    by_actor = read_run_documents(run, ["either: USA|IRQ"])
+    assert by_actor.probability(0).tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert "USA|IRQ" in str(read_report(run).counts)
+
+
+def test_a_merged_counter_has_the_table_of_the_run(news: Path, run: Path, tmp_path: Path) -> None:
+    documents = list(read_documents(news))
+    parts = [EventCounter([load_rules("attack"), load_rules("arrest")], outcomes=OUTCOMES, n_samples=200) for _ in "ab"]
+    for n, part in enumerate(parts):
+        part.update(documents[n::2])
+    parts[1].save(tmp_path)
+    parts[0].merge(EventCounter.load(tmp_path))
+    expected = pd.read_parquet(run / "counts.parquet")
+    pd.testing.assert_frame_equal(parts[0].to_frame(), expected, check_dtype=False)
+    alone = EventCounter([load_rules("attack"), load_rules("arrest")], n_samples=200)
+    alone.update(documents)
+    of_rules = expected[expected["event"].isin(["attack", "arrest"])]
+    pd.testing.assert_frame_equal(alone.to_frame(), of_rules, check_dtype=False)
+    with error(ParameterError, "other"):
+        alone.merge(parts[0])
+
+
+def test_files_of_rules_declare_outcomes_and_files_of_outcomes_name_rules(
+    news: Path, run: Path, tmp_path: Path
+) -> None:
+    own = {
+        "name": "seize",
+        "trigger": {"lemma": ["arrest"]},
+        "presets": {"asserted": {"described": ["head"], "roles": {"agent": ["subject"]}, "distinct_actors": True}},
+        "outcomes": {"someone": "seize:*"},
+    }
+    (tmp_path / "seize.yaml").write_text(yaml.safe_dump(own))
+    content = {"rules": ["attack", "arrest", "seize.yaml"], "outcomes": {"either": ["attack|arrest:USA|IRQ"]}}
+    (tmp_path / "union.yaml").write_text(yaml.safe_dump(content))
+    options = CountOptions(rule=str(tmp_path / "union.yaml"), n_samples=200)
+    count_events(news, tmp_path / "run", options, pictures=False)
+    found = means(pd.read_parquet(tmp_path / "run" / "counts.parquet"))
+    expected = means(pd.read_parquet(run / "counts.parquet"))
+    assert {key: mean for key, mean in found.items() if key[0] in ("attack", "arrest")} == {
+        key: mean for key, mean in expected.items() if key[0] in ("attack", "arrest")
+    }
+    assert found["either", "USA|IRQ"] == 2.0
+    assert found["someone", "*"] == 1.0
+    with error(ParameterError, "rule"):
+        load_rules(tmp_path / "union.yaml")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "found"),
+    [
+        ("arrest:USA", "NAME=EVENTS:ACTORS"),
+        ("a=", "NAME=EVENTS:ACTORS"),
+        ("a=arrest||attack", "NAME=EVENTS:ACTORS"),
+        ("a=arrest|strike:USA", "'strike'"),
+        ("attack=arrest:USA", "'attack'"),
+        ("a=arrest:U.S.", "'U.S.'"),
+        ("a=arrest:{police}", "'police'"),
+        ("a=arrest:USA>IRQ", "'USA>IRQ'"),
+        ("either=arrest:USA", "twice"),
+    ],
+)
+def test_outcomes_are_of_the_rules_and_the_actors(outcome: str, found: str) -> None:
+    rules = [load_rules("attack"), load_rules("arrest")]
+    with error(ParameterError, "outcome"):
+        EventCounter(rules, outcomes=["either=attack:USA", outcome])
+    with pytest.raises(ParameterError, match=found.replace("|", "[|]")):
+        EventCounter(rules, outcomes=["either=arrest|attack:USA", outcome])
+
+
+def test_an_outcome_is_of_rules_with_the_same_samples() -> None:
+    rules: list[Any] = [load_rules("attack", "paper"), load_rules("arrest", "extended")]
+    with error(ParameterError, "outcome"):
+        EventCounter(rules, outcomes=["a=attack|arrest"])
+    EventCounter(rules, load_lexicon(), outcomes=["a=attack", "b=arrest"])
+
+
+def test_an_outcome_of_two_roles_can_name_the_first() -> None:
+    keys = [("USA", "IRQ"), ("USA", "KWT"), ("IRQ", "KWT")]
+    kinds = dict.fromkeys(("USA", "IRQ", "KWT"), "country")
+    chosen = {text: Outcome("a", ("attack_target",), text).chosen(keys, kinds) for text in ("USA", "*>KWT", "USA>IRQ")}
+    assert chosen == {"USA": [0, 1], "*>KWT": [1, 2], "USA>IRQ": [0]}
+
+
+def test_an_outcome_in_a_rule_file_that_cannot_be_read_names_the_file(tmp_path: Path) -> None:
+    content = {"rules": ["attack"], "outcomes": {"a": []}}
+    (tmp_path / "union.yaml").write_text(yaml.safe_dump(content))
+    with error(InputError, None, "union.yaml"):
+        count_events("none.jsonl", tmp_path / "run", CountOptions(rule=str(tmp_path / "union.yaml")))

@@ -1,0 +1,177 @@
+"""What a label of an audit answers: the question and the codebook of a run's rules."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from expected_errors import error
+
+from corefsample import InputError
+from events.audit import AuditFrame
+from events.counting._definitions import Definitions
+from events.pages._questions import Question, default_question, rule_question
+from events.rules import shipped_rules
+from events.rules._rules import load_presets, load_rules
+
+
+def frame(event: str, *targets: str) -> AuditFrame:
+    made = AuditFrame.from_arrays(["a"], ["2000-01-01"], [0.5], event=event)
+    return dataclasses.replace(made, targets=targets or (event,))
+
+
+def asked(targets: str, rules: str = "arrest", preset: str | None = None, lexicon: str | None = "police") -> Question:
+    """The question about targets, separated by blanks, of rules, separated by ", "."""
+    return rule_question(frame(rules, *targets.split("|")), Definitions.named(rules.split(", "), preset, lexicon))
+
+
+@pytest.mark.parametrize(
+    ("targets", "options", "text"),
+    [
+        ("POLICE", {}, "Does the article say that police arrested someone, as a fact?"),
+        ("POLICE", {"preset": "extended"}, "Does the article say that police arrested someone?"),
+        ("arrest", {}, "Does the article say that someone was arrested, as a fact?"),
+        (
+            "-",
+            {},
+            "Does the article say that someone was arrested, and not that an actor of the lexicon police did it, as a "
+            "fact?",
+        ),
+        ("POLICE|ARMY", {}, "Of which of these actors does the article say that they arrested someone, as a fact?"),
+        ("REBEL", {"rules": "kill"}, "Does the article say that rebels killed someone, as a fact?"),
+        (
+            "USA",
+            {"rules": "attack"},
+            "Does the article say that the United States attacked someone or something, as a fact?",
+        ),
+        # A role that is not optional: anybody is any actor of the lexicon.
+        (
+            "meet",
+            {"rules": "meet", "lexicon": None},
+            "Does the article say that an actor of the lexicon countries took part in a meeting or in talks, as a "
+            "fact?",
+        ),
+        ("IRQ>KWT", {"rules": "attack_target"}, "Does the article say that Iraq attacked Kuwait, as a fact?"),
+        (
+            "IRQ>KWT|USA>IRQ",
+            {"rules": "attack_target", "preset": "paper"},
+            "Of which of these pairs does the article say that the first attacked the second?",
+        ),
+        ("kill|arrest", {"rules": "kill, arrest"}, "Which of these does the article say, as a fact?"),
+        ("arrest: POLICE", {"rules": "kill, arrest"}, "Does the article say that police arrested someone, as a fact?"),
+        ("kill: POLICE|arrest: ARMY", {"rules": "kill, arrest"}, "Which of these does the article say, as a fact?"),
+    ],
+)
+def test_the_question_is_that_of_the_rule_its_preset_and_the_actors(
+    targets: str, options: dict[str, str], text: str
+) -> None:
+    assert asked(targets, **options).text == text
+
+
+def test_the_codebook_has_the_text_of_the_rule_what_is_left_out_the_words_and_two_examples() -> None:
+    codebook = asked("ARMY").codebook
+    assert codebook[0] == " ".join(load_rules("arrest").codebook.split())
+    assert codebook[1].startswith("It does not count where the article only says that it did not happen, ")
+    assert codebook[1].endswith(" is denied or is asked about.")
+    assert codebook[2].startswith("Words for army: ")
+    assert ", soldier, " in codebook[2]
+    # The first example with soldiers, and the first that `extended` and `paper` count and `asserted` does not.
+    assert codebook[3:] == (
+        "Counts for army: “Three men were arrested by soldiers.”",
+        "Does not count: “The police did not arrest the men.”",
+    )
+
+
+def test_a_preset_that_leaves_nothing_out_has_no_example_that_does_not_count() -> None:
+    codebook = asked("arrest", preset="extended").codebook
+    assert codebook[1:] == ("Counts for police: “The police arrested three men.”",)
+
+
+def test_nobody_named_has_an_example_of_it() -> None:
+    assert asked("-").codebook[-2:] == (
+        "Counts: “Three men were arrested.”",
+        "Does not count: “The police did not arrest the men.”",
+    )
+
+
+def test_several_rules_have_their_codebooks_one_after_the_other() -> None:
+    codebook = asked("kill|arrest", "kill, arrest").codebook
+    assert [paragraph for paragraph in codebook if paragraph.endswith(("someone was killed.", "was arrested."))] == [
+        "kill: someone was killed.",
+        "arrest: someone was arrested.",
+    ]
+    assert sum(paragraph.startswith("Counts") for paragraph in codebook) == 2
+
+
+@pytest.mark.parametrize("name", shipped_rules())
+def test_every_shipped_rule_has_a_clause_a_codebook_and_an_example_of_each_kind(name: str) -> None:
+    rule = load_rules(name)
+    assert rule.codebook
+    assert rule.question.actor
+    assert bool(rule.question.anyone) == bool(rule.optional)
+    found = asked(name, name, lexicon=None)
+    assert [paragraph.partition(":")[0].split(" for ")[0] for paragraph in found.codebook[-2:]] == [
+        "Counts",
+        "Does not count",
+    ]
+    assert {each.question for each in load_presets(name)} == {rule.question}
+
+
+RULE = "name: strike\ntrigger: {lemma: [strike]}\npresets: {only: {described: [head], roles: {agent: [subject]}}}\n"
+
+
+def test_a_rule_without_clauses_is_asked_about_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "strike.yaml"
+    path.write_text(f"{RULE}description: Somebody strikes.\n")
+    found = rule_question(frame("strike", "FRA"), Definitions.named([str(path)], None))
+    assert found.text == "Does the article say that there is the event “strike” by France?"
+    assert found.codebook[0] == "Somebody strikes."
+
+
+@pytest.mark.parametrize(("target", "shown"), [("FRA", False), ("-", True), ("strike", True)])
+def test_an_example_without_an_actor_is_none_of_an_actor(tmp_path: Path, target: str, shown: bool) -> None:
+    path = tmp_path / "strike.yaml"
+    parse = "      1 Ten ten NUM 2 nsubj\n      2 struck strike VERB 0 root\n"
+    path.write_text(f'{RULE}optional: [agent]\nexamples:\n  - expect: {{only: ["-"]}}\n    parse: |\n{parse}')
+    found = rule_question(frame("strike", target), Definitions.named([str(path)], None))
+    assert ("Counts: “Ten struck”" in found.codebook) == shown
+
+
+def test_a_second_role_that_nobody_named_fills_is_someone_else(tmp_path: Path) -> None:
+    path = tmp_path / "strike.yaml"
+    path.write_text(
+        "name: strike\ntrigger: {lemma: [strike]}\nevent: [agent, target]\noptional: [target]\n"
+        'question: {actor: "{actor} struck {target}"}\n'
+        "presets: {only: {described: [head], roles: {agent: [subject], target: [object]}}}\n"
+    )
+    found = rule_question(frame("strike", "IRQ>-"), Definitions.named([str(path)], None))
+    who = "someone who is not an actor of the lexicon countries"
+    assert found.text == f"Does the article say that Iraq struck {who}?"
+
+
+def test_targets_that_are_no_event_of_a_rule_are_asked_about_by_name() -> None:
+    found = rule_question(frame("any_action"), Definitions.named(["arrest"], None))
+    assert (
+        found
+        == Question(default_question(frame("any_action")))
+        == Question("Is the event “any action” in this document?")
+    )
+
+
+@pytest.mark.parametrize(
+    ("clauses", "place"),
+    [
+        ('{actor: "someone struck"}', "question.actor"),
+        ('{actor: "{actor} struck {target}"}', "question.actor"),
+        ('{actor: "{actor} struck {actor}"}', "question.actor"),
+        ('{actor: "{} struck"}', "question.actor"),
+        ('{anyone: "{actor} struck"}', "question.anyone"),
+    ],
+)
+def test_a_clause_has_the_places_of_the_roles(tmp_path: Path, clauses: str, place: str) -> None:
+    path = tmp_path / "strike.yaml"
+    path.write_text(f"{RULE}question: {clauses}\n")
+    with error(InputError, place="strike.yaml") as caught:
+        load_rules(path)
+    assert caught.value.message.startswith(place)

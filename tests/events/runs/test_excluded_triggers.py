@@ -1,0 +1,119 @@
+"""How many triggers a preset leaves out: by hand, in any order and parts, and where a run says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import called
+from references import events as er
+from references import parses as pr
+from run_cases import CountOptions, count_events, in_groups
+
+from corefsample import read_documents
+from events import EventCounter, load_rules
+from events.counting._excluded_triggers import exclusion_texts
+from events.pages import write_report
+
+HAPPENED = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj"
+NEGATED = "Iraq/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:advmod attack/VERB>0:root Iran/PROPN>4:obj"
+FUTURE = "Iraq/PROPN>3:nsubj will/AUX>3:aux attack/VERB>0:root"
+BOTH = "Iraq/PROPN>4:nsubj will/AUX>4:aux not/PART>4:advmod attack/VERB>0:root"
+DOCUMENTS = [
+    [HAPPENED, NEGATED],
+    [NEGATED],  # the only trigger is left out, so that no event is possible
+    [BOTH, FUTURE],
+    [HAPPENED],
+    ["Iraq/PROPN>2:nsubj slept=sleep/VERB>0:root"],
+    ["attacked=attack/VERB>0:root Iraq/PROPN>1:obj"],  # nothing fills the role
+    [NEGATED.replace("Iraq", "Tom").replace("Iran", "Ann")],  # no name of the lexicon
+]
+# By hand, of the documents above.
+BY_CONDITIONS = {(): 2, ("negated",): 2, ("future",): 1, ("future", "negated"): 1}
+FOUND = {"preset": "asserted", "n_triggers": 6, "n_excluded": 4, "conditions": {"negated": 3, "future": 2}}
+TEXT = "asserted leaves out 4 of 6 triggers: negated 3, future 2 (one with several conditions counts for each)."
+
+
+def lines() -> list[dict[str, Any]]:
+    return [er.json_document(f"d{n}", f"1999-01-0{n + 1}", each, {}) for n, each in enumerate(DOCUMENTS)]
+
+
+def counted(given: list[dict[str, Any]], preset: str = "asserted", **options: Any) -> EventCounter:
+    counter = EventCounter(load_rules("attack", preset), n_samples=20)
+    counter.update(map(er.scored, given), **options)
+    return counter
+
+
+def test_triggers_are_counted_in_documents_with_and_without_events() -> None:
+    assert counted(lines()).tally.triggers == BY_CONDITIONS
+    assert counted(lines(), threads=2).tally.triggers == BY_CONDITIONS
+    assert counted(lines(), "extended").tally.triggers == {(): 6}
+    one_by_one = EventCounter(n_samples=20)
+    for each in lines():
+        one_by_one.add(er.scored(each))
+    assert one_by_one.tally.triggers == BY_CONDITIONS
+
+
+def test_other_rules_of_the_run_do_not_change_the_numbers() -> None:
+    meeting = er.json_document("e", "1999-01-09", ["Iraq/PROPN>2:nsubj met=meet/VERB>0:root Iran/PROPN>2:obj"], {})
+    several = EventCounter([load_rules("meet"), load_rules("attack")], n_samples=20)
+    several.update(map(er.scored, [*lines(), meeting]))
+    assert several.tallies["attack"].triggers == BY_CONDITIONS
+    assert several.tallies["meet"].triggers == {(): 1}
+
+
+def test_the_numbers_of_parts_that_were_saved_add_up(tmp_path: Path) -> None:
+    for cut in range(len(DOCUMENTS) + 1):
+        parts = []
+        for name, each in (("first", lines()[:cut]), ("second", lines()[cut:])):
+            folder = tmp_path / f"{name} {cut}"
+            folder.mkdir()
+            counted(each).save(folder)
+            parts.append(EventCounter.load(folder))
+        parts[1].merge(parts[0])
+        assert parts[1].tally.triggers == BY_CONDITIONS
+        assert parts[1].tally.copy().triggers == BY_CONDITIONS
+
+
+def test_a_trigger_of_several_parses_counts_once_with_the_conditions_of_all(tmp_path: Path) -> None:
+    several = pr.with_other_parses(er.json_document("d", "1999-01-01", [BOTH, HAPPENED], {}), (2, 1, 1))
+    first, second, _ = (each["tokens"]["dep"] for each in several["parses"])
+    first[1] = "dep"  # not in the future; in the second parse nothing fills the roles, in the third all as written
+    assert "nsubj" not in second
+    (document,) = read_documents(er.write_lines(tmp_path / "d.jsonl", [several]))
+    counter = EventCounter(n_samples=20)
+    counter.add(document)
+    assert counter.tally.triggers == {("future", "negated"): 1, (): 1}
+
+
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (3, 2)])
+def test_the_record_does_not_depend_on_partitions_or_processes(tmp_path: Path, size: int, workers: int) -> None:
+    news, out = in_groups(tmp_path / "news.parquet", lines(), 1), tmp_path / "run"
+    options = CountOptions(n_samples=20, threads=1, partition_size=size)
+    summary = count_events(news, out, options, pictures=False, workers=workers)
+    assert summary.n_partitions > 1
+    assert summary.triggers == {"attack": FOUND}
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert record["summary"]["triggers"] == {"attack": FOUND}
+
+
+@pytest.mark.parametrize("preset", ["asserted", "extended"])
+def test_the_screen_and_the_report_say_it(preset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    news, out = in_groups(tmp_path / "news.parquet", lines()), tmp_path / "run"
+    words = ("events", news, "--preset", preset, "--samples", "20", "--no-pictures", "--out", out)
+    status, printed, err = called(capsys, *words)
+    assert status == 0, err
+    assert (TEXT in " ".join(printed.split())) == ("leaves out" in printed) == (preset == "asserted")
+    pytest.importorskip("altair", reason="extra `report`")
+    write_report(out)
+    page = " ".join((out / "report.html").read_text(encoding="utf-8").split())
+    assert (TEXT in page) == ("excluded-triggers" in page) == (preset == "asserted")
+
+
+def test_the_sentences_for_readers() -> None:
+    none = {"preset": "asserted", "n_triggers": 5, "n_excluded": 0, "conditions": {}}
+    one = {"preset": "asserted", "n_triggers": 1, "n_excluded": 1, "conditions": {"modal": 1}}
+    assert exclusion_texts({"attack": none}) == []
+    assert exclusion_texts({"attack": none, "meet": one}) == ["meet: asserted leaves out 1 of 1 trigger: modal 1."]
