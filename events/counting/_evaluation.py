@@ -115,14 +115,14 @@ class DocumentEvents:
         int64 (n_parses,): samples with each parse of the document; None stands for one parse.
     reasons
         By number of the event what happens in the samples without it; of the events that some samples have.
-    numbers
-        int64 (n_keys, n_samples): what a predicate that returns numbers returned; `hits` says where it is above 0.
     ways
         uint8 (n_keys, n_samples): 1 where the event is true by actors that are named, or by nobody, 2 where it is by a
         default actor, 3 where it is in both ways; None if no event is by a default actor.
     parts
         Of an outcome, for each of its events those that make it true: events of rules, and their numbers there. Its
         parses are then those of any of them.
+    numbers
+        int64 (n_keys, n_samples): what a predicate that returns numbers returned; `hits` says where it is above 0.
     """
 
     doc_id: str
@@ -134,9 +134,9 @@ class DocumentEvents:
     parses: tuple[ParseEvents, ...] = ()
     parse_counts: Ints | None = None
     reasons: Mapping[int, Reasons] = field(default_factory=dict)
-    numbers: Ints | None = None
     ways: Bytes | None = None
     parts: tuple[tuple[Part, ...], ...] = ()
+    numbers: Ints | None = None
     _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
     def __repr__(self) -> str:
