@@ -83,6 +83,26 @@ class EntityFields(Options):
 
 
 @declared
+class Where(Options):
+    """Which documents are used.
+
+    Attributes
+    ----------
+    where
+        Use only documents with such metadata, as section=Foreign*; may be repeated, and then all must hold. [default:
+        all documents]
+    """
+
+    where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
+
+    def _check(self) -> None:
+        from events._selection import Selection
+
+        super()._check()
+        Selection(self.where)
+
+
+@declared
 class OutFolder(Options):
     """Where results are written.
 

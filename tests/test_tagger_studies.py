@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import zipfile
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from strategies.tagged import random_sentences
 
 from corefsample.calibration import calibration_error
 from corefsample.tagging import HiddenMarkovModel, TaggedSentence
+from events import EventCounter, simulate_documents
+from events.counting import evaluate_predicate
 
 pytestmark = pytest.mark.skipif(
     not (PROJECT / "benchmarks").exists(), reason="the studies are beside the sources alone"
@@ -102,9 +104,39 @@ def test_a_smoothed_model_has_the_larger_error_and_its_difference_is_decided(res
     smooth, sharp = (results.blocks_of(measured(results, pseudocount=c).pairs, 100) for c in (1000.0, 2.0))
     estimate, ends = results.difference(sharp, smooth)
     assert ends[0] < estimate < ends[1] < 0.0
-    assert results.holds(ends, True) == "yes"
-    assert results.holds(ends, False) == "no, the opposite"
+    assert results.holds(ends, True) == "holds"
+    assert results.holds(ends, False) == "does not hold"
     assert results.holds((-1.0, 1.0), True) == "not decided"
+
+
+def test_a_ratio_of_squared_errors_is_the_square_of_the_ratio_and_is_compared_with_a_half(results: Any) -> None:
+    def blocks(residual: float) -> Any:
+        """100 documents; half of the labels of each are 1, and all its predictions are off by the same amount."""
+        q, y, documents = np.full(400, 0.5 + residual), np.tile([0, 1], 200), np.repeat(np.arange(100), 4)
+        return results.blocks_of(SimpleNamespace(n=400, q=q, y=y, documents=documents), 400)
+
+    for residual, expected, found in ((0.07, "0.490", "holds"), (0.05, "0.250", "does not hold")):
+        text, about_half = results.squared_ratio(blocks(residual), blocks(0.1))
+        assert text.split()[0] == expected
+        assert about_half == found
+
+
+def test_an_entity_fulfils_the_question_in_the_samples_in_which_the_document_has_the_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    predicate = module("simulated_claims", monkeypatch).NumberOfEntities()
+    by_rule = EventCounter(predicate.rule, predicate.lexicon, n_samples=50)
+    n_events = 0
+    for each in simulate_documents(15, event_share=1.0, median_mentions=40, seed=3):
+        events = by_rule.add(each.document)
+        numbers = evaluate_predicate(each.document, predicate, n_samples=50)
+        found = dict(zip(numbers.keys, numbers.hits.tolist(), strict=True))
+        expected = {} if events is None else dict(zip(events.keys, events.hits.tolist(), strict=True))
+        assert {key: row for key, row in found.items() if any(row)} == {
+            k: row for k, row in expected.items() if any(row)
+        }
+        n_events += len(expected)
+    assert n_events > 10
 
 
 def test_tables_claims_and_figures_are_written(results: Any, tmp_path: Path) -> None:
@@ -112,10 +144,10 @@ def test_tables_claims_and_figures_are_written(results: Any, tmp_path: Path) -> 
 
     with open(tmp_path / "printed.txt", "w") as stream:
         output = results.Output(tmp_path, tmp_path, quick=True, stream=stream)
-        output.claim("lower", "0.1", "0.2", "no")
+        output.claim("lower", "0.1", "0.2", "holds")
         output.write_claims("study")
         output.figure("curves", results.curves_figure({"HMM": measured(results).pairs}, 200))
     table = pd.read_csv(tmp_path / "study-claims.csv")
-    assert table.to_dict("list") == {"claim": ["lower"], "source": [0.1], "here": [0.2], "holds": ["no"]}
-    assert "| lower | 0.1 | 0.2 | no |" in (tmp_path / "printed.txt").read_text()
+    assert table.to_dict("list") == {"claim": ["lower"], "paper": [0.1], "here": [0.2], "verdict": ["holds"]}
+    assert "| lower | 0.1 | 0.2 | holds |" in (tmp_path / "printed.txt").read_text()
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")

@@ -16,6 +16,8 @@ from corefsample.calibration import calibration_error
 from corefsample.tagging import LabelledText, LogisticRegression, NaiveBayes
 from tagger_studies import corpora
 from tagger_studies.results import (
+    DOES_NOT_HOLD,
+    NOT_DECIDED,
     Measured,
     Output,
     blocks_of,
@@ -28,6 +30,7 @@ from tagger_studies.results import (
     ratio,
     resamples,
     shown,
+    verdict,
 )
 
 INFORMATIVE = ("newspaper", "journal", "essays", "non-fiction", "technical", "govt-docs", "travel-guides")
@@ -85,12 +88,12 @@ def claims(found: dict[str, Measured], pairs: dict, output: Output) -> None:
     ratio_ends = ends_of(errors(logistic, weights) / errors(bayes, weights))
     here = f"LR minus NB {shown(change, ends)}"
     output.claim("logistic regression has the lower error", "0.041 against 0.105", here, holds(ends, True))
-    half = "yes" if ratio_ends[1] < 0.5 else "no" if ratio_ends[0] > 0.5 else "not decided"
+    half = holds((ratio_ends[0] - 0.5, ratio_ends[1] - 0.5), True)
     output.claim("it has less than half the error", "ratio 0.39", f"ratio {shown(part, ratio_ends, 2)}", half)
     scores = {name: f1(each)[0] for name, each in found.items()}
     here = f"NB {scores['naive Bayes']:.1%}, LR {scores['logistic regression']:.1%}"
     like = abs(scores["naive Bayes"] - scores["logistic regression"]) < 0.02
-    output.claim("at like F1 (within 2 points)", "NB 73.8%, LR 72.9%", here, "yes" if like else "no")
+    output.claim("at like F1 (within 2 points)", "NB 73.8%, LR 72.9%", here, verdict(like))
     for name in found:
         blocks = blocks_of(pairs[name], BIN_SIZE)
         low = blocks.bins.mean_q < 0.5
@@ -98,7 +101,7 @@ def claims(found: dict[str, Measured], pairs: dict, output: Output) -> None:
         below, above = (ratio(gaps[:, c].sum(1), blocks.n[:, c].sum(1), blocks.n_blocks) for c in (low, ~low))
         here = f"labels minus predictions: {shown(*below, 3)} below 1/2, {shown(*above, 3)} above"
         verdicts = {holds(below[1], False), holds(above[1], True)}
-        good = verdicts.pop() if len(verdicts) == 1 else "not decided" if "no, the opposite" not in verdicts else "no"
+        good = verdicts.pop() if len(verdicts) == 1 else DOES_NOT_HOLD if DOES_NOT_HOLD in verdicts else NOT_DECIDED
         output.claim(f"{name}: predictions too low in the lower range, too high in the higher", "figure 2", here, good)
     output.write_claims("classification")
 

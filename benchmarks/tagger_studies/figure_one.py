@@ -13,7 +13,7 @@ from corefsample.plots import COLOURS
 from corefsample.tagging import HiddenMarkovModel
 from corefsample.tagging._events import EventPairs
 from tagger_studies import corpora
-from tagger_studies.results import Output, measured, shown
+from tagger_studies.results import Output, measured, shown, verdict
 
 TAG = "NN"
 BINNINGS = {
@@ -52,10 +52,10 @@ def run(output: Output) -> None:
     widest = table["widest interval"]
     here = f"median width {', '.join(f'{each:.3f}' for each in widths)}"
     output.claim(
-        "adaptive bins have narrower intervals", "figure 1 (b), (c) against (d)", here, yes(widths.idxmin() == 2)
+        "adaptive bins have narrower intervals", "figure 1 (b), (c) against (d)", here, verdict(widths.idxmin() == 2)
     )
     here = f"widest {', '.join(f'{each:.3f}' for each in widest)}"
-    output.claim("the widest interval is the narrowest too", "figure 1", here, yes(widest.idxmin() == 2))
+    output.claim("the widest interval is the narrowest too", "figure 1", here, verdict(widest.idxmin() == 2))
     output.figure("study-figure1", figure_of(pairs, curves))
     output.write_claims("figure1")
 
@@ -82,7 +82,3 @@ def drawn(ax: Axes, curve: ReliabilityCurve) -> None:
     x = curve.bins.mean_q
     ax.vlines(x, curve.lower, curve.upper, color=COLOURS[1], linewidth=1.0)
     ax.plot(x, curve.bins.mean_y, "o", color=COLOURS[1], markersize=3.5)
-
-
-def yes(good: object) -> str:
-    return "yes" if good else "no"

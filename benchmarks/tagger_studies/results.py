@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 N_DRAWS = 2_000
+HOLDS, DOES_NOT_HOLD, NOT_DECIDED = "holds", "does not hold", "not decided"
+HALF = 1 / 3, 2 / 3  # a ratio that a source calls "about one half"
 
 
 @dataclass
@@ -64,9 +66,9 @@ class Output:
             self.figures.mkdir(parents=True, exist_ok=True)
             figure.savefig(self.figures / f"{name}.png", dpi=130)
 
-    def claim(self, claim: str, source: str, here: str, verdict: str) -> None:
-        """Remember a claim, its source's number, ours, and whether it holds here."""
-        self.claims.append({"claim": claim, "source": source, "here": here, "holds": verdict})
+    def claim(self, claim: str, paper: str, here: str, verdict: str) -> None:
+        """Remember a claim, the paper's figure, ours, and the verdict."""
+        self.claims.append({"claim": claim, "paper": paper, "here": here, "verdict": verdict})
 
     def write_claims(self, name: str) -> None:
         """Print and write the claims so far, and forget them."""
@@ -181,8 +183,33 @@ def holds(ends: tuple[float, float], below_zero: bool) -> str:
     """Whether a difference has the claimed sign, by its interval."""
     lower, upper = ends
     if (upper < 0.0) if below_zero else (lower > 0.0):
-        return "yes"
-    return "no, the opposite" if (lower > 0.0 if below_zero else upper < 0.0) else "not decided"
+        return HOLDS
+    return DOES_NOT_HOLD if (lower > 0.0 if below_zero else upper < 0.0) else NOT_DECIDED
+
+
+def verdict(good: object) -> str:
+    """The verdict on a claim that has no interval, or whose interval was compared before."""
+    return HOLDS if good else DOES_NOT_HOLD
+
+
+def squared_ratio(one: BlockBins, other: BlockBins) -> tuple[str, str]:
+    """Squared error of one over that of the other, and the verdict on "about one half".
+
+    The thesis reports the squared error (its CalibMSE), the paper the root of it. The verdict is by intervals of the
+    differences of the squared errors, one of them multiplied by the ends of `HALF`.
+    """
+    whole, weights = np.ones((1, one.n.shape[0])), resamples(one.n.shape[0])
+    squares = [[errors(each, rows) ** 2 for each in (one, other)] for rows in (whole, weights)]
+    (a, b), (drawn_a, drawn_b) = squares
+    estimate = float((a / b)[0])
+    contrasts = []
+    for factor in HALF:
+        lower, upper = ends_of(drawn_a - factor * drawn_b)
+        centre = float((a - factor * b)[0])
+        contrasts.append((2 * centre - upper, 2 * centre - lower))
+    inside = {holds(contrasts[0], False), holds(contrasts[1], True)}
+    found = inside.pop() if len(inside) == 1 else DOES_NOT_HOLD if DOES_NOT_HOLD in inside else NOT_DECIDED
+    return shown(estimate, ends_of(drawn_a / drawn_b), 3), found
 
 
 # --- figures -----------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Event = str | tuple[str, str]
 
-Events = Literal["tags", "pairs"] | Sequence[Event]
+Events = Literal["tags", "pairs", "likeliest"] | Sequence[Event]
 
 _CHUNK = 1 << 20  # pairs that a table takes at once
 
@@ -104,7 +104,9 @@ def event_pairs(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], ev
         Names of the chains' tags, in their order.
     events
         "tags": that a word has each tag. "pairs": that two neighbours have each pair of tags; n_tags^2 pairs per two
-        words, so for many tags `event_table` is the better choice. Or a list of events, each a tag or a pair of tags.
+        words, so for many tags `event_table` is the better choice. "likeliest": that each word has the tag that is its
+        likeliest, one pair per word, for the calibration of the tagger's answers alone (top-1). Or a list of events,
+        each a tag or a pair of tags.
 
     Raises
     ------
@@ -235,12 +237,15 @@ class _Selection:
 
     def __init__(self, tags: Sequence[str], events: Events) -> None:
         code = tag_codes(tags)
-        if events == "tags":
+        self._likeliest_only = events == "likeliest"
+        if events in ("tags", "likeliest"):
             events = list(code)
         elif events == "pairs":
             events = [(one, other) for one in code for other in code]
         elif isinstance(events, str):
-            raise ParameterError(f'must be "tags", "pairs" or a list of events, got {events!r}', parameter="events")
+            raise ParameterError(
+                f'must be "tags", "pairs", "likeliest" or a list of events, got {events!r}', parameter="events"
+            )
         self.events: tuple[Event, ...] = tuple(events)
         if not self.events or len(set(self.events)) < len(self.events):
             raise ParameterError(f"must be distinct, at least one, got {shown(self.events)}", parameter="events")
@@ -262,6 +267,11 @@ class _Selection:
             found = f"{self._n_tags} for a chain of {item.chain.n_tags}"
             raise ParameterError(f"must be as many as the chain has, got {found}", parameter="tags")
         q, y, codes = [], [], []
+        if self._likeliest_only:
+            marginals = item.chain.marginals()
+            tops = marginals.argmax(axis=1)
+            right = (item.gold == tops).astype(np.float64)
+            return np.minimum(marginals.max(axis=1, initial=0.0), 1.0), right, tops.astype(np.int32)
         if self._single_codes:
             q.append(item.chain.marginals()[:, self._singles].ravel())
             y.append((item.gold[:, None] == self._singles).ravel())

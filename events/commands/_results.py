@@ -14,6 +14,7 @@ from events.runs._record import checksums, run_record
 
 _QUERY_TABLES = (
     *("scores", "reliability", "coverage", "intervals", "recalibrations", "groups", "overdispersion", "link_kinds"),
+    "quantiles",
 )
 _QUARANTINE = "quarantine.jsonl"
 
@@ -38,7 +39,7 @@ class QueriesFolder(OutputFolder):
         [
             *(f"query_{name}.csv" for name in _QUERY_TABLES),
             *("query_pairs.parquet", _QUARANTINE, RECORD),
-            *picture_files("query_reliability", "query_coverage"),
+            *picture_files("query_reliability", "query_coverage", "query_quantiles"),
         ]
     )
 

@@ -7,7 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from corefsample.documents._rejected import Rejected
@@ -20,67 +19,9 @@ from corefsample.mention_ranking._model import MentionDocument, gold_entities
 from corefsample.mention_ranking._training import SoftmaxMargin, train
 from corefsample.mention_ranking.features._templates import TemplateSet
 from corefsample.syntax._roles import neutral_parse
+from events._selection import Selection
 from events.runs._document_inputs import DocumentInputs, ReadDocument, reject
 from events.runs._progress import Progress
-
-_META = "meta::"
-
-
-class Selection:
-    """Conditions on documents, all of which must be true.
-
-    Parameters
-    ----------
-    conditions
-        Each "key=value" or "key=value,value": the document's metadata `key` must be one of the values, in which *, ?
-        and [...] stand for other characters; `doc_id` is a key too. A document without that metadata is not selected.
-
-    Raises
-    ------
-    ParameterError
-        If a condition has another form.
-
-    Examples
-    --------
-    >>> news = Selection(["genre=news,court", "doc_id=GUM_*"])
-    >>> news.includes("GUM_news_1", {"genre": "news"}), news.includes("GUM_bio_1", {"genre": "bio"})
-    (True, False)
-    """
-
-    def __init__(self, conditions: Sequence[str] = ()) -> None:
-        self._conditions: list[tuple[str, list[str]]] = []
-        for condition in conditions:
-            key, sign, values = condition.partition("=")
-            key = key.strip().removeprefix(_META)
-            patterns = [value.strip() for value in values.split(",")]
-            if not (key and sign and all(patterns)):
-                raise ParameterError(f"must be KEY=VALUE or KEY=VALUE,VALUE, got {condition!r}", parameter="where")
-            self._conditions.append((key, patterns))
-
-    def __str__(self) -> str:
-        return " and ".join(f"{key}={','.join(patterns)}" for key, patterns in self._conditions) or "no condition"
-
-    def includes(self, doc_id: str, metadata: Mapping[str, Any]) -> bool:
-        """Whether a document meets all conditions."""
-        values = {**{name.removeprefix(_META): value for name, value in metadata.items()}, "doc_id": doc_id}
-        return all(
-            key in values and any(fnmatchcase(str(values[key]), pattern) for pattern in patterns)
-            for key, patterns in self._conditions
-        )
-
-    def require_known_names(self, names: Iterable[str]) -> None:
-        """Raise if the key of a condition is neither `doc_id` nor one of these names of metadata.
-
-        Raises
-        ------
-        ParameterError
-            If there is one.
-        """
-        known = {"doc_id", *(name.removeprefix(_META) for name in names)}
-        for key, _ in self._conditions:
-            if key not in known:
-                rule = f"must name metadata of the documents ({', '.join(sorted(known))})"
-                raise ParameterError(f"{rule}, got {key!r}", parameter="where")
 
 
 def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> frozenset[str]:

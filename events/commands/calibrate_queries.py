@@ -28,6 +28,7 @@ from events._options import FolderResult, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_files, print_text
+from events.plots.queries import query_quantiles
 
 if TYPE_CHECKING:
     from corefsample.documents._scored import ScoredDocument
@@ -243,6 +244,7 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     reliability = pd.concat([curve.to_frame().assign(variant=name) for name, curve in curves.items()])
     reliability.insert(0, "variant", reliability.pop("variant"))
     tables = {"scores": study.scores(), "recalibrations": study.recalibrations(), "coverage": coverage}
+    tables["quantiles"] = quantiles = study.quantiles()
     tables |= {"intervals": intervals, "groups": groups, "overdispersion": overdispersion, "reliability": reliability}
     for name, table in tables.items():
         table.to_csv(file(f"query_{name}.csv"), index=False)
@@ -252,13 +254,16 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
         figures = {"query_reliability": partial(plots.reliability_figure, curves, title=title)}
         if len(coverage):
             figures["query_coverage"] = partial(event_plots.query_coverage, coverage, level=max(study.levels))
+        if len(quantiles):
+            figures["query_quantiles"] = partial(query_quantiles, quantiles)
         save_pictures(figures, file)
 
 
 def print_calibrate_queries(report: CalibrateQueriesResult) -> None:
     """Print calibration errors and coverage, before and after recalibration."""
     study = report.study
-    scores, coverage = study.scores(), study.coverage()  # before any output, so that a failure prints nothing
+    # Before any output, so that a failure prints nothing.
+    scores, coverage, quantiles = study.scores(), study.coverage(), study.quantiles()
     print_text(
         f"{len(study.table.queries):,} queries of {report.n_documents:,} documents, {study.table.n_pairs:,} pairs of "
         "query and document."
@@ -278,11 +283,16 @@ def print_calibrate_queries(report: CalibrateQueriesResult) -> None:
         shares = rows.set_index("documents")["coverage"]
         name = f"{variant}, uncertain" if kind == "uncertain" else str(variant)
         click.echo(f"{name:<27}" + "".join(f"{shares[size]:>8.1%}" for size in sizes))
+    p_values = quantiles.groupby("variant", sort=False)["p_value"].first()
+    if len(p_values):
+        shown_p = ", ".join(f"{name} {p_value:.3f}" for name, p_value in p_values.items())
+        print_text(f"Quantiles of the true counts are uniform if P is right; p-value by document: {shown_p}.")
     click.echo("uncertain: the interval includes the uncertainty of the recalibration itself.")
     for name, reason in study.failures.items():
         print_text(f"{name}: not fitted. {reason}.")
     if report.out is not None:
         pictures = {"Coverage": "query_coverage.png", "Curves": "query_reliability.png"}
+        pictures |= {"Quantiles": "query_quantiles.png"} if len(quantiles) else {}
         print_files(report.out, {**pictures, "Table": "query_coverage.csv"})
 
 

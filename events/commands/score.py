@@ -97,6 +97,8 @@ def print_score(run: ScoreResult) -> None:
     _print_text_faults(run.texts)
     if run.n_resumed:
         click.echo(f"{run.n_resumed:,} documents were scored by the earlier run.")
+    if run.n_not_selected:
+        click.echo(f"{counted(run.n_not_selected, 'document')} left out by --where.")
     if run.n_quarantined:
         click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {run.out}.quarantine.jsonl, the first:")
         for reason in run.reasons:

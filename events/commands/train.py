@@ -214,9 +214,9 @@ def run_train(
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
     from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+    from events._selection import Selection
     from events.commands._training import (
         NO_CORPUS,
-        Selection,
         annotated_inputs,
         fit_model,
         read_corpus,

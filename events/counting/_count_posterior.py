@@ -352,7 +352,7 @@ def samples_table(several: Sequence[EventCounts], roles: Sequence[str]) -> pa.Ta
     for counts in several:
         labels = {period.number: period.label for period in counts.periods()}
         for (key, number), cell in sorted(counts.tally.cells(), key=lambda item: item[0]):
-            if cell.hits:
+            if cell.has_evidence:
                 values = dict.fromkeys(roles, "") | role_values(key, counts.columns)
                 rows.append({"event": counts.event, **values, "period": labels[number]})
                 sampled.append(cell.by_sample)

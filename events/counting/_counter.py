@@ -73,7 +73,8 @@ class EventCounter:
         Names of actors; by default the shipped lexicon of countries.
     predicate
         The user's own predicate on clusterings, instead of rule and lexicon: see
-        `events.counting.evaluate_predicate`.
+        `events.counting.evaluate_predicate`. If it returns whole numbers, the counts are their sums over documents, and
+        the probabilities of the evidence those of a number above 0.
     scheme
         Dependency scheme of the documents, or None to recognise each document's from its labels.
     period

@@ -22,7 +22,6 @@ from events.counting._periods import Calendar, Period
 from events.counting._poisson_binomial import (
     compare_counts,
     compare_samples,
-    count_pmf,
     hdi_interval,
     quantile_interval,
 )
@@ -55,6 +54,8 @@ class EventCounts:
     The uncertainty is that of coreference (which mentions belong to one entity) and, as `uncertainty` says, of the
     recalibration of the scores. Parses, lexicon, rule and the choice of documents are taken as given, and the intervals
     assume that the antecedent probabilities are calibrated.
+
+    Of a predicate that returns numbers, the count is the sum of the documents' numbers.
 
     An actor is named by its code; for two roles by "AAA>BBB" or the codes in a tuple, with "-" or "" for no actor.
 
@@ -127,7 +128,8 @@ class EventCounts:
         pandas.DataFrame
             event (name of the rule); `actor`, and `target` of rules with two roles; period
             ("1999Q2"); period_start (timestamp of its first day); n_docs (documents in the period); mean and sd of the
-            count; mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
+            count (sd of the Poisson-binomial distribution; among the samples if documents share draws of a
+            recalibration); mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
             squares, where a bound replaces an error of zero); lower, upper, level and interval of the
             credible interval; n_samples; one_best (the count by the likeliest antecedents alone); of rules with default
             actors mean_named (the mean of the documents in which the text names the actor, or nobody has the event).
@@ -202,7 +204,7 @@ class EventCounts:
 
     def _pmf(self, cell: Cell) -> Floats:
         if not self._is_shared:
-            return count_pmf(cell.probabilities)
+            return cell.pmf
         return np.asarray(np.bincount(cell.by_sample) / self.tally.n_samples)
 
     def _ends(self, cell: Cell) -> tuple[float, float]:
@@ -212,7 +214,7 @@ class EventCounts:
             half = float(ndtri((1.0 + self.level) / 2.0)) * float(np.std(cell.by_sample))
             mean = float(np.mean(cell.by_sample))
             return mean - half, mean + half
-        if not cell.hits:  # most cells of a long table: the count is 0
+        if not cell.has_evidence:  # most cells of a long table: the count is 0
             return 0, 0
         interval = hdi_interval if self.interval == "hdi" else quantile_interval
         return interval(self._pmf(cell), self.level)
@@ -286,9 +288,9 @@ class EventCounts:
             raise ParameterError(f"must be another one than first, got {names[1]!r} twice", parameter="second")
         rows = []
         for period in self.periods():
-            if self._is_shared:
-                both = [self.tally.cell(key, period.number).by_sample for key in keys]
-                result = compare_samples(both[0] - both[1], self.level)
+            cells = [self.tally.cell(key, period.number) for key in keys]
+            if self._is_shared or any(cell.numbers for cell in cells):
+                result = compare_samples(cells[0].by_sample - cells[1].by_sample, self.level)
             else:
                 result = compare_counts(*self.tally.exclusive(*keys, period.number), self.level)
             rows.append((self.event, period.label, period.start, *names, *dataclasses.astuple(result), self.level))

@@ -24,6 +24,7 @@ from corefsample.posterior._recalibrated import DrawnRecalibration
 from events.counting._kernel_inputs import Hits, KernelInputs, certain_hits, with_common_descriptions
 from events.counting._kernels import BY_DEFAULT, NAMED
 from events.counting._reasons import REASONS, Reasons, reasons_in_parse
+from events.counting._sums import MOST
 from events.counting._tables import EventKey, event_key, event_name
 from events.matching._matching import MentionMatches
 
@@ -104,7 +105,8 @@ class DocumentEvents:
     hits
         uint8 (n_keys, n_samples): whether the event is true in the sample.
     one_best
-        bool (n_keys,): whether it is true in the likeliest-antecedent clustering of the first parse.
+        bool (n_keys,): whether it is true in the likeliest-antecedent clustering of the first parse; of a predicate
+        that returns numbers int64, the numbers.
     event
         Name of the rule.
     parses
@@ -119,19 +121,22 @@ class DocumentEvents:
     parts
         Of an outcome, for each of its events those that make it true: events of rules, and their numbers there. Its
         parses are then those of any of them.
+    numbers
+        int64 (n_keys, n_samples): what a predicate that returns numbers returned; `hits` says where it is above 0.
     """
 
     doc_id: str
     date: datetime.date
     keys: tuple[EventKey, ...]
     hits: Bytes
-    one_best: Bools
+    one_best: Bools | Ints
     event: str = "event"
     parses: tuple[ParseEvents, ...] = ()
     parse_counts: Ints | None = None
     reasons: Mapping[int, Reasons] = field(default_factory=dict)
     ways: Bytes | None = None
     parts: tuple[tuple[Part, ...], ...] = ()
+    numbers: Ints | None = None
     _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
     def __repr__(self) -> str:
@@ -427,7 +432,8 @@ def evaluate_predicate(
         With a date.
     predicate
         Called with the document and labels, int32 (n_samples, n_mentions); returns for each event name a bool
-        array (n_samples,). It is called once more with the likeliest-antecedent clustering, labels (1, n_mentions).
+        array (n_samples,), or whole numbers from 0 to 10,000, whose sums over documents are then counted. It is called
+        once more with the likeliest-antecedent clustering, labels (1, n_mentions).
     n_samples
         At least 1.
     seed
@@ -452,25 +458,32 @@ def evaluate_predicate(
     by_sample = _answers(predicate, document, samples.labels.T)
     by_best = _answers(predicate, document, samples.likeliest[None, :])
     names = sorted({*by_sample, *by_best})
-    hits = np.zeros((len(names), n_samples), np.uint8)
-    one_best = np.zeros(len(names), np.bool_)
+    is_number = any(values.dtype != np.bool_ for each in (by_sample, by_best) for values in each.values())
+    numbers = np.zeros((len(names), n_samples), np.int64)
+    one_best: Bools | Ints = np.zeros(len(names), np.int64 if is_number else np.bool_)
     for e, name in enumerate(names):
-        hits[e] = by_sample.get(name, 0)
-        one_best[e] = by_best.get(name, [False])[0]
-    return DocumentEvents(document.doc_id, document.date, tuple(map(event_key, names)), hits, one_best)
+        numbers[e] = by_sample.get(name, 0)
+        one_best[e] = by_best.get(name, [0])[0]
+    hits = (numbers > 0).astype(np.uint8)
+    keys = tuple(map(event_key, names))
+    return DocumentEvents(document.doc_id, document.date, keys, hits, one_best, numbers=numbers if is_number else None)
 
 
-def _answers(predicate: Predicate, document: ScoredDocument, labels: Ints32) -> dict[str, Bools]:
+def _answers(predicate: Predicate, document: ScoredDocument, labels: Ints32) -> dict[str, Bools | Ints]:
     returned = predicate(document, labels)
     if not isinstance(returned, Mapping):
         found = type(returned).__name__
-        raise ParameterError(f"must return a mapping of names to booleans, got {found}", parameter="predicate")
-    answers = {}
+        rule = "must return a mapping of names to booleans or whole numbers"
+        raise ParameterError(f"{rule}, got {found}", parameter="predicate")
+    answers: dict[str, Bools | Ints] = {}
     for name, values in returned.items():
         array = np.asarray(values)
-        if array.shape != (len(labels),) or array.dtype != np.bool_:
-            rule = f"must return bool ({len(labels)},) for {name!r}"
+        if array.shape != (len(labels),) or array.dtype.kind not in "biu":
+            rule = f"must return bool or int ({len(labels)},) for {name!r}"
             raise ParameterError(f"{rule}, got {array.dtype} {array.shape}", parameter="predicate")
+        if array.dtype != np.bool_ and ((array < 0) | (array > MOST)).any():
+            rule = f"must return numbers from 0 to {MOST:,} for {name!r}"
+            raise ParameterError(f"{rule}, got {array.min()} to {array.max()}", parameter="predicate")
         answers[str(name)] = array
     return answers
 

@@ -16,6 +16,8 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
 from events.counting._evaluation import DocumentEvents, monte_carlo_errors
+from events.counting._poisson_binomial import count_pmf
+from events.counting._sums import Distribution, distribution_of, scaled_variance, sum_pmf, total, variance_of_mean
 from events.counting._tables import EventKey, event_name
 
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
@@ -31,12 +33,14 @@ class Cell:
         Samples per document.
     hits
         Documents by the number of their samples with the event, where there are any.
+    numbers
+        Documents by the distribution of their number, of a predicate that returns numbers, where it is not 0.
     n_without
         Documents in which the event is possible, and true in no sample.
     one_best
         Documents with the event in their likeliest-antecedent clustering.
     n_named
-        Samples of all documents with the event by actors that are named, or by nobody.
+        Samples of all documents with the event by actors that are named, or by nobody; of numbers their sum.
     """
 
     n_samples: int
@@ -44,6 +48,7 @@ class Cell:
     n_without: int = 0
     one_best: int = 0
     n_named: int = 0
+    numbers: Counter[Distribution] = field(default_factory=Counter)
     _counts: Ints32 | None = None  # documents with the event by sample; None stands for zeros
 
     def add_document(self, n_hits: int, one_best: int, n_named: int) -> None:
@@ -55,6 +60,15 @@ class Cell:
         else:
             self.n_without += 1
 
+    def add_number(self, values: Ints, one_best: int) -> None:
+        """Add a document by its number in each sample."""
+        if not values.any():
+            self.add_document(0, one_best, 0)
+            return
+        self.one_best += one_best
+        self.n_named += int(values.sum())  # by nobody
+        self.numbers[distribution_of(values)] += 1
+
     def add_samples(self, counts: npt.NDArray[np.integer]) -> None:
         """Add the event of a document (0 or 1 for each sample), or the counts of several documents."""
         if self._counts is None:
@@ -64,6 +78,7 @@ class Cell:
     def merge(self, other: Cell) -> None:
         """Add the cell of other documents."""
         self.hits.update(other.hits)
+        self.numbers.update(other.numbers)
         self.n_without += other.n_without
         self.one_best += other.one_best
         self.n_named += other.n_named
@@ -78,6 +93,7 @@ class Cell:
             "one_best": self.one_best,
             "n_named": self.n_named,
             "by_sample": None if self._counts is None else self._counts.tolist(),
+            **({"numbers": sorted(self.numbers.items())} if self.numbers else {}),
         }
 
     @classmethod
@@ -85,8 +101,14 @@ class Cell:
         """The cell that `to_json` described."""
         by_sample = content["by_sample"]
         counts = None if by_sample is None else np.array(by_sample, np.int32)
+        numbers = Counter({tuple(map(tuple, each)): n for each, n in content.get("numbers", ())})
         n_without, one_best, n_named = (content[name] for name in ("n_without", "one_best", "n_named"))
-        return cls(n_samples, Counter(dict(content["hits"])), n_without, one_best, n_named, counts)
+        return cls(n_samples, Counter(dict(content["hits"])), n_without, one_best, n_named, numbers, counts)
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether some sample of a document has the event."""
+        return bool(self.hits or self.numbers)
 
     @property
     def by_sample(self) -> Ints32:
@@ -100,9 +122,16 @@ class Cell:
         return np.repeat(hits, [self.hits[n_hits] for n_hits in hits.tolist()]) / self.n_samples
 
     @property
+    def pmf(self) -> Floats:
+        """float64 (n + 1,): distribution of the count, documents being independent."""
+        pmf = count_pmf(self.probabilities)
+        return np.convolve(pmf, sum_pmf(self.numbers, self.n_samples)) if self.numbers else pmf
+
+    @property
     def mean(self) -> float:
-        """Sum of the documents' probabilities."""
-        return sum(n_hits * n_documents for n_hits, n_documents in self.hits.items()) / self.n_samples
+        """Sum of the documents' probabilities, or of the means of their numbers."""
+        of_numbers = sum(total(each) * n_documents for each, n_documents in self.numbers.items())
+        return (of_numbers + sum(n_hits * n_documents for n_hits, n_documents in self.hits.items())) / self.n_samples
 
     @property
     def mean_named(self) -> float:
@@ -111,17 +140,20 @@ class Cell:
 
     @property
     def variance(self) -> float:
-        """Sum of p (1 - p) over the documents."""
-        return sum(n * (self.n_samples - n) * count for n, count in self.hits.items()) / self.n_samples**2
+        """Sum of p (1 - p) over the documents, or of the variances of their numbers."""
+        n = self.n_samples
+        of_numbers = sum(scaled_variance(each, n) * n_documents for each, n_documents in self.numbers.items())
+        return (of_numbers + sum(k * (n - k) * n_documents for k, n_documents in self.hits.items())) / n**2
 
     @property
     def variance_of_mean(self) -> float:
         """Summed squares of the documents' Monte Carlo standard errors."""
-        if not self.hits and not self.n_without:
+        if not self.has_evidence and not self.n_without:
             return 0.0
+        of_numbers = [variance_of_mean(each, self.n_samples) * n for each, n in self.numbers.items()]
         hits = np.array([0, *self.hits], np.int64)
         counts = np.array([self.n_without, *self.hits.values()], np.float64)
-        return math.fsum((counts * monte_carlo_errors(hits, self.n_samples) ** 2).tolist())
+        return math.fsum([*of_numbers, *(counts * monte_carlo_errors(hits, self.n_samples) ** 2).tolist()])
 
 
 class CountTally:
@@ -191,9 +223,15 @@ class CountTally:
             cell = self._cells.get((key, period))
             if cell is None:
                 cell = self._cells[key, period] = Cell(self.n_samples)
+            if events.numbers is not None:
+                cell.add_number(events.numbers[e], int(one_best[e]))
+                cell.add_samples(events.numbers[e])
+                continue
             cell.add_document(n_hits[e], int(one_best[e]), n_named[e])
             if n_hits[e] and self._by_sample:
                 cell.add_samples(events.hits[e])
+        if events.numbers is not None:  # those of two events are compared by their samples
+            return
         happened = sorted((key, e) for e, key in enumerate(events.keys) if n_hits[e] and self._compares(key))
         for (first, a), (second, b) in combinations(happened, 2):
             both = int(np.count_nonzero(events.hits[a] & events.hits[b]))
@@ -273,7 +311,9 @@ class CountTally:
 
     def keys(self) -> list[EventKey]:
         """Events with any evidence: P > 0 in some document, or in the likeliest-antecedent clustering of one."""
-        return sorted({key for (key, _), cell in self._cells.items() if cell.hits or cell.one_best}, key=event_name)
+        return sorted(
+            {key for (key, _), cell in self._cells.items() if cell.has_evidence or cell.one_best}, key=event_name
+        )
 
     def contains(self, key: EventKey) -> bool:
         """Whether the event was possible in some document, with or without evidence."""

@@ -1,4 +1,4 @@
-"""Plot of the coverage of count intervals over annotated queries."""
+"""Plots of annotated queries: coverage of count intervals, and places of true counts in their distributions."""
 
 from __future__ import annotations
 
@@ -72,4 +72,40 @@ def query_coverage(
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     bare_spines(ax)
     ax.legend(frameon=False, fontsize=8, loc="lower left")
+    return figure
+
+
+def query_quantiles(quantiles: pd.DataFrame, *, fig: Figure | SubFigure | None = None) -> Figure | SubFigure:
+    """Draw where true counts lie in their distributions, with the range that is expected if these are right.
+
+    Bars that are high at both ends belong to distributions that are too narrow.
+
+    Parameters
+    ----------
+    quantiles
+        From `events.queries.QueryStudy.quantiles`.
+    fig
+        Figure to draw on; by default a new one.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure `fig`, or the new one.
+    """
+    from matplotlib.ticker import PercentFormatter
+
+    variants = list(dict.fromkeys(quantiles["variant"]))
+    figure = figure_of(fig, (2.9 * max(len(variants), 1) + 0.6, 3.2))
+    panels = figure.subplots(1, max(len(variants), 1), sharey=True, squeeze=False)[0]
+    for ax, (variant, rows) in zip(panels, quantiles.groupby("variant", sort=False), strict=True):
+        width = rows["bin_upper"] - rows["bin_lower"]
+        ax.bar(rows["bin_lower"], rows["share"], width, align="edge", color=COLOURS[0], edgecolor="white")
+        ends = [*rows["bin_lower"], 1.0]
+        null = [[*rows[name], rows[name].iloc[-1]] for name in ("null_lower", "null_upper")]
+        ax.fill_between(ends, *null, step="post", color="0.55", alpha=0.35, linewidth=0.0)
+        ax.set_title(f"{variant}: p = {rows['p_value'].iloc[0]:.3f}", loc="left", fontsize=9)
+        ax.set_xlabel("place in the distribution")
+        bare_spines(ax)
+    panels[0].set_ylabel("share of true counts")
+    panels[0].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     return figure

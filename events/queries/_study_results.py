@@ -12,6 +12,7 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._refits import CrossFit
 from events.queries._counts import count_coverage, count_intervals
 from events.queries._groups import group_misfit, null_truths
+from events.queries._quantiles import count_quantiles
 from events.queries._table import QueryTable
 
 if TYPE_CHECKING:
@@ -157,6 +158,29 @@ class QueryStudy:
                 part.insert(0, "variant", each.name)
                 table.append(part)
         return pd.concat(tables[0], ignore_index=True), pd.concat(tables[1], ignore_index=True)
+
+    def quantiles(self, *, n_draws: int = _NULL_DRAWS) -> pd.DataFrame:
+        """Places of the true counts in their distributions: uniform if these are right.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each variant and bin: variant, n_queries, bin_lower, bin_upper, share (of the queries),
+            null_lower, null_upper (95% of the shares if P is right), p_value (of P being right, for the variant).
+            A recalibration is taken as given.
+        """
+        import pandas as pd
+
+        columns = ["variant", "n_queries", "bin_lower", "bin_upper", "share", "null_lower", "null_upper", "p_value"]
+        rows: list[tuple[object, ...]] = []
+        for each in self.variants:
+            used = each.recalibrations or (_NONE,) * len(self.table.documents)
+            null = null_truths(self.table, used, n_draws=n_draws, seed=self.seed, first_sample=_NULL_FIRST)
+            found = count_quantiles(self.table, each.probabilities, null, min_documents=self.sizes[0])
+            if found is not None:
+                of_bins = zip(found.edges, found.edges[1:], found.shares, found.lower, found.upper, strict=False)
+                rows += [(each.name, found.n_queries, *values, found.p_value) for values in of_bins]
+        return pd.DataFrame(rows, columns=columns)
 
     def intervals(self) -> pd.DataFrame:
         """Intervals of each query's count: as `count_intervals`, with the columns variant and recalibration."""

@@ -174,6 +174,9 @@ class DocumentInputs:
         Keywords of `events.news.ArticleStream`.
     prefer_news
         Whether standard input, and tables that could be either, contain news rather than scored mentions.
+    selected
+        Called with the doc_id and the metadata of each document; those for which it is false are left out. None: all
+        are read.
 
     Attributes
     ----------
@@ -194,6 +197,7 @@ class DocumentInputs:
     entity_fields: str | None = None
     article_options: Mapping[str, Any] = field(default_factory=dict)
     prefer_news: bool = False
+    selected: Callable[[str, Mapping[str, Any]], bool] | None = None
     kind_of: dict[str, Kind] = field(init=False, default_factory=dict)
     skipped: Counter[str] = field(init=False, default_factory=Counter)
     _bytes_before: int = field(init=False, default=0)
@@ -243,6 +247,8 @@ class DocumentInputs:
             for place, document in read(path, rejected.append):
                 yield from rejected
                 rejected.clear()
+                if self.selected is not None and not self.selected(document.doc_id, document.metadata):
+                    continue
                 item = ReadDocument(path, place, document)
                 is_new = doc_ids.add(document.doc_id)
                 yield item if is_new else item.rejected(InputError("doc_id must be unique in the corpus, got it again"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,9 @@ class DocumentStream(FileSeries):
         Of Parquet files, the row groups to read; None for all.
     parses
         Whether documents with several parses are accepted; otherwise they are rejected with a reason.
+    selected
+        Called with the doc_id and the metadata of each document; those for which it is false are left out. None: all
+        are read.
     ahead
         Whether a thread reads and checks the next batch while one is used; it takes the memory of one more batch.
 
@@ -70,6 +73,7 @@ class DocumentStream(FileSeries):
         row_groups: range | None = None,
         parses: bool = False,
         ahead: bool = False,
+        selected: Callable[[str, Mapping[str, Any]], bool] | None = None,
     ) -> None:
         super().__init__(input_paths(inputs, suffixes=SUFFIXES))
         self._needs = tuple(choice("needs", name, ("date", "tokens", "gold")) for name in needs)
@@ -78,6 +82,7 @@ class DocumentStream(FileSeries):
         self._row_groups = row_groups
         self._parses = parses
         self._ahead = ahead
+        self._selected = selected
 
     def __iter__(self) -> Iterator[DocumentBatch]:
         """Read the files from the beginning; standard input can be read once."""
@@ -108,7 +113,11 @@ class DocumentStream(FileSeries):
 
     def _checked(self, reader: JsonLinesReader | ParquetReader) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """The documents of each batch that satisfy the format, and the others."""
-        for batch, rejected in reader.batches(self._batch_size):
+        for read, rejected in reader.batches(self._batch_size):
+            batch = read
+            if self._selected is not None:
+                rows = [row for row in range(len(read)) if self._selected(read.doc_ids[row], read.metadata(row))]
+                batch = read.take(np.array(rows, np.int64))
             valid, faults = checked(batch, self._needs)
             if valid.parses is not None and not self._parses:
                 several = np.flatnonzero(valid.parses.counts > 1).tolist()

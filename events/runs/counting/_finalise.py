@@ -194,6 +194,7 @@ def write_run(
             n_several_parses=counter.n_several_parses,
             uncertainty=counter.uncertainty,
             merged_actors=counter.merged_actors.summary(counter.n_samples),
+            n_not_selected=sum(record["not_selected"] for record in records.values()),
             triggers={rule.name: excluded_triggers(rule.preset, counter.tallies[rule.name]) for rule in rules},
         )
         codes = [code for counts in several for key in counts.events() for code in key if code]

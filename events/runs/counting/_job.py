@@ -25,6 +25,7 @@ from corefsample.files._paths import PathLike, path_list
 from corefsample.files._remote_services import credentials, give_credentials
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import QuarantineFile
+from events._selection import Selection
 from events.counting._counter import EventCounter
 from events.counting._tables import event_key
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
@@ -250,6 +251,7 @@ def _counted(
             needs_digest = not partition.first and file.path != STANDARD_INPUT and file.tag is None
             digest = background.submit(sha256, file.place) if needs_digest else None
             counter = _counter(plan, store, result)
+            selection = Selection(options.where)
             documents = DocumentStream(
                 file.place,
                 needs=("date", "tokens"),
@@ -258,6 +260,7 @@ def _counted(
                 row_groups=partition.groups,
                 parses=True,
                 ahead=True,
+                selected=selection if options.where else None,
             )
 
             def on_batch() -> None:
@@ -272,6 +275,7 @@ def _counted(
         _require_unchanged(file)
         record["input"] = {"bytes": file.n_bytes, "changed": file.changed, "sha256": file_sha256}
         record["documents"], record["quarantined"] = counter.n_documents, quarantine.count
+        record["not_selected"] = selection.n_not_selected
         record["scores_had"] = counter.scores_had
     return counter
 

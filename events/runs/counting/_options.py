@@ -11,7 +11,13 @@ from events._options import Result, declared, option
 
 @declared
 class CountOptions(
-    shared.Lexicon, shared.Scheme, shared.Seed, shared.OnError, shared.UncertainlyRecalibrated, shared.Threads
+    shared.Where,
+    shared.Lexicon,
+    shared.Scheme,
+    shared.Seed,
+    shared.OnError,
+    shared.UncertainlyRecalibrated,
+    shared.Threads,
 ):
     """What to count, and how.
 
@@ -112,6 +118,8 @@ class EventsResult(Result):
         Documents with P(event) > 0 for some event and actor.
     n_quarantined
         Invalid documents set aside.
+    n_not_selected
+        Documents that `CountOptions.where` leaves out.
     n_ambiguous
         Names in the sampled documents that the lexicon declares ambiguous, and that match nothing.
     actors, periods
@@ -147,4 +155,5 @@ class EventsResult(Result):
     n_several_parses: int = 0
     uncertainty: str | None = None
     merged_actors: dict[str, Any] | None = None
+    n_not_selected: int = 0
     triggers: dict[str, dict[str, Any]] = field(default_factory=dict)

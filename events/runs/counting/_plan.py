@@ -42,6 +42,7 @@ class RunPlan(Plan):
         "recalibration": _BY_SCORES,
         "uncertainty": _BY_SCORES,
         "preset": "that of the rule",
+        "where": "all documents",
     }
 
     @cached_property

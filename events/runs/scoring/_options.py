@@ -11,7 +11,7 @@ ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "d
 
 
 @declared
-class ScoringOptions(shared.Scheme, shared.EntityFields, shared.OnError, shared.Recalibrated):
+class ScoringOptions(shared.Where, shared.Scheme, shared.EntityFields, shared.OnError, shared.Recalibrated):
     """How to score.
 
     Attributes
@@ -68,6 +68,7 @@ class ScoringOptions(shared.Scheme, shared.EntityFields, shared.OnError, shared.
     def _check(self) -> None:
         from corefsample.errors import ParameterError
 
+        super()._check()
         if self.fix_text:
             from events.news._quality import require_repair
 

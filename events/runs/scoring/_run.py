@@ -25,6 +25,7 @@ from corefsample.mention_ranking._model import ScoringTally
 from corefsample.recalibration._english import chosen_recalibration
 from corefsample.syntax._roles import is_unparsed
 from events._options import Result, fields_of
+from events._selection import Selection
 from events.news._fields import Article
 from events.news._quality import TextTally
 from events.runs._annotated_output import write_annotated
@@ -50,7 +51,8 @@ class ScorePlan(Plan):
 def planned(paths: list[str], scorer: Scorer) -> ScorePlan:
     """Make the plan of a new run."""
     described = scorer.described()
-    settings = {**dataclasses.asdict(scorer.options), "documents_a_part": DOCUMENTS_A_PART}
+    options = json.loads(json.dumps(dataclasses.asdict(scorer.options)))  # tuples as they are read back
+    settings = {**options, "documents_a_part": DOCUMENTS_A_PART}
     free = {name: settings.pop(name) for name in _FREE}
     contents = {name: [settings.get(name), content] for name, content in described.items() if name != "corefsample"}
     inputs = tuple(InputFile.of(path, checksum=True) for path in paths)
@@ -197,6 +199,8 @@ class ScoreResult(Result):
         Counts of their texts by what is wrong with them: no upper case, a wrong encoding.
     n_resumed
         Number of the written documents that an earlier run had scored.
+    n_not_selected
+        Documents that `ScoringOptions.where` leaves out.
     n_quarantined, reasons
         Number of bad documents, and the messages of the first three.
     skipped
@@ -225,6 +229,7 @@ class ScoreResult(Result):
     left_out: dict[str, int]
     workers: int | None
     seconds: float
+    n_not_selected: int = 0
 
     def _more(self) -> dict[str, Any]:
         tally = {**dataclasses.asdict(self.tally), "mean_dropped_mass": self.tally.mean_dropped_mass}
@@ -246,11 +251,13 @@ def score_corpus(
     clusters = None if options.clusters is None else _clusters_path(path, options.clusters)
     if clusters is not None:
         require_free(clusters, overwrite=overwrite)
+    selection = Selection(options.where)
     documents = DocumentInputs(
         inputs,
         entity_fields=options.entity_fields,
         article_options=options.article_options(),
         prefer_news=options.pipeline is not None,
+        selected=selection if options.where else None,
     )
     _require_pipeline_for_text(documents, options)
     scorer = Scorer(options)
@@ -284,6 +291,7 @@ def score_corpus(
             left_out=left_out,
             workers=None if chosen.scheduler is not None else engine.workers or 1,
             seconds=round(time.time() - started, 3),
+            n_not_selected=selection.n_not_selected,
         )
         content = run_record(
             {**dataclasses.asdict(options), "out": path},

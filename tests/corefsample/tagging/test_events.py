@@ -76,6 +76,20 @@ def test_all_tags_and_all_pairs_by_name() -> None:
     assert pairs.q.sum() == pytest.approx(n_places, rel=1e-12)
 
 
+def test_likeliest_tags_are_one_pair_per_word_with_the_largest_marginal() -> None:
+    found = event_pairs(posteriors(), MODEL.tags, "likeliest")
+    expected = []
+    for item in posteriors():
+        for marginals, gold in zip(item.chain.marginals().tolist(), item.gold.tolist(), strict=True):
+            best = marginals.index(max(marginals))
+            expected.append((MODEL.tags[best], item.doc_id, max(marginals), int(best == gold)))
+    frame = found.to_frame()
+    assert list(zip(frame["event"], frame["doc_id"], frame["q"], frame["y"], strict=True)) == expected
+    assert 0 < found.y.sum() < found.n
+    table = event_table(posteriors(), MODEL.tags, "likeliest", grouped=False)
+    assert (table.n_pairs, table.sum_y.sum()) == (found.n, found.y.sum())
+
+
 def test_pairs_of_some_events() -> None:
     every = event_pairs(posteriors(), MODEL.tags)
     alone = event_pairs(posteriors(), MODEL.tags, ["B"])

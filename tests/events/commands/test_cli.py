@@ -90,13 +90,14 @@ def test_a_run_is_summarised_in_words(capsys: pytest.CaptureFixture[str], corpus
 def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     words = (
         "--rule conflict --preset extended --period month --samples 40 --level 0.9 --seed 7 --interval hdi "
-        "--scheme ud2 --threads 2 --on-error quarantine --compare USA IRQ --filled named "
-        "--outcome a=conflict:USA"
+        "--scheme ud2 --threads 2 --on-error quarantine --compare USA IRQ --where doc_id=* --where doc_id=?* "
+        "--filled named --outcome a=conflict:USA"
     )
     status, _, err = called(capsys, "events", corpus, *words.split(), "--no-pictures", "--out", tmp_path / "run")
     assert (status, err) == (0, "")
     arguments = json.loads((tmp_path / "run" / "run.json").read_text())["arguments"]
     assert arguments == {
+        "where": ["doc_id=*", "doc_id=?*"],
         "rule": "conflict",
         "preset": "extended",
         "lexicon": None,

@@ -23,8 +23,9 @@ from corefsample.mention_ranking import load_model
 from corefsample.mention_ranking._fitting import EpochReport
 from corefsample.mention_ranking._training import held_out_figures, train
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+from events._selection import Selection
 from events.commands import TrainOptions, run_train
-from events.commands._training import Selection, held_out_ids
+from events.commands._training import held_out_ids
 from events.commands.train import load_templates
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}
@@ -104,6 +105,8 @@ def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: 
         (["genre=news", "doc_id=b*"], "b1", {"genre": "news"}, True),
         (["genre=news", "doc_id=b*"], "a1", {"genre": "news"}, False),
         (["url=x=1"], "a", {"url": "x=1"}, True),
+        (["desk=For*"], "a", {"desk": ["Metro", "Foreign"]}, True),
+        (["desk=For*"], "a", {"desk": []}, False),
     ],
 )
 def test_a_condition_selects_documents(

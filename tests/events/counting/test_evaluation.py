@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -405,18 +406,55 @@ def test_a_counter_takes_a_users_predicate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    "answer",
     [
-        (lambda d, labels: labels[:, 0] == 0, "predicate must return a mapping of names to booleans, got ndarray"),
-        (lambda d, labels: None, "predicate must return a mapping of names to booleans, got NoneType"),
-        (lambda d, labels: {"x": labels[:, 0]}, r"predicate must return bool \(7,\) for 'x', got int32 \(7,\)"),
-        (lambda d, labels: {"x": True}, r"predicate must return bool \(7,\) for 'x', got bool \(\)"),
-        (lambda d, labels: {"x": labels == 0}, r"predicate must return bool \(7,\) for 'x', got bool \(7, 2\)"),
+        lambda d, labels: labels[:, 0] == 0,
+        lambda d, labels: None,
+        lambda d, labels: {"x": labels[:, 0] * 0.5},
+        lambda d, labels: {"x": labels[:, 0] - 1},
+        lambda d, labels: {"x": labels[:, 0] + 10_001},
+        lambda d, labels: {"x": True},
+        lambda d, labels: {"x": labels == 0},
     ],
 )
-def test_a_predicate_that_returns_something_else_is_rejected(answer: Any, message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
+def test_a_predicate_that_returns_something_else_is_rejected(answer: Any) -> None:
+    with error(ParameterError, "predicate"):
         evaluate_predicate(er.scored(PAIR), answer, n_samples=7)
+
+
+def n_entities(document: Any, labels: np.ndarray) -> dict[str, np.ndarray]:
+    """Number of entities, and whether it is 1."""
+    n = np.array([len({*row}) for row in labels.tolist()])
+    return {"entities": n, "one": n == 1}
+
+
+def test_numbers_of_a_predicate_are_summed_by_convolution() -> None:
+    counter = EventCounter(predicate=n_entities, n_samples=N_SAMPLES, period="month")
+    shares = []
+    for number in range(3):
+        events = counter.add(er.scored({**PAIR, "doc_id": f"pair {number}"}))
+        assert events is not None
+        assert events.numbers is not None
+        shares.append(np.bincount(events.numbers[0], minlength=3) / N_SAMPLES)
+        assert events.one_best.tolist() == [1, 1]
+    # Every combination of the three documents' numbers, which are 1 or 2 each.
+    expected = np.zeros(7)
+    for values in itertools.product(range(3), repeat=3):
+        expected[sum(values)] += math.prod(share[value] for share, value in zip(shares, values, strict=True))
+    counts = counter.counts()
+    assert counts.pmf("entities", "2001-02") == pytest.approx(expected, abs=1e-12)
+    (row,) = counts.to_frame().query("actor == 'entities'").to_dict("records")
+    k = np.arange(7)
+    assert row["mean"] == pytest.approx(expected @ k, abs=1e-12)
+    assert row["sd"] == pytest.approx(math.sqrt(expected @ k**2 - (expected @ k) ** 2), abs=1e-9)
+    below = np.cumsum(expected)
+    assert (row["lower"], row["upper"]) == (np.argmax(below >= 0.025), np.argmax(below >= 0.975))
+    assert row["one_best"] == 3
+    assert counter.evidence().query("actor == 'entities'")["probability"].tolist() == [1.0] * 3
+    # Of one document 1 or 2 entities; each document has one in 3/4 of the samples.
+    assert row["mean_mc_se"] == pytest.approx(math.sqrt(3 * 3 / 16 / N_SAMPLES), rel=0.1)
+    difference = counts.compare("entities", "one")
+    assert difference["mean_difference"].item() == pytest.approx(3 * (5 / 4 - 3 / 4), abs=0.2)
 
 
 def test_a_predicate_needs_a_date() -> None:

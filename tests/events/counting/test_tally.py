@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +13,11 @@ from hypothesis import strategies as st
 from tallies import SMALL, corpora, counts_of, document, tally_of
 
 from corefsample import ParameterError
+from corefsample._monte_carlo import agreement_bound
 from events.counting._evaluation import DocumentEvents
 from events.counting._tally import MOST_PERIODS, CountTally
+
+DAY = datetime.date(2000, 1, 1)
 
 # --- adding up ---------------------------------------------------------------------------------------------
 
@@ -41,6 +47,29 @@ def test_three_tallies_add_up_in_any_order() -> None:
             merged.merge(tally_of(parts[number]))
         for one, other in zip(tables(merged), whole, strict=True):
             pd.testing.assert_frame_equal(one, other, rtol=0, atol=1e-12)
+
+
+def test_numbers_of_documents_add_up_and_are_read_back() -> None:
+    def numbered(*values: int) -> DocumentEvents:
+        numbers = np.array([values])
+        hits = (numbers > 0).astype(np.uint8)
+        return DocumentEvents("d", DAY, (("AAA",),), hits, np.array([values[0]]), numbers=numbers)
+
+    whole, one, other = CountTally(4), CountTally(4, by_sample=False), CountTally(4, by_sample=False)
+    for k, events in enumerate([numbered(0, 2, 2, 5), numbered(3, 3, 3, 3), numbered(0, 0, 0, 0)]):
+        whole.add_events(events, 0)
+        (one if k else other).add_events(events, 0)
+    one.merge(other)
+    expected = np.zeros(9)
+    expected[[3, 5, 8]] = 0.25, 0.5, 0.25
+    for tally in (whole, one, CountTally.from_json(json.loads(json.dumps(one.to_json())))):
+        cell = tally.cell(("AAA",), 0)
+        assert cell.pmf == pytest.approx(expected, abs=1e-15)
+        assert (cell.mean, cell.one_best, cell.n_without) == (5.25, 3, 1)
+        assert cell.variance == pytest.approx(3.1875, abs=1e-12)  # (0 + 4 + 4 + 25) / 4 - 2.25**2
+        # The variance of the first number over 4 samples; bounds for the two whose samples agree.
+        assert cell.variance_of_mean == pytest.approx(3.1875 / 4 + 2 * agreement_bound(4) ** 2, abs=1e-12)
+        assert cell.by_sample.tolist() == [3, 5, 5, 8]
 
 
 def test_merging_leaves_the_other_tally_as_it_was() -> None:

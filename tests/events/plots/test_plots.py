@@ -20,6 +20,7 @@ from corefsample.plots import save_figure
 from events.counting import CountPosterior, count_pmf
 from events.plots import actor_comparison, count_bars, event_band, event_bands, query_coverage
 from events.plots.comparisons import comparisons_by_event
+from events.plots.queries import query_quantiles
 
 
 def counts(*countries: str, periods: int = 4) -> pd.DataFrame:
@@ -157,6 +158,16 @@ def test_the_same_table_gives_the_same_bytes(tmp_path: Path, ending: str) -> Non
     one = (tmp_path / f"one.{ending}").read_bytes()
     assert one == (tmp_path / f"two.{ending}").read_bytes()
     assert one.startswith(b"\x89PNG") if ending == "png" else b"<svg" in one
+
+
+def test_places_of_true_counts_are_drawn_with_their_range_under_the_null() -> None:
+    rows = [
+        (name, 9, lower, lower + 0.5, 0.4, 0.3, 0.7, 0.2) for name in ("as scored", "links") for lower in (0.0, 0.5)
+    ]
+    columns = ["variant", "n_queries", "bin_lower", "bin_upper", "share", "null_lower", "null_upper", "p_value"]
+    axes = query_quantiles(pd.DataFrame(rows, columns=columns)).axes
+    assert [ax.get_title(loc="left") for ax in axes] == ["as scored: p = 0.200", "links: p = 0.200"]
+    assert [patch.get_height() for patch in axes[1].patches] == [0.4, 0.4]
 
 
 def test_the_coverage_of_queries_is_drawn_by_variant_and_size() -> None:

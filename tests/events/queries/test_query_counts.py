@@ -19,6 +19,7 @@ from events.counting import count_pmf
 from events.counting._poisson_binomial import quantile_interval
 from events.queries import mixture_pmf
 from events.queries._counts import count_coverage, count_intervals
+from events.queries._quantiles import count_quantiles
 from events.queries._queries import MENTION_TYPES
 from events.queries._table import QueryTable
 
@@ -159,6 +160,41 @@ def test_sizes_out_of_order_are_rejected(sizes: list[int]) -> None:
     intervals = count_intervals(table({"see": [True] * 5}), [0.5] * 5)
     with pytest.raises(ParameterError, match="sizes must be at least one whole number, ascending, got"):
         count_coverage(intervals, sizes=sizes)
+
+
+def test_places_of_true_counts_are_those_of_the_definition() -> None:
+    # Two documents at 1/2: counts 0, 1, 2 with 1/4, 1/2, 1/4. The true count 1 lies between 1/4 and 3/4.
+    # A certain query whose truth is impossible: its count 0 is below everything, so its place is 0.
+    queries = table({"eat": [False, False], "see": [True, False]})
+    probs, null = np.array([1.0, 1.0, 0.5, 0.5]), np.array([[True, True, True, True]])
+    found = count_quantiles(queries, probs, null, n_bins=4, min_documents=2)
+    assert found is not None
+    assert found.n_queries == 2
+    assert found.shares == pytest.approx([0.5, 0.25, 0.25, 0.0], abs=1e-12)
+    # Under the null both counts are 2: places are between 0 and 1, and between 3/4 and 1.
+    assert found.lower == pytest.approx([0.125, 0.125, 0.125, 0.625], abs=1e-12)
+    # Squared distances at the inner edges: true 1/4, 1/4, 1/4; null -1/8, -1/4, -3/8. So the null's is larger.
+    assert found.p_value == 1.0
+    assert count_quantiles(queries, probs, null, min_documents=3) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_places_are_uniform_by_a_test_that_knows_that_queries_share_documents(seed: int) -> None:
+    # Ten queries that are always true together: ten counts, but only one independent one.
+    rng = np.random.default_rng(seed)
+    probs = np.tile(np.full(40, 0.5), 10)
+    drawn = rng.random((400, 40)) < 0.5
+    null = np.tile(drawn, (1, 10))
+    p_values = []
+    for truth in rng.random((60, 40)) < 0.5:
+        queries = table({f"verb{k}": truth.tolist() for k in range(10)})
+        found = count_quantiles(queries, probs, null)
+        assert found is not None
+        p_values.append(found.p_value)
+    assert np.mean(np.array(p_values) < 0.2) == pytest.approx(0.2, abs=3 * math.sqrt(0.2 * 0.8 / 60))
+    wrong = count_quantiles(queries, np.full(400, 0.1), rng.random((400, 400)) < 0.1)
+    assert wrong is not None
+    assert wrong.p_value < 0.01
 
 
 def test_intervals_of_calibrated_counts_have_their_level() -> None:

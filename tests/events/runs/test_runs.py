@@ -39,7 +39,9 @@ CHANGED: list[tuple[str, dict[str, Any]]] = [
     ("events", {"rule": "arrest", "compare": None}),
     ("events", {"recalibration": "none"}),
     ("events", {"uncertainty": "none"}),
+    ("events", {"where": ("doc_id=*round 1",)}),
     ("score", {"min_prob": 0.5}),
+    ("score", {"where": ("doc_id=*1",)}),
     ("score", {"mentions": "parse"}),
     ("score", {"scheme": "ud2"}),
     ("score", {"recalibration": "english"}),
@@ -190,6 +192,46 @@ def test_a_run_stopped_by_a_bad_document_continues_with_a_quarantine_and_back(ca
     assert case.n_left(summary) > 0
     whole = case.run(tmp_path / f"whole-{out.name}", inputs=path, options=options)
     assert case.content(out).popitem()[1] == case.content(Path(whole.out)).popitem()[1]
+
+
+# --- a part of the corpus ----------------------------------------------------------------------------------
+
+
+def test_selected_documents_give_what_a_file_of_them_alone_gives(counting: Case, tmp_path: Path) -> None:
+    def corpus(name: str, *sections: str) -> list[Path]:
+        """Two files, of which each has documents of every section."""
+        paths = [tmp_path / f"{name}{part}.jsonl" for part in range(2)]
+        for part, path in enumerate(paths):
+            given = [
+                {**each, "section": section, "desk": ["Foreign", "Metro"]}
+                for k, each in enumerate(documents()[part::2])
+                if (section := ["Sports", "Foreign Desk"][k % 2]) in sections
+            ]
+            er.write_lines(path, given)
+        return paths
+
+    alone = counting.run(tmp_path / "alone", inputs=corpus("alone", "Foreign Desk"))
+    every = corpus("every", "Sports", "Foreign Desk")
+    options = counting.options(where=("section=Foreign*", "desk=Met*"))
+    with pytest.raises(KeyboardInterrupt):
+        counting.run(tmp_path / "some", inputs=every, options=options, on_progress=stop_after(1, tmp_path / "some"))
+    summary = counting.run(tmp_path / "some", inputs=every, options=options)
+    assert counting.content(tmp_path / "some") == counting.content(tmp_path / "alone")
+    assert (summary.n_documents, summary.n_not_selected, alone.n_not_selected) == (30, 30, 0)
+    record = json.loads((tmp_path / "some" / "run.json").read_text())
+    assert record["arguments"]["where"] == ["section=Foreign*", "desk=Met*"]
+    assert record["summary"]["n_not_selected"] == 30
+
+
+def test_scores_are_those_of_selected_documents(scoring: Case, tmp_path: Path) -> None:
+    out = scoring.out(tmp_path)
+    scoring.run(out)
+    lines = {json.loads(line)["doc_id"]: line for line in out.read_text().splitlines()}
+    wanted = sorted(lines)[::4]
+    summary = scoring.run(out, options=scoring.options(where=(f"doc_id={','.join(wanted)}",)), overwrite=True)
+    assert out.read_text().splitlines() == [line for doc_id, line in lines.items() if doc_id in wanted]
+    assert summary.n_not_selected == 60 - len(wanted)
+    assert json.loads(Path(summary.record).read_text())["arguments"]["where"] == [f"doc_id={','.join(wanted)}"]
 
 
 # --- partitions of events ----------------------------------------------------------------------------------
