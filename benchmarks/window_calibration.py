@@ -28,9 +28,7 @@ BOUNDS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 SCHEME = "ud2"  # a window may have labels of several schemes only
 
 
-def windows(
-    documents: Sequence[AnnotatedDocument], mentions: MentionSource, size: int
-) -> Iterator[AnnotatedDocument]:
+def windows(documents: Sequence[AnnotatedDocument], mentions: MentionSource, size: int) -> Iterator[AnnotatedDocument]:
     """Each run of some sentences with the mentions in it, as a document of its own."""
     for document in documents:
         own = Reading(required_tokens(document), document.mentions, gold_entities(document) or [], SCHEME)
