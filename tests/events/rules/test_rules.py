@@ -394,6 +394,26 @@ def test_paths_and_conditions_of_the_package_can_be_added_to(tmp_path: Path) -> 
     assert rule.conditions["future"].paths["ud2"] == (*base.conditions["future"].paths["ud2"], ">obl:tmod")
 
 
+def test_changes_of_a_frame_keep_the_roles_that_it_requires_and_can_change_them(tmp_path: Path) -> None:
+    required = {frame.name: frame.required for frame in load_rules("kill").frames}
+    assert required == dict.fromkeys(required, frozenset()) | {"death": {"agent"}, "left_dead": {"agent"}}
+    add = {"frames": {"death": {"lemma": ["drown"]}, "noun": {"required": ["agent"]}}}
+    remove = {"frames": {"left_dead": {"required": ["agent"]}}}
+    rule = load_rules(extending(tmp_path, extends="kill", add=add, remove=remove))
+    changed = {frame.name: frame.required for frame in rule.frames}
+    assert changed == required | {"noun": {"agent"}, "left_dead": frozenset()}
+    assert "drown" in rule.frames[2].lemmas
+    with error(InputError, place="wide.yaml"):
+        load_rules(extending(tmp_path, extends="kill", add={"frames": {"noun": {"required": ["target"]}}}))
+
+
+def test_an_empty_mapping_clears_what_the_base_has(tmp_path: Path) -> None:
+    assert load_rules("arrest").defaults
+    assert load_rules(extending(tmp_path)).defaults == load_rules("arrest").defaults
+    assert not load_rules(extending(tmp_path, defaults={})).defaults
+    assert not load_rules(extending(tmp_path, presets={"asserted": {"defaults": {}}})).defaults
+
+
 def test_a_rule_of_one_trigger_has_the_frame_verb_when_it_is_extended(tmp_path: Path) -> None:
     path = extending(tmp_path, extends="attack", add={"frames": {"verb": {"lemma": ["bomb"]}}})
     assert load_rules(path).lemmas == {"attack", "bomb"}
@@ -428,7 +448,7 @@ def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_ano
         ({"remove": {"presets": {"asserted": {"unless": ["reported"]}}}}, "asserted.unless", "(negated,"),
         ({"remove": {"presets": ["extended"]}}, "presets.asserted", "extends must be another preset"),
         ({"remove": {"words": {"nobody": ["zero"]}}}, "remove.words.nobody", "(nobody, none, "),
-        ({"frames": [{"nam": "verb"}]}, "frames[0]", "fields must be among name, trigger, roles, got 'nam'"),
+        ({"frames": [{"nam": "verb"}]}, "frames[0]", "fields must be among name, trigger, roles, required, got 'nam'"),
         ({"extends": None, "add": {"frames": {}}, **rule_file()}, "wide.yaml", "add needs extends"),
     ],
 )
