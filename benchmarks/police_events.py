@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -71,7 +70,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         scored = options.scored or Path(folder) / "scored.parquet"
         if options.scored is None:
-            command = [sys.executable, "-m", "corefsample", "score", str(DATA / "news.csv.gz"), "--out", str(scored)]
+            command = ["corefsample", "score", str(DATA / "news.csv.gz"), "--out", str(scored)]
             command += ["--pipeline", options.pipeline, "--parses", str(options.parses)]
             subprocess.run(command, check=True)
         markdown("Events of the police", table(scored, options.samples), digits=2)

@@ -73,7 +73,8 @@ def _view(file: RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
     tree = _as_yaml(file)
     view = {key: tree[key] for key in _CHANGED}
     view["frames"] = {
-        frame["name"]: {**(frame["trigger"] or {}), **{key: frame[key] for key in _OF_FRAMES}} for frame in tree["frames"]
+        frame["name"]: {**(frame["trigger"] or {}), **{key: frame[key] for key in _OF_FRAMES}}
+        for frame in tree["frames"]
     }
     for name, preset in view["presets"].items():
         if name not in _keys(changes, "presets"):

@@ -45,7 +45,11 @@ def conditions(sentence: Sentence, scheme: str, matches: MentionMatches) -> set[
 def test_there_are_sentences_for_every_condition_and_rule() -> None:
     assert len(SENTENCES) >= 80
     assert {sentence.expected for sentence in SENTENCES} == {"counted", *ASSERTION}
-    assert {sentence.rule for sentence in SENTENCES} == {*shipped_rules()} - {"attack_target", "conflict", "police_action"}
+    assert {sentence.rule for sentence in SENTENCES} == {*shipped_rules()} - {
+        "attack_target",
+        "conflict",
+        "police_action",
+    }
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
