@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tolerance
 import yaml
+from expected_errors import error
 from references import events as er
 
 from corefsample.errors import InputError
@@ -136,6 +137,19 @@ def test_an_optional_role_may_be_absent_or_no_actor(tmp_path: Path, lexicon: Lex
     }
     assert events_of(optional, lexicon, "guards=guard/NOUN>2:nsubj arrested=arrest/VERB>0:root") == {("",)}
     assert events_of(optional, lexicon, UD2["a verb"]) == {("POLICE",)}
+
+
+def test_a_frame_can_require_a_role_that_is_optional_in_others(tmp_path: Path, lexicon: Lexicon) -> None:
+    frames = [{**OWN["frames"][0], "required": ["agent"]}, *OWN["frames"][1:]]
+    own = rule(tmp_path, optional=["agent"], frames=frames)
+    assert own.frames[0].required == {"agent"}
+    # Nobody is named: no event of the verb, an event of the noun. A filler that is no actor is enough.
+    assert events_of(own, lexicon, "he/PRON>3:nsubj:pass was=be/AUX>3:aux:pass arrested=arrest/VERB>0:root") == set()
+    assert events_of(own, lexicon, "the/DET>2:det arrest/NOUN>3:nsubj ended=end/VERB>0:root") == {("",)}
+    assert events_of(own, lexicon, "guards=guard/NOUN>2:nsubj arrested=arrest/VERB>0:root") == {("",)}
+    assert events_of(own, lexicon, UD2["a verb"]) == {("POLICE",)}
+    with error(InputError, place="own.yaml"):
+        rule(tmp_path, frames=[{**OWN["frames"][0], "required": ["target"]}])
 
 
 def test_a_span_is_adjacent_words_in_order_and_a_phrase_connected_ones(tmp_path: Path, lexicon: Lexicon) -> None:
