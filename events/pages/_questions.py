@@ -77,7 +77,7 @@ def rule_question(frame: AuditFrame, definitions: Definitions) -> Question:
     if not asked:  # an outcome that is not the event of a rule
         return Question(default_question(frame))
     wording = _Wording(definitions)
-    as_fact = ", as a fact" if all(rule.unless for rule, _ in asked) else ""
+    as_fact = ", as a fact" if all(_ONLY_SAYS.keys() & {*rule.unless} for rule, _ in asked) else ""
     (rule, codes), *others = asked
     several = len(frame.targets) > 1
     if others or (several and not codes):
@@ -166,7 +166,8 @@ class _Wording:
         wanted = set(codes)
         counted = [item for item in found if item[1] and (not wanted or (_NOBODY in item[1]) == (_NOBODY in wanted))]
         for example, actors in sorted(counted, key=lambda item: wanted.isdisjoint(item[1]))[:1]:
-            named = [self._shown(code) for code in actors if code not in (_NOBODY, "event")]
+            shown = () if _NOBODY in wanted else actors  # a default actor has the event of nobody named, too
+            named = [self._shown(code) for code in shown if code not in (_NOBODY, "event")]
             yield f"Counts{' for ' * bool(named)}{' and '.join(named)}: “{_sentence(example)}”"
         left_out = [example for example, actors in found if not actors]
         # One that other presets count shows best what this one leaves out.

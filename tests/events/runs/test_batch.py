@@ -151,7 +151,7 @@ def test_the_record_names_inputs_arguments_and_versions(corpus: Path, tmp_path: 
     assert record["arguments"]["seed"] == 5
     assert record["arguments"]["compare"] == ["USA", "IRQ"]
     assert record["summary"] == json.loads(json.dumps(summary.to_json()))
-    assert record["rule"] == {"name": "attack", "preset": "asserted", "source": "attack"}
+    assert record["rule"] == {"name": "attack", "preset": "asserted", "source": "attack", "extends": []}
     assert "numpy" in record["versions"]
 
 

@@ -418,12 +418,12 @@ def test_the_default_model_is_the_english_one(corpus: Path, score: Score) -> Non
 
     run = score(corpus, model=None)
     found, document = next(read_documents(run.out)), next(read_corefud(corpus))
-    change = read_recalibration("english").recalibration
+    change = read_recalibration("english-annotated").recalibration
     assert sr.same_documents(found, change.apply_document(english_model().score_document(document)))
     record = json.loads(Path(run.record).read_text())
     assert record["model"]["path"] == "the English model of the package"
     assert record["recalibration"]["fingerprint"] == found.metadata["recalibration"] == change.fingerprint()
-    assert (run.recalibration, record["summary"]["recalibration"]) == ("english", "english")
+    assert run.recalibration == record["summary"]["recalibration"] == "english-annotated"
 
 
 def test_without_recalibration_scores_are_those_of_the_model(corpus: Path, score: Score) -> None:
@@ -447,9 +447,12 @@ def test_scoring_recalibrated_scores_again_forgets_their_recalibration(corpus: P
 def test_the_screen_says_that_scores_were_recalibrated(
     tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, shown, _ = called(capsys, "score", corpus, "--out", tmp_path / "s.jsonl")
-    assert status == 0
-    assert "Recalibrated (the English model's recalibration); --recalibration none" in " ".join(shown.split())
+    for mentions, name in (("parse", ""), ("annotated", " for annotated mentions")):
+        arguments = ("--mentions", mentions, "--out", tmp_path / f"{mentions}.jsonl")
+        status, shown, _ = called(capsys, "score", corpus, *arguments)
+        assert status == 0
+        text = f"Recalibrated (the English model's recalibration{name}); --recalibration none"
+        assert text in " ".join(shown.split())
 
 
 # --- processes ----------------------------------------------------------------------------
