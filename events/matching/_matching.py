@@ -186,7 +186,8 @@ def check_classes(rule: Rule, lexicon: Lexicon) -> None:
         for kind in sorted(kinds - known):
             names = ", ".join(sorted(known))
             message = f"classes.{role} must be classes of the lexicon {lexicon.source} ({names}), got {kind!r}"
-            raise InputError(message, place=rule.source)
+            hint = ParameterHint("lexicon", "names one that has them; police, army and others are in the shipped police")
+            raise InputError(message, place=rule.source, hint=hint)
 
 
 def match_document(
