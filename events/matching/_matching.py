@@ -186,7 +186,7 @@ def check_classes(rule: Rule, lexicon: Lexicon) -> None:
         for kind in sorted(kinds - known):
             names = ", ".join(sorted(known))
             message = f"classes.{role} must be classes of the lexicon {lexicon.source} ({names}), got {kind!r}"
-            hint = ParameterHint("lexicon", "names one that has them; police, army and others are in the shipped police")
+            hint = ParameterHint("lexicon", "names one that has them; the shipped police has police, army and others")
             raise InputError(message, place=rule.source, hint=hint)
 
 
