@@ -1,8 +1,6 @@
 """The loss that a recalibration minimises, of each document with gold, with its derivatives.
 
-Also here: proper scores of link marginals as objectives of a recalibration, with their gradients.
-
-Also here: custom objectives of a recalibration.
+Also here: proper scores of link marginals as objectives, with their gradients; and a user's own objectives.
 """
 
 from __future__ import annotations

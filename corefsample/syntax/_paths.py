@@ -18,7 +18,8 @@ the token where they stand:
 ``[bare]``          its text is its lemma (case aside): attack, and not attacked
 ==================  ==========================================================================
 
-``[active,no >nsubj]<conj+>nsubj`` is the subject that a conjoined verb shares XX
+``[active,no >nsubj]<conj+>nsubj`` is the subject that a conjoined verb shares with an earlier one. The empty path,
+``.`` or nothing, stays where it starts.
 
 Also here: where paths can lead in many parses at once: a fast upper bound of `follow`, by which documents are passed
 over.

@@ -407,10 +407,7 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     tuple of tuple of str
         For each event its codes of actors, one for each role; sorted.
     """
-    if _is_certain(matches):
-        hits = certain_hits(matches, 1)
-    else:
-        (hits,) = KernelInputs([matches]).evaluated(canonical_labels(labels)[:, None])
+    (hits,) = KernelInputs([matches]).evaluated(canonical_labels(labels)[:, None])
     return tuple(key for key, hit in zip(matches.keys, hits.events[:, 0], strict=True) if hit)
 
 

@@ -200,7 +200,8 @@ class _Sets:
         """int32 (a, c): the codes of each, -1 after the last."""
         number = self._number
         counted = [sorted(number[code] for code in self._counted(each) if code in number) for each in self._sets]
-        table = np.full((len(counted), max(map(len, counted)) + 1), _kernels.NONE, np.int32)
+        # At least two wide: a role that nobody fills has two codes if a default actor has the event, too.
+        table = np.full((len(counted), max(1, *map(len, counted)) + 1), _kernels.NONE, np.int32)
         for a, numbers in enumerate(counted):
             table[a, : len(numbers)] = numbers
         return table

@@ -2,9 +2,6 @@
 
 `frequency_groups`, `bins_by_value` and `root_mean_square` follow that code where it differs from the paper or ours.
 They are an independent implementation, for comparison with the paper's figures.
-
-Also here: conventions of the code published with Kranzlein, Liu & Schneider (2021), where they differ from the paper
-or ours. This is an independent implementation, for comparison with the paper's figures.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior
 from events import EventCounter
-from events.counting import evaluate_matches
+from events.counting import evaluate_clustering, evaluate_matches
 from events.counting._evaluation import evaluate_document
 from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
@@ -99,6 +99,20 @@ CASES: list[tuple[list[str], dict[str, float]]] = [
     ([PASSIVE, ARMY], {"-": 1.0}),
     ([PASSIVE, RAIN, ARMY], {"-": 1.0, "POLICE": 1.0}),
 ]
+
+
+def test_a_default_actor_counts_where_no_actor_of_the_text_is_of_the_class_of_the_role(tmp_path: Path) -> None:
+    rule = load_rules(written(tmp_path, classes={"agent": ["police"]}), "wide")
+    sentences = [PASSIVE, "Iraq/PROPN>2:nsubj arrested=arrest/VERB>0:root men/NOUN>2:obj"]
+    assert probabilities(rule, *sentences) == {"-": 1.0, "POLICE": 1.0}
+
+
+def test_events_of_one_clustering_are_also_those_of_default_actors(rule: Rule) -> None:
+    for sentences in ([PASSIVE], [PASSIVE, "Iraq/PROPN>2:nsubj slept=sleep/VERB>0:root"]):
+        document = er.scored(er.json_document("d", "2000-01-01", sentences))
+        assert document.tokens is not None
+        matches = match_document(document.tokens, document.mentions, rule, load_lexicon("police"), document.date)
+        assert evaluate_clustering(matches, range(len(document.mentions))) == (("",), ("POLICE",))
 
 
 @pytest.mark.parametrize(("sentences", "expected"), CASES)
