@@ -14,7 +14,11 @@ ENV NUMBA_CACHE_DIR=/opt/corefsample/kernels \
     MPLCONFIGDIR=/opt/corefsample/matplotlib \
     PYTHONUNBUFFERED=1
 COPY --from=build /wheels /wheels
-RUN python -m pip install --no-cache-dir "$(ls /wheels/corefsample-*.whl)[report,dask]" \
+COPY constraints.txt /wheels/
+# The versions are those with which the project is tested, and the pipeline that of the documentation.
+RUN python -m pip install --no-cache-dir -c /wheels/constraints.txt \
+        "$(ls /wheels/corefsample-*.whl)[report,dask]" \
+    && python -m spacy download --direct en_core_web_sm-3.8.0 \
     && rm -r /wheels \
     && useradd --create-home analyst \
     && mkdir -p /opt/corefsample /data \
@@ -25,11 +29,20 @@ WORKDIR /data
 ENTRYPOINT ["corefsample"]
 CMD ["demo", "--out", "corefsample-demo"]
 
+# Scores and counts one article: an image that cannot is not built.
+FROM installed AS checked
+RUN printf 'doc_id,date,text\na1,2001-02-03,"Police arrested three men in the old town. They took them away."\n' > /tmp/news.csv \
+    && corefsample score /tmp/news.csv --pipeline en_core_web_sm --workers 1 --out /tmp/scored.parquet \
+    && corefsample events /tmp/scored.parquet --rule arrest --lexicon police --out /tmp/run \
+    && grep POLICE /tmp/run/counts.csv
+
 # Kernels for any processor of the architecture, for a cluster of several kinds: docker build --target generic
 FROM installed AS generic
+COPY --from=checked /tmp/run/counts.csv /opt/corefsample/checked.csv
 ENV NUMBA_CPU_NAME=generic
 RUN corefsample warm-up && chmod -R a+rwX /opt/corefsample
 
 # Kernels for the processor of the building machine; another kind compiles them once more.
 FROM installed
+COPY --from=checked /tmp/run/counts.csv /opt/corefsample/checked.csv
 RUN corefsample warm-up && chmod -R a+rwX /opt/corefsample

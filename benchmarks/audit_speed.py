@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from audit_corpora import scored
 
-from events.audit import AuditFrame, AuditPlan, estimate_counts, estimate_total, plan_audit
+from events.audit import AuditFrame, AuditPlan, estimate_counts, estimate_total, learn, plan_audit
 from events.audit._sheets import SheetLabels
 from events.audit._totals import METHODS
 
@@ -59,6 +59,10 @@ def main() -> None:
     n, sizes = zip(*((each.n_sampled, each.n_documents) for each in plan.strata), strict=True)
     taken = seconds(lambda: estimate_total(k, n, sizes, method="guaranteed"))
     print(f"{'one total, guaranteed':<44}{taken:6.2f} s")
+    plan = plan_audit(quarters(100_000, 50))
+    columns = {f"feature {i}": values for i, values in enumerate(np.random.default_rng(0).random((24, 100_000)))}
+    taken = seconds(lambda: learn(plan, labelled(plan), columns=columns))
+    print(f"{'learn, 100,000 documents, 24 features':<44}{taken:6.2f} s")
 
 
 if __name__ == "__main__":

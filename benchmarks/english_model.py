@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import dataclasses
 import json
 import shlex
 import subprocess
@@ -19,6 +20,7 @@ from held_out_scores import ScoreCache
 from transfer_study import english_fit, kept_fit
 
 from corefsample.formats.annotated._corefud import read_corefud
+from corefsample.languages._language import ENGLISH
 from corefsample.mention_ranking._english import ENGLISH_GENRES
 from corefsample.mention_ranking._model import MENTION_SOURCES
 from corefsample.recalibration._english import chosen_recalibration, recalibration_file
@@ -57,7 +59,8 @@ def write_recalibration(folder: Path) -> None:
         kept = folder / f"fit-english-{mentions}-kinds-joint.json"
         record = kept_fit(kept, partial(english_fit, scores, mentions))
         place = recalibration_file(chosen_recalibration(None, mentions=mentions) or "")
-        Path(place).write_text(json.dumps(record.to_json()), encoding="utf-8")
+        content = dataclasses.replace(record, language=ENGLISH).to_json()
+        Path(place).write_text(json.dumps(content), encoding="utf-8")
 
 
 def main() -> None:

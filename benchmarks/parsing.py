@@ -17,6 +17,7 @@ from corefsample.trees import ArcDistribution
 from events.news._fields import Article
 from events.runs._document_inputs import ReadDocument
 from events.runs.scoring._options import ScoringOptions
+from events.runs.scoring._parsing import _UNUSED
 from events.runs.scoring._workers import Scorer
 
 MODELS = Path(__file__).parents[2] / "shared" / "models"
@@ -64,7 +65,9 @@ def _sampled_parses(runs: int) -> Iterator[Row]:
 
 
 def _scored_parses(runs: int) -> Iterator[Row]:
-    """The job `score` with ten parses a text against the same with one, in one process, without start-up."""
+    """The job `score` with ten parses a text against one, and one against the parser alone; without start-up."""
+    import spacy
+
     article = Article("news", datetime.date(2000, 1, 1), "\n\n".join([PARAGRAPH] * PARAGRAPHS), "", {})
     items = [ReadDocument("news", "article 1", article)]
     for name in PIPELINES:
@@ -74,6 +77,13 @@ def _scored_parses(runs: int) -> Iterator[Row]:
         one, ten = Scorer(ScoringOptions(**options)), Scorer(ScoringOptions(**options, parses=10))
         sides = _processor_times(lambda ten=ten: ten.score(items), lambda one=one: one.score(items), 3 * runs)  # type: ignore[misc]
         yield within(f"score --parses 10, {PARAGRAPHS} paragraphs, processor time", f"one parse ({name})", sides, 4)
+        nlp = spacy.load(MODELS / name, exclude=list(_UNUSED))
+        own = _processor_times(
+            lambda one=one: one.score(items), lambda nlp=nlp: list(nlp.pipe([article.text])), 3 * runs
+        )  # type: ignore[misc]
+        yield within(
+            f"score, {PARAGRAPHS} paragraphs, processor time", f"spaCy's parse, same components ({name})", own, 1.35
+        )
 
 
 def _processor_times(ours: Callable[[], object], theirs: Callable[[], object], runs: int) -> tuple[float, float]:

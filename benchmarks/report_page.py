@@ -128,7 +128,7 @@ def screenshot(picture: Path, folder: Path) -> None:
         )
         click("#list .item")
         until(browser, "!document.getElementById('reader').hidden")
-        browser.execute_script("scrollTo(0, 0); document.activeElement.blur()")
+        browser.execute_script("document.getElementById('chart').scrollIntoView(); document.activeElement.blur()")
         time.sleep(0.5)
         browser.save_screenshot(str(picture))
     print(picture)

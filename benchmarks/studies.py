@@ -1,12 +1,16 @@
 """Run the studies: python benchmarks/studies.py [WHICH ...] [--quick] [--figures FOLDER] [--tables FOLDER].
 
 Of the calibration error (docs/calibration-studies.md): synthetic, coverage, noise; these three by default. They take
-about half an hour on one core, --quick about a minute.
+about half an hour on one core, --quick about a minute. Also curves: smooth curves and the choice of the bin size, three
+minutes; and bin-steps: the error by bin size in equal steps, one minute.
 
 Of sampled parses (docs/parses.md): parses; about half an hour. It reads a treebank and two pipelines from ../shared.
 
-Of taggers and classifiers (docs/tagging-studies.md): tagging, tweets, classification, sparse-tags, figure1,
-simulated-claims; a few minutes each. They read corpora from ../shared/data, and say so if one is missing.
+Of taggers and classifiers (docs/tagging-studies.md): tagging, newswire, tweets, classification, sparse-tags,
+tag-groups, figure1, simulated-claims; a few minutes each. They read corpora from ../shared/data, and say so if one is
+missing.
+
+Of what calibration is good for (docs/papers.md): error-types, later; a minute and four minutes.
 """
 
 from __future__ import annotations
@@ -17,6 +21,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import curve_study
+import error_types
+import later_study
+import numpy as np
 import pandas as pd
 import parse_counts
 from matplotlib.figure import Figure
@@ -130,6 +138,38 @@ def run_synthetic(effort: Effort, folder: Path | None) -> None:
     truths = by_bins.groupby(["q", "truth"], sort=False)["true_mse"].mean()
     markdown("True MSE", truths.reset_index(), 6)
     save(thesis_figure(by_bins, by_pairs), folder, "study-bin-size.png")
+
+
+def run_bin_steps(effort: Effort, folder: Path | None) -> None:
+    """Squared error by bin size in steps of 1,000: the thesis's figures 4.8 and 4.9."""
+    designs = [replace(shape, shift=shift) for shape in SHAPES.values() for shift in (0.0, 0.1)]
+    sizes = range(1000, 50_001, 1000)
+    table = named(bin_size_study(designs, bin_sizes=sizes, n_replications=min(effort.thesis, 20)))
+    rows = []
+    for (q, truth), part in table.groupby(["q", "truth"], sort=False):
+        runs = part.pivot_table(index="replication", columns="bin_size", values="mse").to_numpy()
+        changes = np.diff(runs, axis=1)
+        row = {"q": q, "truth": truth, "true MSE": part["true_mse"].mean()}
+        row |= {f"bins of {size:,}": runs[:, size // 1000 - 1].mean() for size in (1000, 10_000, 25_000, 50_000)}
+        row["share of steps at which it rose"] = (changes > 0).mean()
+        row["largest change in one step"] = np.abs(changes).max(axis=1).mean()
+        rows.append(row | {"sets in which it fell from first to last": (runs[:, -1] < runs[:, 0]).mean()})
+    markdown("MSE by bin size in steps of 1,000, 100,000 pairs", pd.DataFrame(rows), 5)
+    figure = Figure(figsize=(9.6, 3.4), layout="constrained")
+    for ax, truth in zip(figure.subplots(1, 2), ("perfect", "off by .1"), strict=True):
+        for (q, part), (colour, marker) in zip(
+            table[(table["truth"] == truth) & (table["replication"] == 0)].groupby("q", sort=False),
+            (("blue", "o"), ("vermilion", "s")),
+            strict=True,
+        ):
+            style = {"color": INK[colour], "marker": marker, "markersize": 3, "linewidth": 1.0}
+            ax.plot(part["bin_size"], part["mse"], label=f"q ~ {q}", **style)
+        ax.set_title(truth, loc="left", fontsize=10)
+        ax.set_xlabel("bin size (100,000 pairs)")
+        ax.set_ylabel("squared calibration error")
+        ax.legend(frameon=False, fontsize=9)
+        plain(ax)
+    save(figure, folder, "study-bin-steps.png")
 
 
 def thesis_figure(by_bins: pd.DataFrame, by_pairs: pd.DataFrame) -> Figure:
@@ -299,6 +339,16 @@ def noise_figure(table: pd.DataFrame) -> Figure:
     return figure
 
 
+# --- smooth curves -----------------------------------------------------------------------------------------
+
+
+def run_curves(effort: Effort, folder: Path | None) -> None:
+    curves, errors = curve_study.tables(2 if effort is QUICK else 12)
+    markdown("Smooth curves: share of bands that hold the whole true curve; RMS distance from it", curves)
+    markdown("Errors in bins of the default size and of the size with the best held-out log score", errors, 4)
+    save(curve_study.figure(), folder, "study-smooth-curves.png")
+
+
 # --- sampled parses ----------------------------------------------------------------------------------------
 
 
@@ -320,7 +370,14 @@ STUDIES: dict[str, Callable[[Effort, Path | None], None]] = {
     "synthetic": run_synthetic,
     "coverage": run_coverage,
     "noise": run_noise,
+    "curves": run_curves,
+    "bin-steps": run_bin_steps,
     "parses": run_parses,
+}
+CLAIM_STUDIES: dict[str, Callable[[Output], None]] = {
+    **TAGGER_STUDIES,
+    "error-types": error_types.run,
+    "later": later_study.run,
 }
 BY_DEFAULT = ("synthetic", "coverage", "noise")
 
@@ -332,7 +389,7 @@ def main() -> None:
     parser.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figures there")
     parser.add_argument("--tables", type=Path, metavar="FOLDER", help="write the tables of the taggers there, as CSV")
     given = parser.parse_args()
-    known = [*STUDIES, *TAGGER_STUDIES]
+    known = [*STUDIES, *CLAIM_STUDIES]
     unknown = [word for word in given.which if word not in known]
     if unknown:
         parser.error(f"WHICH must be one of {', '.join(known)}, got {unknown[0]}")
@@ -342,7 +399,7 @@ def main() -> None:
             STUDIES[word](QUICK if given.quick else WHOLE, given.figures)
             continue
         try:
-            TAGGER_STUDIES[word](Output(given.figures, given.tables, given.quick))
+            CLAIM_STUDIES[word](Output(given.figures, given.tables, given.quick))
         except MissingCorpusError as error:
             print(f"Skipped: {error}.")
 

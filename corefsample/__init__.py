@@ -3,8 +3,8 @@
 Names and subpackages load at their first use, so that importing the package is fast.
 """
 
-import lazy_loader
+from corefsample._lazy import attached
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__)

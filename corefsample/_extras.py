@@ -36,11 +36,11 @@ def requirements() -> tuple[list[str], dict[str, list[str]]]:
 
 
 def install_hint(extra: str) -> str:
-    """The command that installs the packages of an extra, wherever corefsample itself came from."""
+    """The name of an extra and the command that installs its packages, wherever corefsample itself came from."""
     packages = requirements()[1].get(extra)
     if packages is None:
         return f"install the packages of the extra {extra!r}"
-    return shlex.join(["python", "-m", "pip", "install", *packages])
+    return f"extra {extra!r}: {shlex.join(['python', '-m', 'pip', 'install', *packages])}"
 
 
 def require_extra(module: str, package: str, extra: str) -> Any:

@@ -93,7 +93,15 @@ def write_pages(folder: Path) -> None:
     for public in public_names():
         by_package[public.package].append(public)
     pages = {f"{package}.md": _page(package, names) for package, names in by_package.items() if names}
-    pages["index.md"] = _index([name.removesuffix(".md") for name in pages])
+    listed = {
+        package: ", ".join(
+            f"{{py:obj}}`{each.name} <{package}.{each.name}>`" if _has_docstring(each.value) else f"`{each.name}`"
+            for each in names
+            if each.described_in == package
+        )
+        for package, names in by_package.items()
+    }
+    pages["index.md"] = _index([name.removesuffix(".md") for name in pages], listed)
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.md"):
         if path.name not in pages:
@@ -104,12 +112,12 @@ def write_pages(folder: Path) -> None:
             path.write_text(text, encoding="utf-8")
 
 
-def _index(pages: list[str]) -> str:
+def _index(pages: list[str], names: dict[str, str]) -> str:
     lines = ["# API reference", "", "Every public name, described at its shortest import path.", ""]
     for top in PACKAGES:
         inside = [page for page in pages if page.split(".")[0] == top]
-        lines += [f"## {top}", "", "| package | what |", "|---|---|"]
-        lines += [f"| [{page}]({page}.md) | {_first_line(page)} |" for page in inside]
+        lines += [f"## {top}", ""]
+        lines += [f"[{page}]({page}.md)\n: {_first_line(page)}\n\n  {names[page]}\n" for page in inside]
         lines += ["", "```{toctree}", ":hidden:", "", *inside, "```", ""]
     return "\n".join(lines)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
-from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
 import api_pages  # noqa: E402
+import command_pages  # noqa: E402
 import gallery_pages  # noqa: E402
 
 from corefsample import __version__  # noqa: E402
@@ -26,11 +25,15 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
-    "sphinx_click",
     "sphinx_copybutton",
 ]
 smartquotes = False  # of "--out" it would make a dash
-exclude_patterns = ["_build", "public", f"gallery/{gallery_pages.OVERVIEW}"]
+exclude_patterns = [
+    "_build",
+    "public",
+    f"gallery/{gallery_pages.OVERVIEW}",
+    f"reference/commands/{command_pages.OVERVIEW}",
+]
 
 
 # Pages are Markdown, the gallery executed notebooks; nothing is executed here.
@@ -57,21 +60,13 @@ html_theme_options = {
 }
 # Pages without others below them need no column for these.
 html_sidebars = {page: [] for page in ("get-started", "installation")}
+html_static_path = ["site"]
+html_css_files = ["site.css"]
 html_sourcelink_suffix = ""
 html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-
-def plain_asterisks(app: object, context: object, lines: list[str]) -> None:
-    """Help texts are plain text, and their asterisks (raid*) no emphasis."""
-    lines[:] = [re.sub(r"(?<![\\*])\*(?!\*)", r"\\*", line) for line in lines]
-
-
-def setup(app: Any) -> None:
-    """Register what changes the help texts."""
-    app.connect("sphinx-click-process-description", plain_asterisks)
-
-
 api_pages.write_pages(FOLDER / "reference" / "api")
+command_pages.write_pages(FOLDER / "reference" / "commands")
 gallery_pages.write_overview(FOLDER / "gallery")

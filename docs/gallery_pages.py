@@ -43,7 +43,8 @@ def _row(path: Path, folder: Path) -> str:
         small.thumbnail((WIDTH, 2 * WIDTH))
         small.save(folder / f"{path.stem}.png")
         picture = f"[![]({folder.name}/{path.stem}.png)]({path.name})"
-    return f"* - {picture}\n  - **[{title}]({path.name})**\n\n    {about}"
+    download = f"{{download}}`Download the notebook <{path.name}>`"
+    return f"* - {picture}\n  - **[{title}]({path.name})**\n\n    {about}\n\n    {download}"
 
 
 def write_overview(gallery: Path) -> None:

@@ -15,14 +15,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import corefsample as cs
-from corefsample import plots
-from corefsample.calibration import ReliabilityCurve, TagScores, curve_of_bins, tag_calibration_errors
-from corefsample.documents import ScoredDocument
-from corefsample.links import calibrate_links, link_tables
+from corefsample import ScoredDocument, plots
+from corefsample.calibration import ReliabilityCurve, curve_of_bins, tag_calibration_errors
+from corefsample.calibration.tags._scores import TagScores
+from corefsample.links import calibrate_links
+from corefsample.links._pairs import link_tables
 from corefsample.summaries import document_links, entity_count_posterior
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events import plots as event_plots
-from events.counting import EventCounts, count_posterior
+from events.counting._count_posterior import count_posterior
+from events.counting._counts import EventCounts
 
 N_DOCUMENTS = 1500
 PAIR = ("YUG", "X-NATO")
@@ -89,7 +91,7 @@ def document_pictures() -> dict[str, Figure]:
     document = next(iter(simulate_documents(1, seed=7, median_mentions=60.0, event_share=1.0))).document
     return {
         "links": plots.link_heat_map(document_links(document, by="gold", smallest=2)).figure,
-        "entities": plots.entity_count_bars(entity_count_posterior(document)).figure,
+        "entities": plots.plot(entity_count_posterior(document)),
         "network": plots.link_network(document_links(document)).figure,
     }
 

@@ -3,6 +3,6 @@
 Names load where they are first used, so that importing the package costs next to nothing.
 """
 
-import lazy_loader
+from corefsample._lazy import attached
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -237,4 +238,6 @@ def _json(value: Any) -> Any:
         return {key: _json(each) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
         return [_json(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no NaN
     return value.to_json() if hasattr(value, "to_json") else str(value) if isinstance(value, Exception) else value

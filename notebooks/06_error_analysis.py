@@ -205,7 +205,8 @@ for ax, title, each in zip(
     event_band(
         ax, counts, f"{lexicon.name(most_read)}, {title} (mean width {(counts['upper'] - counts['lower']).mean():.2f})"
     )
-    ax.plot(pd.to_datetime(counts["period_start"]), counts["true_count"], "k:", linewidth=1.2, label="truth")
+    middles = pd.to_datetime(counts["period_start"]) + pd.Timedelta(45, "D")
+    ax.plot(middles, counts["true_count"], "k.", markersize=4, label="truth")
     print(f"{title}: {counts['covered'].sum()} of {len(counts)} intervals contain the true count.")
 figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
 print(f"{len(read_documents)} documents read for {lexicon.name(most_read)}.")

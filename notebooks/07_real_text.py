@@ -31,7 +31,7 @@ from IPython.display import HTML
 
 from corefsample import clustering_scores, link_marginals, link_pairs, map_clustering, metric_posterior, read_corefud
 from corefsample.mention_ranking import english_model
-from corefsample.plots import entity_count_bars, link_heat_map, link_network
+from corefsample.plots import link_heat_map, link_network, plot
 from corefsample.spacy_bridge.component import set_posterior
 from corefsample.spacy_bridge.displacy import side_by_side_markup
 from corefsample.spacy_bridge.documents import doc_of_scored_document
@@ -90,7 +90,7 @@ link_heat_map(links).figure
 entity_counts = entity_count_posterior(document)
 print(f"Mean {entity_counts.mean:.1f}, sd {entity_counts.sd:.1f}.")
 print(f"Single best {entity_counts.map_count}, gold {entity_counts.gold_count}.")
-entity_count_bars(entity_counts).figure
+plot(entity_counts)
 
 # %% [markdown]
 # ## Three clusterings, side by side

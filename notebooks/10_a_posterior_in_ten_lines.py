@@ -65,7 +65,7 @@ plots.link_heat_map(links).figure
 # the annotation.
 
 # %%
-plots.entity_count_bars(counts).figure
+plots.plot(counts)
 
 # %% [markdown]
 # ## What is certain, and how good the clusterings are

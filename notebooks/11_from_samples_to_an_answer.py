@@ -25,7 +25,7 @@ import pandas as pd
 
 from corefsample import clustering_scores, map_clustering, read_corefud, sample_clusterings
 from corefsample.mention_ranking import english_model
-from corefsample.plots import core_curve_line, link_heat_map, precision_recall_line
+from corefsample.plots import link_heat_map, plot
 from corefsample.summaries import (
     cluster_probability,
     confident_core,
@@ -109,7 +109,7 @@ print("Gold is inside:", ball.contains(np.unique(document.gold, return_inverse=T
 # probability on the horizontal axis, and in how many entities they are.
 
 # %%
-core_curve_line(core_curve(distribution, samples=samples)).figure
+plot(core_curve(distribution, samples=samples))
 
 # %%
 core = confident_core(distribution, threshold=0.5, samples=samples)
@@ -152,7 +152,7 @@ representatives(samples, 3).to_frame().round(3)
 
 # %%
 curve = threshold_curve(distribution, samples=samples, metrics=["pairs", "b3", "conll"])
-precision_recall_line(curve).figure
+plot(curve)
 
 # %% [markdown]
 # The same thresholds with gold: does the expected maximum lie near the real one?

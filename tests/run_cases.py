@@ -27,7 +27,7 @@ from events.runs.scoring._run import ScoreResult
 
 TABLES = (
     *("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "near_half.csv", "comparisons.csv"),
-    "events.csv",
+    *("events.csv", "count_samples.parquet"),
     *("documents.parquet", "all_documents.parquet"),
 )
 OPTIONS = CountOptions(n_samples=60, compare=("USA", "IRQ"), partition_size=9, threads=1)

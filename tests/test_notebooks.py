@@ -110,7 +110,7 @@ def test_every_command_of_a_notebook_exists_with_its_options(path: Path) -> None
 
 DRAWING = re.compile(
     r"(figure|Image\(|HTML\(|event_bands|count_bars|reliability_figure|calibration_error_dots|actor_comparison"
-    r"|link_heat_map|entity_count_bars|link_network)"
+    r"|link_heat_map|link_network|\bplot\()"
 )
 MARKS = re.compile(r"how to read|\b(bar|band|line|dot|point|curve|square|column)s?\b", re.I)
 

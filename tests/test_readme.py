@@ -17,7 +17,7 @@ README, DOCS = PROJECT / "README.md", PROJECT / "docs"
 PIPELINE, UD_PIPELINE = "en_core_web_sm", PROJECT / ".." / "shared" / "models" / "en_gum_ud"
 PAGES = [README, *sorted(DOCS.glob("*.md"))]
 # Pages whose Python runs here; other pages have tests of their own.
-RUNNABLE = [README, *(DOCS / f"{name}.md" for name in ("recipes", "scores", "python"))]
+RUNNABLE = [README, *(DOCS / f"{name}.md" for name in ("recipes", "scores", "python", "my-system"))]
 BUILDING = ["pictures", "summaries", "tagging", "tagging-studies"]  # whose blocks use names of earlier blocks
 # Options of scripts and of other programs.
 OTHER_OPTIONS = {"--quick", "--only", "--upgrade"}
@@ -119,6 +119,27 @@ def test_every_public_name_is_on_a_page_of_the_reference_and_has_a_docstring(
         assert re.search(rf"(:: |`){each.name}(\n|`)", text), f"{each.package}.{each.name}"
         if inspect.isclass(each.value) or inspect.isroutine(each.value):
             assert inspect.getdoc(each.value), f"{each.package}.{each.name} has no docstring"
+
+
+def test_every_command_has_a_page_with_its_options_and_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    (tmp_path / "gone.md").write_text("# gone", encoding="utf-8")
+    importlib.import_module("command_pages").write_pages(tmp_path)
+    found = {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.md")}
+    overview = found.pop("overview")
+    assert "gone" not in found
+    for name, command in commands().items():
+        page = found[name.replace(" ", "-")]
+        assert f"# corefsample {name}\n" in page
+        assert f"[{name}](reference/commands/{name.replace(' ', '-')}.md)" in overview
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert f"{parameter.opts[0]}" in page
+        assert "Sentinel" not in page
+        assert page.count("```") % 2 == 0
+    assert r"default: .95" in found["events"] or r"default: 0.95" in found["events"]
 
 
 def test_a_page_of_a_package_that_is_gone_is_removed(api_pages: ModuleType, tmp_path: Path) -> None:

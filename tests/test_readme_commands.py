@@ -57,16 +57,16 @@ def test_the_commands_of_the_readme_lead_from_articles_to_a_page(
     monkeypatch.chdir(tmp_path)
     pd.DataFrame(ARTICLES, columns=["doc_id", "date", "text"]).to_csv("news.csv", index=False)
     given = commands()
-    assert [words[0] for words in given] == ["score", "events", "report"]
+    assert [words[0] for words in given] == ["run"]
     assert "en_core_web_sm" in given[0]
     for words in given:
         arguments = [str(folder) if word == "en_core_web_sm" else word for word in words]
         status, _, err = called(capsys, *arguments)
         assert status == 0, err  # a first run may write its progress while kernels are compiled
 
-    record = json.loads(Path("scored.parquet.scoring.json").read_text(encoding="utf-8"))
+    record = json.loads(Path("run-scored.parquet.scoring.json").read_text(encoding="utf-8"))
     assert record["pipeline"]["pipeline"].startswith(folder.name)
-    documents = list(cs.read_documents("scored.parquet"))
+    documents = list(cs.read_documents("run-scored.parquet"))
     assert len(documents) == len(ARTICLES)
     assert all(scheme in document_schemes(document.tokens.dep) for document in documents)
     counts = pd.read_csv("run/counts.csv").set_index(["actor", "period"])["mean"]

@@ -121,6 +121,39 @@ def test_a_ratio_of_squared_errors_is_the_square_of_the_ratio_and_is_compared_wi
         assert about_half == found
 
 
+def test_refinement_is_that_of_the_brier_score(results: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    newswire = module("thesis_newswire", monkeypatch)
+    q = np.array([0.1, 0.2, 0.3, 0.7, 0.8, 0.9])
+    y, documents = np.array([0, 1, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 2, 2])
+    blocks = results.blocks_of(SimpleNamespace(n=6, q=q, y=y, documents=documents), 3)
+    # Two bins with shares 1/3 and 1; with the first document twice: 2 of 5 and 1.
+    found = newswire.refinements(blocks, np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 1.0]]))
+    np.testing.assert_allclose(found, [3 * (1 / 3) * (2 / 3) / 6, 5 * (2 / 5) * (3 / 5) / 8])
+
+
+def test_parts_of_the_features_are_the_word_and_what_they_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    newswire = module("thesis_newswire", monkeypatch)
+    (first, _) = newswire.with_parts(["suffixes", "word length"])(["Dogs", "bark"])
+    assert first == ["w=Dogs", "length=4", "suffix=s", "suffix=gs", "suffix=ogs", "suffix=dogs"]
+    every = [start for part in newswire.PARTS.values() for start in part]
+    assert len(set(every)) == len(every)
+
+
+def test_a_balanced_tagset_has_as_many_words_of_each_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = module("tag_groups", monkeypatch)
+    monkeypatch.setattr(groups, "N_BALANCED", 2)
+    probs = np.full((6, 3), 1 / 3)
+    parts = [(probs, np.array([0, 0, 0, 0, 1, 2]), "a"), (probs, np.array([1, 1, 0, 0, -1, 2]), "b")]
+    kept = groups.equal(parts)
+    gold = np.concatenate([own for _, own, _ in kept])
+    assert np.bincount(gold).tolist() == [3, 3]
+    assert [len(p) for p, _, _ in kept] == [len(own) for _, own, _ in kept]
+    scores = groups.flat(kept)
+    assert scores.q.size == 3 * 6
+    assert scores.y.sum() == 6
+    assert scores.top.sum() == 6
+
+
 def test_an_entity_fulfils_the_question_in_the_samples_in_which_the_document_has_the_event(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

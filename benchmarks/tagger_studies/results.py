@@ -158,6 +158,15 @@ def ratio(numerators: Floats, denominators: Floats, n_documents: int) -> tuple[f
     return estimate, ends_of((weights @ numerators) / (weights @ denominators))
 
 
+def difference_of_shares(
+    numerators: Floats, denominators: Floats, others: Floats, other_denominators: Floats
+) -> tuple[float, tuple[float, float]]:
+    """One ratio of sums over documents minus another of the same documents, with its percentile interval."""
+    weights = np.vstack((np.ones(len(numerators)), resamples(len(numerators))))
+    gaps = (weights @ numerators) / (weights @ denominators) - (weights @ others) / (weights @ other_denominators)
+    return float(gaps[0]), ends_of(gaps[1:])
+
+
 def blocks_of(pairs: EventPairs, bin_size: int) -> BlockBins:
     """Sums by document and bin; all documents have a row."""
     return block_bin_pairs(pairs.q, pairs.y, pairs.documents, bin_size=min(bin_size, pairs.n))

@@ -3,6 +3,6 @@
 Nothing here imports such a system: the adapters take its objects, or plain arrays of its layout.
 """
 
-import lazy_loader
+from corefsample._lazy import attached
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__)

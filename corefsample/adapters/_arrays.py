@@ -9,19 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints
+from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
 
 SYSTEMS_HINT = "docs/adapters.md lists the systems whose scores can be converted, and what their adapters take"
-
-# A score at or below this is a mask: -inf, a dtype's minimum, -1e9, or a true score to which -10,000 was added.
-# exp(-5,000) is 0 in float64, so no candidate with a probability is lost.
-_MASKED = -5000.0
-
-
-def is_masked(scores: Floats) -> Bools:
-    """Where scores are masks rather than scores."""
-    return scores <= _MASKED
 
 
 def _host_array(value: Any) -> npt.NDArray[Any]:

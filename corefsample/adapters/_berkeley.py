@@ -10,9 +10,10 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.adapters._arrays import float_matrix, int_matrix, int_vector, is_masked
+from corefsample.adapters._arrays import float_matrix, int_matrix, int_vector
 from corefsample.adapters._assembly import Spans, assemble
 from corefsample.adapters._links import Links
+from corefsample.coreference._dense import is_masked
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, ParameterHint

@@ -7,14 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from corefsample._arrays import Bools, Floats, Ints
-from corefsample.adapters._arrays import float_matrix, int_matrix, is_masked, row_bounds
+from corefsample._arrays import Floats, Ints
+from corefsample.adapters._arrays import float_matrix, int_matrix, row_bounds
 from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._dense import is_masked, relative_to_new
 from corefsample.errors import ParameterError
-
-# Where a system has pruned NEW, the format has no score for it: NEW then lies this far below the best candidate,
-# so that its probability, at most exp(-100) = 4e-44, is lost in rounding.
-_PRUNED_NEW = 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +53,7 @@ class Links:
             raise ParameterError(
                 f"{antecedents_name}[{i}][{k}] must be a mention before {i}, unless masked, got {antecedents[i, k]}"
             )
-        relative = _relative_to_new(name, scores, new, scored)
+        relative = relative_to_new(name, scores, new, scored)
         mentions, columns = np.nonzero(scored)
         candidates = antecedents[mentions, columns]
         _require_distinct(antecedents_name, mentions, candidates)
@@ -120,17 +117,6 @@ def require_new(name: str, new: Floats, end: str) -> None:
     masked = np.flatnonzero(is_masked(new))
     if masked.size:
         raise ParameterError(f"{name}[{masked[0]}] must {end} with the score of NEW, got {new[masked[0]]}")
-
-
-def _relative_to_new(name: str, scores: Floats, new: Floats, scored: Bools) -> Floats:
-    """Scores minus that of NEW; a masked NEW is placed far below the row's best candidate."""
-    best = np.where(scored, scores, -np.inf).max(axis=1, initial=-np.inf)
-    no_new = is_masked(new)
-    empty = np.flatnonzero(no_new & ~scored.any(axis=1))
-    if empty.size:
-        raise ParameterError(f"{name}[{empty[0]}] must have a score for NEW or a mention before it, got masks only")
-    level = np.where(no_new, best - _PRUNED_NEW, new)
-    return np.where(scored, scores, 0.0) - level[:, None]
 
 
 def _require_distinct(name: str, mentions: Ints, antecedents: Ints) -> None:

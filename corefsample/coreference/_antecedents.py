@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._equality import ByValue
+from corefsample._html import HtmlTable
 from corefsample.coreference import _kernels
 from corefsample.coreference._check_kernels import (
     ANTECEDENT_NOT_BEFORE,
@@ -21,6 +23,7 @@ from corefsample.coreference._check_kernels import (
     in_order,
     sort_rows,
 )
+from corefsample.coreference._dense import NewPlace, dense_rows, log_probabilities
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -47,12 +50,13 @@ def probabilities(indptr: Ints, scores: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AntecedentDistribution:
+class AntecedentDistribution(ByValue, HtmlTable):
     """Independent distributions of each mention's antecedent, as compressed sparse rows.
 
     Row i has the candidate antecedents of mention i in ascending order; NEW (no antecedent) is stored separately.
     ``probs[indptr[i]:indptr[i + 1]].sum() + new_probs[i] == 1`` up to rounding. Arrays are read-only.
-    Build one with `from_lists` or `from_csr`, which validate their arguments.
+    Build one with `from_lists`, `from_csr`, `from_dense` or `from_probabilities`, which validate their arguments. Two
+    are equal if their arrays are.
 
     Attributes
     ----------
@@ -167,6 +171,60 @@ class AntecedentDistribution:
                 raise ParameterError(fault)
             sort_rows(starts, candidates, log_scores)
         return cls._from_valid(starts, candidates, log_scores)
+
+    @classmethod
+    def from_dense(cls, scores: npt.ArrayLike, *, new: npt.ArrayLike | NewPlace = 0.0) -> Self:
+        """Build from a matrix with the score of every pair of mentions.
+
+        Parameters
+        ----------
+        scores
+            float (n_mentions, n_mentions), or one column more: natural-log scores, in row i and column k that of
+            mention k as the antecedent of mention i. Entries that are not before their mention are ignored. Candidates
+            of a score at or below -5,000 (-inf, -1e9, the minimum of a type) are masked, and left out.
+        new
+            The score of NEW: one number for all mentions, or float (n_mentions,); or where the matrix has it:
+            "diagonal", or "first" or "last" for a further column there. If it is masked, the mention has an
+            antecedent for certain, unless it is the first one.
+
+        Raises
+        ------
+        ParameterError
+            If the shape is another, a score is NaN or infinite, or a row has masks only.
+
+        Examples
+        --------
+        >>> AntecedentDistribution.from_dense([[0.0, 0.0], [np.log(3.0), 0.0]]).probs
+        array([0.75])
+        >>> AntecedentDistribution.from_dense([[1.0, 0.0], [1.0, 1.0]], new="diagonal").probs
+        array([0.5])
+        """
+        return cls._from_valid(*dense_rows("scores", scores, new))
+
+    @classmethod
+    def from_probabilities(cls, probabilities: npt.ArrayLike, *, new: npt.ArrayLike | NewPlace | None = None) -> Self:
+        """Build from a matrix with the probability of every antecedent.
+
+        Parameters
+        ----------
+        probabilities
+            float (n_mentions, n_mentions), or one column more: in row i and column k the probability that mention k is
+            the antecedent of mention i. Entries that are not before their mention are ignored.
+        new
+            The probability of NEW, float (n_mentions,), or where the matrix has it, as in `from_dense`. By default it
+            is what a row leaves to 1. Rows that sum to 1 up to the rounding of 16 or 32 bits are normalised.
+
+        Raises
+        ------
+        ParameterError
+            If the shape is another, a value is no probability, or a row with NEW does not sum to 1.
+
+        Examples
+        --------
+        >>> AntecedentDistribution.from_probabilities([[0.0, 0.0], [0.75, 0.0]]).new_probs
+        array([1.  , 0.25])
+        """
+        return cls._from_valid(*dense_rows("probabilities", *log_probabilities("probabilities", probabilities, new)))
 
     @classmethod
     def _from_valid(cls, indptr: Ints, antecedents: Ints32, scores: Floats) -> Self:
@@ -367,7 +425,7 @@ def require_distribution(value: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pruned:
+class Pruned(HtmlTable):
     """A pruned distribution, and how much pruning removed.
 
     Attributes

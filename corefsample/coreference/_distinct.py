@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._equality import ByValue
 from corefsample._random import document_key
 from corefsample.coreference import _distinct_kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, later_and_earlier
@@ -58,7 +59,7 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Conditioned:
+class Conditioned(ByValue):
     """What it took to make samples consistent with pairs that are apart.
 
     Attributes

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
+from corefsample._equality import ByValue
 from corefsample._random import document_key
 from corefsample.coreference import _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClusteringSamples:
+class ClusteringSamples(ByValue):
     """Independent draws of one document's entity clustering.
 
     Attributes

@@ -17,6 +17,7 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._base import BaseDocument, require_one_each
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, counted
+from corefsample.documents._viewer import marked_text
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -189,6 +190,11 @@ class AnnotatedDocument(BaseDocument):
             gold=list(self.entities),
             metadata=self.metadata,
         )
+
+    def _marked_text(self) -> str:
+        if self.tokens is None:
+            return ""
+        return marked_text(self.tokens, self.mentions, self.labels.tolist(), self.entities)
 
     def _facts(self) -> list[str]:
         return [*BaseDocument._facts(self), counted(len(set(self.entities)), "entity", "entities")]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
+from corefsample._equality import ByValue
 from corefsample.documents import _faults
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.errors import ParameterError
@@ -21,7 +22,6 @@ FIELDS = ("version", "doc_id", "date", "mentions", "antecedents", "scores", "tok
 # Field of the metadata: the recalibrations that the scores of a document have had.
 RECALIBRATION_FIELD = "recalibration"
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_SHOWN_WORDS = 60
 
 
 def iso_date(text: str) -> datetime.date | None:
@@ -70,7 +70,7 @@ def require_one_each(name: str, length: int, noun: str, wanted: int, item: str =
         raise ParameterError(f"must have one {item} per {noun} ({wanted}), got {length}", parameter=name)
 
 
-class BaseDocument:
+class BaseDocument(ByValue):
     """Base of the documents: validation of their common fields, and how they are displayed."""
 
     __slots__ = ()
@@ -129,8 +129,11 @@ class BaseDocument:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join([repr(self.doc_id), *self._facts()])})"
 
+    def _marked_text(self) -> str:
+        """HTML of the text, with its entities."""
+        raise NotImplementedError
+
     def _repr_html_(self) -> str:
-        words = [] if self.tokens is None else [*self.tokens.text[: _SHOWN_WORDS + 1]]
-        text = " ".join(words[:_SHOWN_WORDS]) + (" ..." if len(words) > _SHOWN_WORDS else "")
+        text = "" if self.tokens is None else self._marked_text()
         facts = html.escape(", ".join([type(self).__name__, *self._facts()]))
-        return f"<div><b>{html.escape(self.doc_id)}</b> <small>{facts}</small><br>{html.escape(text)}</div>"
+        return f"<div><b>{html.escape(self.doc_id)}</b> <small>{facts}</small><br>{text}</div>"

@@ -10,6 +10,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
+from corefsample._equality import ByValue
 from corefsample._random import document_key
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.documents._base import checked_mentions
@@ -22,7 +23,7 @@ _HIGH_BITS = np.uint64(11)  # a double has 53
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Parse:
+class Parse(ByValue):
     """One of the parses of a document, its mentions, and the distribution over their antecedents.
 
     Attributes

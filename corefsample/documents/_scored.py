@@ -12,9 +12,11 @@ import numpy as np
 from corefsample._arrays import Ints32
 from corefsample._checks import shown
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
+from corefsample.coreference._exact import map_clustering
 from corefsample.documents._base import BaseDocument, require_one_each
 from corefsample.documents._parses import Parse, parses_fault
 from corefsample.documents._tokens import Tokens, counted
+from corefsample.documents._viewer import antecedent_hints, marked_text
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -141,6 +143,13 @@ class ScoredDocument(BaseDocument):
         one = self.parses[parse]
         fields = (one.mentions, one.antecedents, self.date, one.tokens, one.gold, self.metadata)
         return ScoredDocument(self.doc_id, *fields)
+
+    def _marked_text(self) -> str:
+        """Entities by likeliest antecedents, and on hover the antecedents of a mention."""
+        if self.tokens is None:
+            return ""
+        hints = antecedent_hints(self.tokens, self.mentions, self.antecedents)
+        return marked_text(self.tokens, self.mentions, map_clustering(self.antecedents).tolist(), hints)
 
     def _facts(self) -> list[str]:
         facts = [*BaseDocument._facts(self), counted(self.antecedents.n_candidates, "candidate antecedent")]

@@ -10,6 +10,8 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
+from corefsample._equality import ByValue
+from corefsample._html import HtmlTable
 from corefsample.documents import _faults
 from corefsample.errors import ParameterError
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 STRING_COLUMNS = ("text", "lemma", "upos", "dep")
 INTEGER_COLUMNS = ("head", "sent")
 TOKEN_COLUMNS = (*STRING_COLUMNS, *INTEGER_COLUMNS)
+EMPTY_COLUMN = "empty"  # further list: form of an empty node ("_"), a token without text; "" of words
 _SHOWN_WORDS = 8
 
 
@@ -28,7 +31,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Tokens:
+class Tokens(ByValue, HtmlTable):
     """The tokens of a document and their dependency parse; every field has n_tokens entries.
 
     Attributes

@@ -8,6 +8,7 @@ import io
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError, ParameterError
@@ -62,6 +63,7 @@ def input_paths(
     ----------
     inputs
         Files, globs (``**`` matches any depth), or "-". Files can be URLs, and globs where the service lists its files.
+        With `suffixes`, a folder stands for the files in it and below it, as of tables in Hive's partitions.
     suffixes
         Endings of which a file name must have one; None for any.
     folders
@@ -92,13 +94,14 @@ def input_paths(
         if not found:
             rule = "glob must match a file" if glob.has_magic(name) else "file must exist"
             raise InputError(f"{rule}, got none", place=name)
-        paths += found
+        paths += [file for each in found for file in _below(each, () if folders else suffixes or ()) or [each]]
     for path in paths:
         if path == "-" or (folders and os.path.isdir(path)):
             continue
         if not is_url(path) and not os.path.isfile(path):
             kinds = "a regular file or a folder" if folders else "a regular file"
-            hint = f"name its files, such as {_example_in(path, suffixes)!r}" if os.path.isdir(path) else None
+            example = os.path.join(path, f"*{suffixes[-1] if suffixes else ''}")
+            hint = f"name its files, such as {example!r}" if os.path.isdir(path) else None
             raise InputError(
                 f"input must be {kinds}, got {'a folder' if hint else 'a special file'}", place=path, hint=hint
             )
@@ -107,10 +110,32 @@ def input_paths(
     return paths
 
 
-def _example_in(folder: str, suffixes: Sequence[str] | None) -> str:
-    """Name of the first suitable file in a folder, or a glob."""
-    suitable = [name for name in os.listdir(folder) if suffixes and name.endswith(tuple(suffixes))]
-    return os.path.join(folder, min(suitable, default=f"*{suffixes[-1] if suffixes else ''}"))
+def _below(folder: str, suffixes: Sequence[str]) -> list[str]:
+    """Files with some endings in a folder and below it, without hidden ones, marks of jobs (_SUCCESS) and runs."""
+    if not suffixes or is_url(folder) or not os.path.isdir(folder) or _is_run(folder):
+        return []
+    found: list[str] = []
+    for place, folders, names in os.walk(folder):
+        inner = (name for name in sorted(folders) if _is_shown(name) and not name.endswith(".partial"))
+        folders[:] = [name for name in inner if not _is_run(os.path.join(place, name))]
+        found += [
+            os.path.join(place, name) for name in sorted(names) if _is_shown(name) and name.endswith((*suffixes,))
+        ]
+    return found
+
+
+def _is_run(folder: str) -> bool:
+    return os.path.isfile(os.path.join(folder, "run.json"))
+
+
+def _is_shown(name: str) -> bool:
+    return not name.startswith((".", "_"))
+
+
+def partition_values(path: str) -> dict[str, str]:
+    """Values that the folders of a path give to columns, as Hive does: year=2001/section=Foreign/part.parquet."""
+    parts = (part.partition("=") for part in os.path.dirname(path).split(os.sep))
+    return {key: unquote(value) for key, sign, value in parts if key and sign}
 
 
 def suffix_of(path: str, suffixes: Iterable[str]) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corefsample import _checks
+from corefsample._html import HtmlTable
 from corefsample._log import log_step
 from corefsample.calibration.binning._binning import default_bin_size
 from corefsample.calibration.binning._bins import BlockBins
@@ -78,7 +79,7 @@ class GroupCalibration:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinkCalibration:
+class LinkCalibration(HtmlTable):
     """Calibration of the link marginals of documents with gold.
 
     Attributes

@@ -10,6 +10,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
+from corefsample._html import HtmlTable
 from corefsample.coreference._exact import link_marginals
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
@@ -34,7 +35,7 @@ _DISTANCE_CODE = np.array([0, *(d.bit_length() - 1 for d in range(1, 2 ** (len(D
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinkPairs:
+class LinkPairs(HtmlTable):
     """The pairs of annotated mentions of one document: the probability of each link, and whether gold has it.
 
     Pairs are sorted by the later mention, then by the earlier one. Arrays are read-only.

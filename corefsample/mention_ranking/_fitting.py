@@ -12,6 +12,7 @@ import numpy as np
 from corefsample._arrays import Floats, Floats32, Ints, Words32
 from corefsample._log import log_step
 from corefsample.errors import ParameterError
+from corefsample.languages._language import Language
 from corefsample.mention_ranking import _kernels, _training_kernels
 from corefsample.mention_ranking._model import MentionDocument, gold_entities, required_tokens
 from corefsample.mention_ranking._model_file import rounded
@@ -104,6 +105,7 @@ def examples_of(
     *,
     mentions: TrainingMentions = "annotated",
     window_seed: int | None = None,
+    language: Language | None = None,
 ) -> list[Example]:
     """Encode documents, as `readings` says; documents without annotated entities are left out.
 
@@ -118,9 +120,9 @@ def examples_of(
         if gold is None or all(entity is None for entity in gold):
             continue
         try:
-            whole = Reading(required_tokens(document), document.mentions, gold, scheme)
+            whole = Reading(required_tokens(document), document.mentions, gold, scheme, language)
             for each in readings(whole, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
-                doc = encode(each.tokens, each.mentions, vocabulary, scheme=each.scheme)
+                doc = encode(each.tokens, each.mentions, vocabulary, scheme=each.scheme, language=language)
                 codes: dict[int | str, int] = {}
                 entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in each.gold]
                 examples.append(Example(doc, hashed(doc, templates), np.array(entities, np.int64)))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,16 +19,29 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._base import RECALIBRATION_FIELD
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, ParameterHint
+from corefsample.languages._language import (
+    ENGLISH,
+    Language,
+    declared_language,
+    known_share,
+    load_language,
+    require_same,
+)
 from corefsample.mention_ranking import _kernels
 from corefsample.mention_ranking._readings import gold_of_found
 from corefsample.mention_ranking.features._encoding import encode, hashed
 from corefsample.mention_ranking.features._templates import TemplateSet
+from corefsample.mention_ranking.features._words import word_hash
 from corefsample.syntax._coarguments import mentions_apart
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._roles import is_unparsed
 
 MIN_PROB = 1e-4
+SEEN_FIELD = "in_training_data"  # of the metadata of documents that the model was trained on
+SHIPPED_MODELS = {"es": "spanish.npz"}  # by language; the English one is the default
+FEW_KNOWN = 0.6  # share of words: about 0.85 in English of any genre, 0.3 in Spanish
+ENOUGH_WORDS = 100  # for a share of them to say anything
 LARGEST_TABLE = 1 << 22
 _ROOM = 16  # candidates kept for each mention before the arrays grow
 
@@ -54,6 +69,8 @@ class AntecedentModel:
         Templates of features.
     provenance
         Data, options and held-out figures of the training; anything that JSON can represent.
+    language
+        Resources of the language that it was trained on.
 
     Raises
     ------
@@ -69,6 +86,7 @@ class AntecedentModel:
     vocabulary: Words32
     templates: TemplateSet
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    language: Language = field(default_factory=partial(load_language, ENGLISH))
 
     def __post_init__(self) -> None:
         wide = _checks.floats("weights", self.weights)
@@ -94,7 +112,7 @@ class AntecedentModel:
     def __repr__(self) -> str:
         return (
             f"AntecedentModel({len(self.weights):,} weights, {len(self.vocabulary):,} words, "
-            f"{self.templates.n_templates} templates)"
+            f"{self.templates.n_templates} templates, language {self.language.code})"
         )
 
     def pruned_score(
@@ -124,7 +142,7 @@ class AntecedentModel:
             If the labels fit no scheme or are ambiguous, or mentions break their rules.
         """
         _checks.probability("min_prob", min_prob, below_one=True)
-        doc = encode(tokens, mentions, self.vocabulary, scheme=scheme)
+        doc = encode(tokens, mentions, self.vocabulary, scheme=scheme, language=self.language)
         n = len(doc.mentions)
         indptr, dropped = np.zeros(n + 1, np.int64), np.zeros(n)
         given = doc, hashed(doc, self.templates), self.weights, float(min_prob)
@@ -137,6 +155,21 @@ class AntecedentModel:
         dropped.flags.writeable = False
         distribution = AntecedentDistribution.from_csr(indptr, candidates, scores)
         return Pruned(distribution, dropped, n * (n - 1) // 2 - len(candidates))
+
+    @property
+    def seen(self) -> frozenset[str]:
+        """Checksums of the documents that it was trained on, as of `document_checksum`."""
+        return frozenset(self.provenance.get("documents", ()))
+
+    def known_words(self, tokens: Tokens) -> tuple[int, int]:
+        """Number of words of letters, and of those that its vocabulary has: few where the language is another."""
+        words = [word_hash(text.lower()) for text in tokens.text if text.isalpha()]
+        return known_share(np.array(words, np.uint32), self.vocabulary)
+
+    def require_language(self, document: Mapping[str, Any], path: str = "") -> None:
+        """Raise ParameterError if the metadata of a document, or the name of its file, say another language."""
+        found = declared_language(document, path)
+        require_same("model", self.language.code, "the document", found, parameter="model", hint=other_model(found))
 
     def score(
         self, tokens: Tokens, mentions: npt.ArrayLike, *, min_prob: float = MIN_PROB, scheme: str | None = None
@@ -178,6 +211,10 @@ class ScoringTally:
         Their probability, summed over mentions; `mean_dropped_mass` is the mean over mentions.
     n_without_gold
         Mentions that were found in the parse of an annotated document and have no annotated entity.
+    n_words, n_known_words
+        Words of letters, and those of them that the model knows.
+    n_seen
+        Documents that the model was trained on.
     """
 
     n_documents: int = 0
@@ -186,14 +223,26 @@ class ScoringTally:
     n_dropped: int = 0
     dropped_mass: float = 0.0
     n_without_gold: int = 0
+    n_words: int = 0
+    n_known_words: int = 0
+    n_seen: int = 0
 
     @property
     def mean_dropped_mass(self) -> float:
         """Probability left out of a mention on average; 0 without mentions."""
         return self.dropped_mass / self.n_mentions if self.n_mentions else 0.0
 
-    def add(self, scored: Pruned, gold: list[int | str | None] | None) -> None:
+    @property
+    def known_share(self) -> float:
+        """Share of the words that the model knows; 1 without words."""
+        return self.n_known_words / self.n_words if self.n_words else 1.0
+
+    def add(
+        self, scored: Pruned, gold: list[int | str | None] | None, words: tuple[int, int], *, seen: bool = False
+    ) -> None:
         """Count one document."""
+        self.n_words, self.n_known_words = self.n_words + words[0], self.n_known_words + words[1]
+        self.n_seen += seen
         self.n_documents += 1
         self.n_mentions += scored.distribution.n_mentions
         self.n_candidates += scored.distribution.n_candidates
@@ -239,21 +288,22 @@ def score_documents(
     _checks.choice("mentions", mentions, MENTION_SOURCES)
     for document in documents:
         try:
+            model.require_language(document.metadata)
             tokens = required_tokens(document)
             if len(tokens) and is_unparsed(tokens):
                 raise ParameterError("tokens must be parsed to score mentions, got no dependency labels")
             spans, gold = np.asarray(document.mentions), gold_entities(document)
             if mentions == "parse":
-                found = mentions_from_parse(tokens, scheme=scheme)
+                found = mentions_from_parse(tokens, scheme=scheme, language=model.language)
                 gold = None if gold is None else gold_of_found(spans, gold, found)
                 spans = found
             scored = score_mentions(model, tokens, spans, min_prob, scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
+        seen = document_checksum(document.tokens) in model.seen
         if tally is not None:
-            tally.add(scored, gold)
-        # The new scores have not been recalibrated.
-        metadata = {name: value for name, value in document.metadata.items() if name != RECALIBRATION_FIELD}
+            tally.add(scored, gold, model.known_words(tokens), seen=seen)
+        metadata = scored_metadata(model, document.metadata, seen=seen)
         if isinstance(document, ScoredDocument):
             yield dataclasses.replace(
                 document, mentions=spans, antecedents=scored.distribution, gold=gold, metadata=metadata
@@ -287,7 +337,7 @@ def score_parses(
     ParameterError
         If the labels of a parse fit no scheme or are ambiguous, or there are none.
     """
-    spans = [mentions_from_parse(tokens, scheme=scheme) for tokens in parses]
+    spans = [mentions_from_parse(tokens, scheme=scheme, language=model.language) for tokens in parses]
     return [
         (own, score_mentions(model, tokens, own, min_prob, scheme)) for tokens, own in zip(parses, spans, strict=True)
     ]
@@ -298,8 +348,46 @@ def score_mentions(
 ) -> Pruned:
     """Scores of mentions, as of `AntecedentModel.pruned_score`, without the links that grammar rules out."""
     found = model.pruned_score(tokens, spans, min_prob=min_prob, scheme=scheme)
-    distribution = found.distribution.without_links(mentions_apart(tokens, spans, scheme=scheme))
+    distribution = found.distribution.without_links(
+        mentions_apart(tokens, spans, scheme=scheme, language=model.language)
+    )
     return Pruned(distribution, found.dropped_mass, found.n_dropped)
+
+
+def scored_metadata(model: AntecedentModel, metadata: Mapping[str, Any], *, seen: bool = False) -> dict[str, Any]:
+    """Metadata of a document that a model has scored: its language, unless English, and whether the model has seen it.
+
+    The new scores have not been recalibrated.
+    """
+    kept = {name: value for name, value in metadata.items() if name not in (RECALIBRATION_FIELD, SEEN_FIELD)}
+    if declared_language(kept) is None and model.language.code != ENGLISH:
+        kept = {**kept, "lang": model.language.code}
+    return {**kept, SEEN_FIELD: True} if seen else kept
+
+
+def document_checksum(tokens: Tokens | None) -> str:
+    """Twelve hexadecimal digits of the words of a document; "" without any."""
+    if tokens is None or not len(tokens):
+        return ""
+    text = "\n".join(tokens.text).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=6).hexdigest()
+
+
+def few_known_words(tally: ScoringTally) -> str | None:
+    """What to say of texts most of whose words a model does not know; None of others."""
+    if tally.n_words < ENOUGH_WORDS or tally.known_share >= FEW_KNOWN:
+        return None
+    return (
+        f"the model knows {tally.known_share:.0%} of the words (of text like that of its training about 85%): they may "
+        "be of another language or genre; `corefsample train` makes a model of annotated documents like these"
+    )
+
+
+def other_model(language: str | None) -> ParameterHint:
+    """The next step where a model is of another language."""
+    if language in SHIPPED_MODELS:
+        return ParameterHint("model", f"{language} takes that of the package")
+    return ParameterHint("model", f"names one of the language {language}, which `corefsample train` makes")
 
 
 def required_tokens(document: MentionDocument) -> Tokens:

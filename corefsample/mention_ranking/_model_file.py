@@ -1,7 +1,8 @@
 """Model files: a zip of NumPy arrays and a JSON header; loading runs no code from it, there are no pickles.
 
 header.json
-    format, version, features (`features_hash`: codes, limits and word lists), templates, scale, provenance.
+    format, version, language (its code, and its resources unless they are of the package), features (`features_hash`:
+    codes, limits and resources), templates, scale, provenance.
 weights.npy
     int8 (n_buckets,): weight / scale.
 vocabulary.npy
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+from importlib import resources
 from typing import Any, NoReturn
 
 import numpy as np
@@ -24,7 +26,8 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._archives import npy_array, npy_bytes, read_archive, write_archive
 from corefsample.files._contents import parsed_json
 from corefsample.files._paths import PathLike
-from corefsample.mention_ranking._model import LARGEST_TABLE, AntecedentModel
+from corefsample.languages._language import Language
+from corefsample.mention_ranking._model import LARGEST_TABLE, SHIPPED_MODELS, AntecedentModel
 from corefsample.mention_ranking.features._encoding import features_hash
 from corefsample.mention_ranking.features._templates import TemplateSet
 
@@ -85,7 +88,8 @@ def save_model(model: AntecedentModel, path: PathLike, *, overwrite: bool = Fals
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "features": features_hash(),
+        "language": model.language.to_json(),
+        "features": features_hash(model.language),
         "templates": {name: list(getattr(model.templates, name)) for name in _LISTS},
         "scale": scale,
         "provenance": dict(model.provenance),
@@ -98,8 +102,21 @@ def save_model(model: AntecedentModel, path: PathLike, *, overwrite: bool = Fals
     write_archive(path, parts, overwrite=overwrite)
 
 
+def model_file(name: PathLike) -> str:
+    """Path of a model: those of other languages that are in the package have codes, others are paths already."""
+    text = os.fspath(name)
+    if text not in SHIPPED_MODELS:
+        return text
+    return str(resources.files("corefsample.mention_ranking").joinpath("data", SHIPPED_MODELS[text]))
+
+
 def load_model(path: PathLike) -> AntecedentModel:
     """Read a model file.
+
+    Parameters
+    ----------
+    path
+        The file; or "es" for the Spanish model of the package.
 
     Raises
     ------
@@ -107,14 +124,19 @@ def load_model(path: PathLike) -> AntecedentModel:
         If the file cannot be read, is not a model, is of another version, or has templates or features that this
         version of corefsample does not have.
     """
+    path = model_file(path)
     parts = read_archive(path, _LIMITS, FORMAT)
     try:
-        header = _header(parts["header.json"])
+        header, language = _header(parts["header.json"])
         weights = npy_array(parts["weights.npy"], np.int8, "weights")
         vocabulary = npy_array(parts["vocabulary.npy"], np.uint32, "vocabulary")
         templates = TemplateSet(**header["templates"])
         return AntecedentModel(
-            weights.astype(np.float32) * np.float32(header["scale"]), vocabulary, templates, header["provenance"]
+            weights.astype(np.float32) * np.float32(header["scale"]),
+            vocabulary,
+            templates,
+            header["provenance"],
+            language,
         )
     except InputError as error:
         raise error.at(os.fspath(path)) from None
@@ -122,7 +144,7 @@ def load_model(path: PathLike) -> AntecedentModel:
         raise error.as_input_error(os.fspath(path)) from None
 
 
-def _header(content: bytes) -> dict[str, Any]:
+def _header(content: bytes) -> tuple[dict[str, Any], Language]:
     def fail(field: str, rule: str) -> NoReturn:
         raise InputError(f"{field} must be {rule}, got {shown(header.get(field))}")
 
@@ -131,9 +153,10 @@ def _header(content: bytes) -> dict[str, Any]:
         raise InputError(f"must be a {FORMAT}, got another format")
     if header.get("version") != VERSION:
         fail("version", str(VERSION))
-    if header.get("features") != features_hash():
+    language = Language.from_json(header.get("language"))
+    if header.get("features") != features_hash(language):
         raise InputError(
-            f"features must be those of this version of corefsample ({features_hash()}), "
+            f"features must be those of this version of corefsample ({features_hash(language)}), "
             f"got {shown(header.get('features'))}",
             hint="train the model again",
         )
@@ -144,7 +167,7 @@ def _header(content: bytes) -> dict[str, Any]:
         fail("scale", "a number above 0")
     if not isinstance(header.get("provenance"), dict):
         fail("provenance", "an object")
-    return header
+    return header, language
 
 
 def _are_strings(value: object) -> bool:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from corefsample._arrays import Bools, Ints32
 from corefsample._random import document_key
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
+from corefsample.languages._language import Language
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import document_schemes
 
@@ -28,12 +29,13 @@ Gold = list[int | str | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """Words, int32 (n_mentions, 3) mentions, the entity of each, None where it is not annotated, and the scheme."""
+    """Words, int32 (n_mentions, 3) mentions, the entity of each (None: not annotated), scheme and language."""
 
     tokens: Tokens
     mentions: Ints32
     gold: Gold
     scheme: str | None = None
+    language: Language | None = None
 
 
 def readings(
@@ -54,7 +56,7 @@ def readings(
     """
     wholes = [] if mentions == "parse" else [reading]
     if mentions != "annotated":
-        found = mentions_from_parse(reading.tokens, scheme=reading.scheme)
+        found = mentions_from_parse(reading.tokens, scheme=reading.scheme, language=reading.language)
         gold = gold_of_found(reading.mentions, reading.gold, found)
         # A phrase that no annotator marked is of no entity but its own; one of several with one head may be.
         own = {
@@ -62,7 +64,7 @@ def readings(
         }
         alone = [entity is None and head not in own for head, entity in zip(found[:, 2].tolist(), gold, strict=True)]
         gold = [(f"\0{i}" if alone[i] else entity) for i, entity in enumerate(gold)]
-        wholes.append(Reading(reading.tokens, found, gold, reading.scheme))
+        wholes.append(replace(reading, mentions=found, gold=gold))
     for whole in wholes:
         yield whole
         if window_seed is not None:
@@ -129,4 +131,4 @@ def _cut(whole: Reading, kept: Bools) -> Reading:
     inside = kept[first] & kept[last] & (tokens.sent[first] == tokens.sent[last]) & kept[whole.mentions[:, 2]]
     mentions = place[whole.mentions[inside] - [0, 1, 0]] + np.array([0, 1, 0], np.int32)
     gold = [entity for entity, keep in zip(whole.gold, inside, strict=True) if keep]
-    return Reading(short, mentions, gold, whole.scheme)
+    return replace(whole, tokens=short, mentions=mentions, gold=gold)

@@ -20,6 +20,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Words32
 from corefsample.errors import ParameterError
+from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.mention_ranking._fitting import (
     BATCH,
     EpochReport,
@@ -29,7 +30,7 @@ from corefsample.mention_ranking._fitting import (
     figures,
     fit,
 )
-from corefsample.mention_ranking._model import LARGEST_TABLE, AntecedentModel, MentionDocument
+from corefsample.mention_ranking._model import LARGEST_TABLE, AntecedentModel, MentionDocument, document_checksum
 from corefsample.mention_ranking._readings import TRAINING_MENTIONS, TrainingMentions
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.mention_ranking.features._words import word_hash
@@ -80,6 +81,7 @@ def train(
     scheme: str | None = None,
     mentions: TrainingMentions = "annotated",
     windows: bool = False,
+    language: str | Language = ENGLISH,
     provenance: Mapping[str, Any] | None = None,
     on_epoch: Callable[[EpochReport], None] | None = None,
 ) -> AntecedentModel:
@@ -126,6 +128,8 @@ def train(
         with either. Held-out documents likewise.
     windows
         Whether to train on windows of 1 to 6 sentences, too, half of them with the document's first sentence in front.
+    language
+        As of `corefsample.languages.load_language`, or its result.
     provenance
         Further entries of the model's provenance, in addition to options and held-out figures.
     on_epoch
@@ -156,11 +160,13 @@ def train(
         orders=_checks.whole("orders", orders, 1),
     )
     n_workers = min(_checks.whole("n_threads", n_threads, 1), BATCH)
+    resources = language if isinstance(language, Language) else load_language(language)
     corpus = list(documents)
-    vocabulary = _vocabulary(corpus, _checks.whole("min_count", min_count, 1))
+    vocabulary = _vocabulary(corpus, resources, _checks.whole("min_count", min_count, 1))
     read: dict[str, Any] = {
         "mentions": _checks.choice("mentions", mentions, TRAINING_MENTIONS),
         "window_seed": options.seed if windows else None,
+        "language": resources,
     }
     examples = examples_of(corpus, vocabulary, templates, scheme, **read)
     if not examples:
@@ -186,9 +192,10 @@ def train(
         "epoch": report.epoch,
         "n_documents": len(examples),
         "n_mentions": sum(example.n_annotated for example in examples),
+        "documents": sorted({document_checksum(document.tokens) for document in corpus}),
         "held_out": None if report.held_out is None else asdict(report.held_out),
     }
-    return AntecedentModel(weights, vocabulary, templates, notes)
+    return AntecedentModel(weights, vocabulary, templates, notes, resources)
 
 
 def held_out_figures(
@@ -201,18 +208,19 @@ def held_out_figures(
     ParameterError
         If no document has annotated entities, one has no tokens, or its labels fit no scheme.
     """
-    examples = examples_of(documents, model.vocabulary, model.templates, scheme)
+    examples = examples_of(documents, model.vocabulary, model.templates, scheme, language=model.language)
     if not examples:
         raise ParameterError("must have annotated entities, got none", parameter="documents")
     return figures(examples, model.weights)
 
 
-def _vocabulary(documents: Iterable[MentionDocument], min_count: int) -> Words32:
+def _vocabulary(documents: Iterable[MentionDocument], language: Language, min_count: int) -> Words32:
     """Hashes of the forms and lemmas that occur in min_count documents."""
     counts: Counter[str] = Counter()
     for document in documents:
         if document.tokens is not None:
-            words = set(document.tokens.text) | set(document.tokens.lemma)
+            tokens = language.adapted(document.tokens)
+            words = set(tokens.text) | set(tokens.lemma)
             counts.update({word.lower() for word in words})
     return np.unique(np.array([word_hash(word) for word, n in counts.items() if n >= min_count], np.uint32))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -83,20 +84,26 @@ def key_over(
     """Key of one document over the mentions of key and response together.
 
     Without spans mention i of the key is mention i of the response. With spans, the t-th mention of a span in the
-    key is the t-th mention of that span in the response.
+    key is the t-th mention of that span in the response. A response that repeats a span more often than the key has
+    it loses the later ones.
     """
     if (key_spans is None) != (response_spans is None):
         raise ParameterError("must be given with response_spans or not at all", parameter=f"{name}_spans")
     if key_spans is not None and response_spans is not None:
-        response = _occurrences("response_spans", response_spans, n_response)
-        return key_of(_occurrences(f"{name}_spans", key_spans, codes.shape[0]), codes, response, singletons)
+        key = _occurrences(f"{name}_spans", key_spans, codes.shape[0])
+        n_in_key = Counter(mention[:2] for mention in key)
+        response = [
+            mention if mention[2] < max(n_in_key[mention[:2]], 1) else None
+            for mention in _occurrences("response_spans", response_spans, n_response)
+        ]
+        return key_of(key, codes, response, singletons)
     if codes.shape[0] != n_response:
         rule = f"must have one entry for each mention of the response ({n_response})"
         raise ParameterError(f"{rule}, got {codes.shape[0]}", parameter=name)
     return key_of(range(n_response), codes, range(n_response), singletons)
 
 
-def key_of(key: Iterable[Hashable], codes: Ints, response: Iterable[Hashable], singletons: bool) -> Key:
+def key_of(key: Iterable[Hashable], codes: Ints, response: Iterable[Hashable | None], singletons: bool) -> Key:
     """Key of one document.
 
     Parameters
@@ -106,11 +113,11 @@ def key_of(key: Iterable[Hashable], codes: Ints, response: Iterable[Hashable], s
     codes
         Entity of each, -1 if it is not annotated: such mentions leave key and response.
     response
-        The mentions of the response, each once.
+        The mentions of the response, each once; None: a mention that does not count.
     singletons
         Whether entities of one mention count.
     """
-    places = {mention: place for place, mention in enumerate(response)}
+    places = {mention: place for place, mention in enumerate(response) if mention is not None}
     columns = np.array([places.pop(mention, -1) for mention in key], np.int64)
     annotated, only_response = codes != _NO_ENTITY, list(places.values())
     columns = np.append(columns[annotated], np.array(only_response, np.int64))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
+from corefsample._html import HtmlTable
 from corefsample._monte_carlo import agreement_bound
 from corefsample.coreference._sampling import ClusteringSamples
 from corefsample.errors import ParameterError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MetricPosterior:
+class MetricPosterior(HtmlTable):
     """Posterior of one score, by samples of the clustering.
 
     Attributes
@@ -111,7 +112,7 @@ class MetricPosterior:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CorpusPosterior:
+class CorpusPosterior(HtmlTable):
     """Posterior of a corpus's score: sample s of every document together is sample s of the corpus.
 
     Attributes

@@ -5,6 +5,11 @@ Conventions of all metrics
     v8.01, the CorefUD scorer, and scorch's functions: nothing is added to the key or removed from the response.
     (scorch's command line differs: it adds the response's twinless mentions to the key as singletons.)
 
+    A response that repeats a span (in one entity, or in two) has it once: the first one counts, and the others are
+    removed before anything is scored, as in v8.01 (cases A7 to A9 of its tests). v8.01 does so for mentions of the key
+    alone, and gives up after ten; here it is so for twinless ones too. A span that the key repeats may be repeated as
+    often.
+
     0/0 is 0. A key without coreference links has MUC 0 for every response, the perfect one included. If the key has
     only one kind of links (coreference or non-coreference), BLANC is the score of that kind, as in v8.01 and scorch.
     A key of fewer than two mentions has neither kind: BLANC is then 1 if the response has the same mentions as the
@@ -26,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints
+from corefsample._html import HtmlTable
 from corefsample.errors import ParameterError
 from corefsample.metrics._alignment import Key, Labels, key_over, label_codes
 from corefsample.metrics._counts import METRICS, PARTS, Counts, counts_of, scores_of
@@ -44,7 +50,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(HtmlTable):
     """Scores of all metrics."""
 
     muc: Score
@@ -87,7 +93,7 @@ class ClusteringScores(Scores):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CorpusScores:
+class CorpusScores(HtmlTable):
     """Scores of a corpus.
 
     Attributes
@@ -149,7 +155,8 @@ def clustering_scores(
     key_spans, response_spans
         int (n, 2) or (n, 3): start and end of each mention of key and of response (a third column, the head, is
         ignored), if the two have different mentions. Mentions with the same span are the same; of several with one
-        span, the first of the key is the first of the response, and so on. Without spans, mention i is mention i.
+        span, the first of the key is the first of the response, and so on; those that the response has more often
+        than the key are removed. Without spans, mention i is mention i.
     singletons
         Whether entities of one mention count; see the module's docstring.
 

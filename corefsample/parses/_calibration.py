@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
+from corefsample._html import HtmlTable
 from corefsample.calibration.binning._binning import block_bin_pairs
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.calibration.intervals._draws import Interval
@@ -77,7 +78,7 @@ class PropertyCalibration:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ParseCalibration:
+class ParseCalibration(HtmlTable):
     """Calibration of sampled parses.
 
     Attributes

@@ -7,6 +7,6 @@ drawn in Matplotlib's font, with a box for every character that it lacks: choose
 ``matplotlib.rcParams["font.family"]``.
 """
 
-import lazy_loader
+from corefsample._lazy import attached
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__, needs=("matplotlib",))

@@ -1,12 +1,10 @@
 from .calibration_errors import calibration_error_dots as calibration_error_dots
 from .calibration_errors import cost_curves as cost_curves
-from .clusterings import core_curve_line as core_curve_line
-from .clusterings import entity_count_bars as entity_count_bars
 from .clusterings import link_heat_map as link_heat_map
-from .clusterings import precision_recall_line as precision_recall_line
 from .networks import link_network as link_network
 from .reliability import reliability_axes as reliability_axes
 from .reliability import reliability_figure as reliability_figure
+from .results import plot as plot
 from .style import COLOURS as COLOURS
 from .style import LINE_STYLES as LINE_STYLES
 from .style import MARKERS as MARKERS

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from corefsample.calibration.tags._functions import GroupErrors, TagErrors
     from corefsample.links._calibration import LinkCalibration
 
-    Errors: TypeAlias = pd.DataFrame | Mapping[str, CalibrationError] | TagErrors | GroupErrors | LinkCalibration
+    Several: TypeAlias = pd.DataFrame | Mapping[str, CalibrationError] | TagErrors | GroupErrors | LinkCalibration
+    Errors: TypeAlias = CalibrationError | Several
 
 _ROW = 0.24  # inches
 _COLUMNS = ["name", "part", "error", "lower", "upper", "level"]
@@ -31,8 +32,9 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
     Parameters
     ----------
     errors
-        `CalibrationError` by name; or `TagErrors`, `GroupErrors` or `LinkCalibration`; or their table, such as
-        calibration.csv, with columns tag or group, error, lower, upper and optionally partition, which groups the rows.
+        `CalibrationError`, or several by name; or `TagErrors`, `GroupErrors` or `LinkCalibration`; or their table, such
+        as calibration.csv, with columns tag or group, error, lower, upper and optionally partition, which groups the
+        rows.
     ax
         Axes to draw on; by default a new figure with a height for its rows.
     most
@@ -94,6 +96,10 @@ def _table(errors: Errors) -> pd.DataFrame:
     """Table with one row for each dot: name, part, error, lower, upper, level."""
     import pandas as pd
 
+    from corefsample.calibration.measures._error import CalibrationError
+
+    if isinstance(errors, CalibrationError):
+        errors = {"": errors}
     if isinstance(errors, Mapping):
         rows = [(name, "", e.estimate, e.lower, e.upper, e.level) for name, e in errors.items()]
         table = pd.DataFrame(rows, columns=_COLUMNS)

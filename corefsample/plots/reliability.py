@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 _MOST_BARS = 400  # of all curves together; more are drawn as shaded bands
 
 
-def reliability_axes(ax: Axes, curves: Mapping[str, ReliabilityCurve]) -> Axes:
+def reliability_axes(ax: Axes, curves: ReliabilityCurve | Mapping[str, ReliabilityCurve]) -> Axes:
     """Draw reliability curves on one axes: points with intervals, and the diagonal of perfect calibration.
+
+    A curve made with `smooth=True` is drawn too, with its band, instead of the line that joins the points.
 
     Parameters
     ----------
     ax
         Axes to draw on.
     curves
-        By name, for the legend; a single curve has no legend.
+        A curve, or several by name, for the legend; a single curve has no legend.
 
     Returns
     -------
@@ -37,6 +39,7 @@ def reliability_axes(ax: Axes, curves: Mapping[str, ReliabilityCurve]) -> Axes:
     ParameterError
         If there is no curve.
     """
+    curves = _by_name(curves)
     if not curves:
         raise ParameterError("must have at least one curve, got none", parameter="curves")
     ax.plot([0, 1], [0, 1], color="0.45", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
@@ -52,6 +55,10 @@ def reliability_axes(ax: Axes, curves: Mapping[str, ReliabilityCurve]) -> Axes:
             ax.vlines(x, curve.lower, curve.upper, color=look["color"], linewidth=0.8, alpha=0.6)
         else:
             ax.fill_between(x, curve.lower, curve.upper, color=look["color"], alpha=0.25, linewidth=0)
+        if (smooth := curve.smooth) is not None:  # the points stay, without the line that joins them
+            ax.fill_between(smooth.q, smooth.lower, smooth.upper, color=look["color"], alpha=0.18, linewidth=0)
+            ax.plot(smooth.q, smooth.share, color=look["color"], linestyle=look["linestyle"], linewidth=1.4, zorder=2)
+            look["linestyle"] = "none"
         ax.plot(x, y, **look, linewidth=0.9, markersize=3, label=legible(name), zorder=3)
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
@@ -61,14 +68,14 @@ def reliability_axes(ax: Axes, curves: Mapping[str, ReliabilityCurve]) -> Axes:
 
 
 def reliability_figure(
-    curves: Mapping[str, ReliabilityCurve], *, title: str = "", fig: Figure | SubFigure | None = None
+    curves: ReliabilityCurve | Mapping[str, ReliabilityCurve], *, title: str = "", fig: Figure | SubFigure | None = None
 ) -> Figure | SubFigure:
     """Draw reliability curves, and below them the distribution of the predictions.
 
     Parameters
     ----------
     curves
-        By name.
+        A curve, or several by name.
     title
         Title of the picture.
     fig
@@ -84,6 +91,7 @@ def reliability_figure(
     ParameterError
         If there is no curve.
     """
+    curves = _by_name(curves)
     figure = figure_of(fig, (5.2, 6.6))
     above, below = figure.subplots(2, 1, height_ratios=(4.2, 1), sharex=False)
     reliability_axes(axes_of(above, title=legible(title)), curves)
@@ -99,3 +107,7 @@ def reliability_figure(
     x_label = f"prediction\n(above: {100 * first.level:g}% intervals by bin, {how})"
     finish_axes(below, x_label, "share of pairs\nat or above", size=9)
     return figure
+
+
+def _by_name(curves: ReliabilityCurve | Mapping[str, ReliabilityCurve]) -> Mapping[str, ReliabilityCurve]:
+    return curves if isinstance(curves, Mapping) else {"": curves}

@@ -18,6 +18,7 @@ from corefsample.documents import sample_parses
 from corefsample.documents._batch import DocumentBatch, from_documents
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
+from corefsample.languages._language import document_language
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.posterior._recalibrated import DrawnRecalibration
 from corefsample.recalibration._uncertain import SampleShare, mixture_labels
@@ -229,4 +230,4 @@ def _kinds(batch: DocumentBatch, row: int) -> Bytes:
     if tokens is None:
         place = f"doc_id {batch.doc_ids[row]!r}"
         raise ParameterError("tokens are required for recalibration by kind of mention", place=place)
-    return mention_kinds(tokens, batch.spans(row))
+    return mention_kinds(tokens, batch.spans(row), document_language(batch.metadata(row)))

@@ -23,6 +23,6 @@ Some of gold is left out and counted (`GoldCounts`):
   pairs.
 """
 
-import lazy_loader
+from corefsample._lazy import attached
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__)

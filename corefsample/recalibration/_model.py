@@ -17,6 +17,7 @@ from corefsample._arrays import Bytes, Floats, Ints
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
+from corefsample.languages._language import document_language
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration._applied import marked
 from corefsample.recalibration._kind_offsets import (
@@ -225,7 +226,7 @@ def document_kinds(document: ScoredDocument) -> Bytes:
         raise ParameterError(
             "tokens are required for recalibration by kind of mention", place=f"doc_id {document.doc_id!r}"
         )
-    return mention_kinds(document.tokens, document.mentions)
+    return mention_kinds(document.tokens, document.mentions, document_language(document.metadata))
 
 
 @dataclass(frozen=True, slots=True)

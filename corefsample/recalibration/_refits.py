@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
+from corefsample._html import HtmlTable
 from corefsample.errors import ParameterError
 from corefsample.recalibration._domains import DomainEffect
 from corefsample.recalibration._kind_offsets import N_GLOBAL
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecalibrationDraws:
+class RecalibrationDraws(HtmlTable):
     """Recalibrations fitted to bootstrapped documents: the uncertainty of the fit.
 
     Attributes
@@ -128,7 +129,7 @@ class RecalibrationDraws:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CrossFit:
+class CrossFit(HtmlTable):
     """Recalibrations fitted to some documents and scored on the others; every document is held out once.
 
     Attributes

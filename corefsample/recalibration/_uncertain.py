@@ -43,6 +43,8 @@ class UncertainRecalibration:
         Recalibrations that the scores had already to which it was fitted, as `applied_to` returns them; "" for none.
     domain_field
         Field of documents' metadata that names their domain.
+    language
+        Code of the language of the documents that it was fitted to, or None if they do not say it.
     """
 
     recalibration: Recalibration
@@ -50,6 +52,7 @@ class UncertainRecalibration:
     domain_effect: DomainEffect | None = None
     base: str = ""
     domain_field: str = DOMAIN_FIELD
+    language: str | None = None
 
     def __repr__(self) -> str:
         n_draws = 0 if self.draws is None else len(self.draws)
@@ -147,6 +150,8 @@ class UncertainRecalibration:
             content["domain_effect"] = asdict(self.domain_effect)
         if self.domain_field != DOMAIN_FIELD:
             content["domain_field"] = self.domain_field
+        if self.language is not None:
+            content["language"] = self.language
         return {**content, "base": self.base} if self.base else content
 
     @classmethod
@@ -166,8 +171,12 @@ class UncertainRecalibration:
         for name, text in texts.items():
             if not isinstance(text, str):
                 raise ParameterError(f"must be a text, got {text!r}", parameter=name)
+        language = content.get("language")
+        if language is not None and not isinstance(language, str):
+            raise ParameterError(f"must be a text, got {language!r}", parameter="language")
         draws = None if draws is None else _draws(draws, by_kind=recalibration.offsets is not None)
-        return cls(recalibration, draws, None if effect is None else DomainEffect.from_json(effect), **texts)
+        domains = None if effect is None else DomainEffect.from_json(effect)
+        return cls(recalibration, draws, domains, language=language, **texts)
 
 
 def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:

@@ -23,6 +23,7 @@ from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 
+from corefsample._log import logger
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
@@ -181,6 +182,9 @@ class CorefComponent(Pipe):
         named = settings.named_recalibration
         if named is not None and os.path.exists(named):
             _ = self.recalibration
+        self._counts = [0, 0]  # words of the first Docs, and those of them that the model knows
+        if settings.model is None:
+            self._require_language("en")
 
     @property
     def antecedent_model(self) -> AntecedentModel:
@@ -198,7 +202,17 @@ class CorefComponent(Pipe):
 
             path = self.settings.model
             self._model = english_model() if path is None else load_model(path)
+            self._require_language(self._model.language.code)
         return self._model
+
+    def _require_language(self, language: str) -> None:
+        """Raise ParameterError if the model is of another language than the pipeline."""
+        from corefsample.languages._language import code_of, require_same
+
+        if self._nlp is not None:
+            found = code_of(self._nlp.lang or "")
+            hint = f"a model of {found} is made by `corefsample train`"
+            require_same("model", language, "the pipeline", found, parameter="model", hint=hint)
 
     @property
     def recalibration(self) -> Recalibration | None:
@@ -238,6 +252,7 @@ class CorefComponent(Pipe):
         settings, doc_id = self.settings, doc_id_of(doc)
         try:
             tokens = tokens_of_doc(doc)
+            self._count(tokens)
             mentions = self._mentions(doc, tokens)
             scored = score_mentions(self.antecedent_model, tokens, mentions, settings.min_prob, settings.scheme)
             distribution = scored.distribution
@@ -247,13 +262,26 @@ class CorefComponent(Pipe):
             raise error.at(f"doc_id {doc_id!r}") from None
         change, had = self.recalibration, ""
         if change is not None:
-            distribution, had = change.apply(distribution, mention_kinds(tokens, mentions)), change.fingerprint()
+            kinds = mention_kinds(tokens, mentions, self.antecedent_model.language)
+            distribution, had = change.apply(distribution, kinds), change.fingerprint()
         sampling: dict[str, Any] = {"seed": settings.seed, "n_samples": settings.n_samples}
         store(doc, mentions, distribution, doc_id=doc_id, recalibration=had, **sampling)
         if settings.n_parses and self._nlp is not None and not self._is_sampling:
             store_parses(doc, self._drawn(doc, self._nlp))
         write_groups(posterior_of(doc), settings.spans_key, settings.sample_groups)
         return doc
+
+    def _count(self, tokens: Tokens) -> None:
+        """Warn once, after some words, if the model knows few of them."""
+        from corefsample.mention_ranking._model import ENOUGH_WORDS, ScoringTally, few_known_words
+
+        if self._counts[0] >= ENOUGH_WORDS:
+            return
+        known = self.antecedent_model.known_words(tokens)
+        self._counts = [self._counts[0] + known[0], self._counts[1] + known[1]]
+        few_known = few_known_words(ScoringTally(n_words=self._counts[0], n_known_words=self._counts[1]))
+        if few_known:
+            logger("spacy_bridge").warning("of the first Docs, %s", few_known)
 
     def _drawn(self, doc: Doc, nlp: Language) -> list[Doc]:
         """Parses of a Doc, each scored by this component."""
@@ -278,7 +306,8 @@ class CorefComponent(Pipe):
         from corefsample.syntax._mentions import mentions_from_parse
 
         if self.settings.mentions == FROM_PARSE:
-            return mentions_from_parse(tokens, scheme=self.settings.scheme)
+            language = self.antecedent_model.language
+            return mentions_from_parse(tokens, scheme=self.settings.scheme, language=language)
         if self.settings.mentions not in doc.spans:
             groups = ", ".join(doc.spans) or "none"
             raise ParameterError(f"doc.spans must have the group {self.settings.mentions!r} of mentions, got {groups}")
@@ -361,6 +390,8 @@ class CorefComponent(Pipe):
 
     def _with(self, saved: Saved) -> CorefComponent:
         self._model = saved.model or self._model
+        if saved.model is not None:
+            self._require_language(saved.model.language.code)
         if saved.has_recalibration:
             self._recalibration, self._is_saved_without = saved.recalibration, saved.recalibration is None
         return self

@@ -19,7 +19,8 @@ from corefsample.coreference._antecedents import AntecedentDistribution, require
 from corefsample.coreference._exact import canonical_labels
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import losses_by_sample, losses_of_sums
-from corefsample.summaries._posterior import Posterior, Samples, cell_sums, clustering_samples
+from corefsample.summaries._point_estimate import estimate_of
+from corefsample.summaries._posterior import Posterior, Samples, cell_sums, clustering_samples, posterior_from
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -311,20 +312,30 @@ class CredibleBall(Result):
 
 
 def credible_ball(
-    samples: Samples, centre: npt.ArrayLike, *, level: float = 0.95, distance: Distance = "vi"
+    posterior: AntecedentDistribution | Samples,
+    centre: npt.ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    distance: Distance = "vi",
+    n_samples: int = 1000,
+    seed: int = 0,
+    doc_id: str = "",
 ) -> CredibleBall:
     """Smallest ball around a clustering that holds a share of the samples, and the clusterings at its border.
 
     Parameters
     ----------
-    samples
-        `ClusteringSamples`, or an int array of shape (n_samples, n_mentions).
+    posterior
+        Samples: `ClusteringSamples`, or an int array of shape (n_samples, n_mentions); or a distribution, of which
+        `n_samples` are drawn.
     centre
-        int (n_mentions,): for example the labels of `point_estimate`.
+        int (n_mentions,). By default the labels of `point_estimate` with `distance` as the loss.
     level
         In (0, 1).
     distance
         "vi", variation of information in nats; "nvi"; or "binder".
+    n_samples, seed, doc_id
+        As for `corefsample.sample_clusterings`.
 
     Raises
     ------
@@ -342,11 +353,15 @@ def credible_ball(
     """
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     _checks.choice("distance", distance, DISTANCES)
-    source = Posterior(None, clustering_samples("samples", samples))
-    labels = canonical_labels(centre, name="centre", n_mentions=source.n_mentions)
+    drawn = posterior_from(posterior, n_samples=n_samples, seed=seed, doc_id=doc_id)
+    if centre is None:
+        labels = estimate_of(drawn, distance).labels
+    else:
+        labels = canonical_labels(centre, name="centre", n_mentions=drawn.n_mentions)
+    source = Posterior(None, drawn.drawn)
     distances = losses_by_sample(source, labels, distance, 1.0)
     rows = source.rows
-    n_samples = rows.shape[0]
+    n_samples = rows.shape[0]  # of samples that are given, their number
     # The 1e-9 keeps 0.95 * 100 from becoming 96 samples by rounding.
     needed = max(int(np.ceil(level * n_samples - _TIE)), 1)
     radius = float(np.partition(distances, needed - 1)[needed - 1])

@@ -25,6 +25,27 @@ JOINT, PAIRS = 0, 1  # rows of sums over cells
 LEAST_GAIN = 1e-10  # smaller improvements are rounding errors
 
 
+@inner_kernel
+def _sums_with_one(mine: Ints32, order: Ints, count: Ints, second: Ints32, steps: Floats, sums: Floats) -> None:
+    """As `cell_sums`, of one clustering with others; order has its clusters one after another, count is zeros."""
+    n = order.shape[0]
+    for p in range(second.shape[0]):
+        other = second[p]
+        joint, pairs, start = 0.0, 0, 0
+        while start < n:
+            end = start
+            while end < n and mine[order[end]] == mine[order[start]]:
+                c = count[other[order[end]]]
+                joint += steps[c]
+                pairs += c
+                count[other[order[end]]] = c + 1
+                end += 1
+            for t in range(start, end):
+                count[other[order[t]]] = 0
+            start = end
+        sums[JOINT, p], sums[PAIRS, p] = joint, pairs
+
+
 @kernel
 def cell_sums(first: Ints32, second: Ints32, steps: Floats, sums: Floats) -> None:
     """Sums over the cells of first[p] and second[p], or of first[0] and second[p] if there is one first only.
@@ -32,9 +53,12 @@ def cell_sums(first: Ints32, second: Ints32, steps: Floats, sums: Floats) -> Non
     sums[JOINT, p]: c log c of each cell's size c; sums[PAIRS, p]: pairs of mentions within cells.
     """
     n = second.shape[1]
+    if first.shape[0] == 1:  # cluster by cluster, whose counts stay in the processor's cache
+        _sums_with_one(first[0], np.argsort(first[0], kind="mergesort"), np.zeros(n, np.int64), second, steps, sums)
+        return
     count = np.zeros((n, n), np.int32)
     for p in range(second.shape[0]):
-        mine, other = first[p % first.shape[0]], second[p]
+        mine, other = first[p], second[p]
         joint, pairs = 0.0, 0
         for i in range(n):
             c = count[mine[i], other[i]]
@@ -66,21 +90,34 @@ def sweep(weights: Floats, columns: Ints32, merge_cost: float, steps: Floats, la
     and j are together. With samples, n times the generalised VI is, up to a constant, merge_cost times the sum of
     size * log(size) over clusters, less twice the mean over samples of that sum over cells; weights[i, j] is positive
     where some sample has i and j together, and only clusters with such a mention can lower the loss.
+
+    steps is concave, so the mean of steps[overlap] over samples is at most steps at the mean overlap, which weights
+    give (with straight lines between whole numbers). A cluster that even this bound does not make attractive is not
+    compared with the samples, which changes no result: most clusters have weak links only.
     """
     n, n_samples = columns.shape
     changes, overlaps, n_linked = np.empty(n), np.zeros((n, n_samples), np.int32), np.zeros(n, np.int64)
+    mean_overlap = np.empty(n)
     moved = 0
     for i in range(n):
         old = labels[i]
         sizes[old] -= 1
         for k in range(n):
             changes[k] = merge_cost * steps[sizes[k]]
+            mean_overlap[k] = 0.0
+        for j in range(n):
+            if j != i:
+                mean_overlap[labels[j]] += weights[i, j]
         for j in range(n):
             if j == i or weights[i, j] == 0.0:
                 continue
             k = labels[j]
             if n_samples == 0:
                 changes[k] -= weights[i, j]
+                continue
+            whole = int(mean_overlap[k])
+            most = steps[whole] + (mean_overlap[k] - whole) * (steps[whole + 1] - steps[whole])
+            if changes[k] - 2.0 * most > LEAST_GAIN:
                 continue
             n_linked[k] += 1
             overlap, mine, other = overlaps[k], columns[i], columns[j]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints32
+from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._log import log_step
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._exact import canonical_labels, map_clustering
@@ -108,7 +109,8 @@ def point_estimate(
     and "vi", each mention of the best of them moves to where the loss is least until no move lowers it; under other
     losses, estimates under "vi" with several split costs are compared, too. Then merges of clusters and moves of
     mentions are tried, and kept where they lower the loss (not under "binder", where they gain nothing).
-    `PointEstimate.lower_bound` says how far the result can be from the smallest loss.
+    `PointEstimate.lower_bound` says how far the result can be from the smallest loss. Each step is logged, as INFO, to
+    the logger corefsample.steps.
 
     Parameters
     ----------
@@ -179,11 +181,19 @@ def _best(
     for name in sorted(initial, key=lambda name: initial[name])[:n_starts]:
         labels = swept(source, candidates[name], loss, split_cost) if loss in SWEPT else candidates[name]
         tried.append(Start(name, initial[name], loss_under(source, labels, loss, split_cost).value))
+        _log("from %s to an expected %s loss of %.5g", labels, name, loss, tried[-1].final)
         found[name] = labels
     start = min(tried, key=lambda each: round(each.final, 12)).name
     return found[start], start, tried
 
 
+def _log(message: str, labels: Ints32, *values: object) -> None:
+    """Log a step for a long document; others take no time that needs a sign."""
+    if labels.shape[0] >= _LONG:
+        log_step(f"point estimate: {message}", *values)
+
+
+_LONG = 1000  # mentions
 SWEPT: tuple[Loss, ...] = ("binder", "vi")
 _MOST_SWEEPS = 100  # each gains, so the search ends anyway; in practice after 3 to 10
 _MOST_TRIALS = 100
@@ -217,6 +227,7 @@ def improved(source: Posterior, start: Ints32, loss: Loss, split_cost: float) ->
             joined[members] = labels.shape[0] if target is None else labels[target]
             joined = canonical_labels(joined)
             value = loss_under(source, joined, loss, split_cost).value
+            _log("%d of %d trials left, expected %s loss %.5g", labels, left, _MOST_TRIALS, loss, least)
             if value < least - _LEAST_GAIN:
                 labels, least = joined, value
     return labels
@@ -238,10 +249,19 @@ def _proposals(source: Posterior, labels: Ints32, most: int) -> Iterator[tuple[B
     likely[n_clusters:, :-1] = np.where(belongs | ~several[:, None], -1.0, links)
     with_others = ((links * sizes)[belongs] - 1.0) / np.maximum(sizes[clusters] - 1, 1)
     likely[n_clusters:, -1] = np.where(several, 1.0 - with_others, -1.0)
-    order = np.argsort(-likely, axis=None, kind="stable")[: min(most, np.count_nonzero(likely >= 0.0))]
-    for row, column in zip(*np.unravel_index(order, likely.shape), strict=True):
+    for row, column in zip(*np.unravel_index(largest_places(likely.ravel(), most), likely.shape), strict=True):
         members = belongs[:, row] if row < n_clusters else np.arange(labels.shape[0]) == row - n_clusters
         yield members, int(firsts[column]) if column < n_clusters else None
+
+
+def largest_places(values: Floats, most: int) -> Ints:
+    """Places of the largest values that are at least 0, the largest first, and the first place first among equals."""
+    n = min(most, int(np.count_nonzero(values >= 0.0)))
+    if n == 0:
+        return np.zeros(0, np.int64)
+    least = np.partition(values, values.shape[0] - n)[-n:].min()
+    places = np.flatnonzero(values >= least)
+    return places[np.argsort(-values[places], kind="stable")][:n]
 
 
 _CUTS = tuple(round(0.1 * cut, 1) for cut in range(1, 10))

@@ -6,16 +6,18 @@ import numpy as np
 
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
+from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax._codes import Role
 from corefsample.syntax._roles import neutral_parse
 
 _SUBJECTS = (Role.SUBJECT, Role.PASSIVE_SUBJECT)
 _OBJECTS = (Role.OBJECT, Role.INDIRECT_OBJECT)
 _MODIFIERS = (Role.POSSESSOR, Role.COMPOUND, Role.NOUN_MODIFIER, Role.CONJUNCT)
-_REFLEXIVE = ("self", "selves", "other", "another")  # ends of words that name the subject again
 
 
-def mentions_apart(tokens: Tokens, mentions: Ints32, *, scheme: str | None = None) -> Ints32:
+def mentions_apart(
+    tokens: Tokens, mentions: Ints32, *, scheme: str | None = None, language: Language | None = None
+) -> Ints32:
     """Pairs of mentions that do not corefer for reasons of grammar.
 
     These are the subject and an object of one verb, unless one is reflexive or reciprocal (principle B of binding
@@ -28,6 +30,8 @@ def mentions_apart(tokens: Tokens, mentions: Ints32, *, scheme: str | None = Non
         Of one document; mentions int32 (n_mentions, 3): start, end and head.
     scheme
         ud2, ud1 or clearnlp; None recognises it from the labels.
+    language
+        Resources; None: English.
 
     Returns
     -------
@@ -42,7 +46,9 @@ def mentions_apart(tokens: Tokens, mentions: Ints32, *, scheme: str | None = Non
     parse = neutral_parse(tokens, scheme)
     head = mentions[:, 2]
     governor, link = parse.head[head], parse.link[head]
-    again = np.array([is_reflexive(tokens.text[token]) for token in head], np.bool_)
+    language = language or load_language(ENGLISH)
+    feats = tokens.extra.get("feats") or [""] * len(tokens)
+    again = np.array([language.is_reflexive(tokens.text[token], feats[token]) for token in head], np.bool_)
     by_governor: dict[int, list[int]] = {}
     by_head: dict[int, list[int]] = {}
     for i in range(len(mentions)):
@@ -59,11 +65,6 @@ def mentions_apart(tokens: Tokens, mentions: Ints32, *, scheme: str | None = Non
         pairs.update((i, j) for i in same for j in same if i != j and _is_inside(mentions, j, i))
     found = np.array(sorted({(max(pair), min(pair)) for pair in pairs}), np.int32)
     return found.reshape(-1, 2)
-
-
-def is_reflexive(word: str) -> bool:
-    """Whether a word names the subject of its verb again: "herself", "each other"."""
-    return word.lower().endswith(_REFLEXIVE)
 
 
 def _is_inside(mentions: Ints32, inner: int, outer: int) -> bool:

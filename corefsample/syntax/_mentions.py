@@ -15,15 +15,15 @@ import numpy as np
 from corefsample._arrays import Bools, Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
+from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax import _mention_kernels
 from corefsample.syntax._codes import Role, Upos
 from corefsample.syntax._roles import NeutralParse, is_unparsed, neutral_parse
 
-_RELATIVE = frozenset(["who", "whom", "whose", "which", "what", "whoever", "whomever", "whichever", "whatever"])
 _CLOSING = frozenset([")", "]", "”", '"', "’", "''", "»"])
 
 
-def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None) -> Ints32:
+def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: Language | None = None) -> Ints32:
     """Find the mentions of a parsed text.
 
     Parameters
@@ -32,6 +32,8 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None) -> Ints32:
         Words with their parse.
     scheme
         ud2, ud1 or clearnlp; None recognises it from the labels.
+    language
+        Resources; None: English.
 
     Returns
     -------
@@ -55,6 +57,8 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None) -> Ints32:
     """
     if len(tokens) and is_unparsed(tokens):
         raise ParameterError("tokens must be parsed to find mentions in them, got no dependency labels")
+    language = language or load_language(ENGLISH)
+    tokens = language.adapted(tokens)
     parse = neutral_parse(tokens, scheme)
     words = [text.lower() for text in tokens.text]
     found = np.empty((len(tokens), 3), np.int32)
@@ -67,24 +71,39 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None) -> Ints32:
         sent=tokens.sent,
         low=low,
         high=high,
-        relative=_relative_pronouns(words, parse),
+        relative=_relative_pronouns(words, parse, language),
         elsewhere=_heads_elsewhere(tokens, parse),
         closing=np.array([word in _CLOSING for word in words], np.bool_),
     )
     found = found[: _mention_kernels.phrases(text, np.zeros(len(tokens), np.bool_), found)]
+    if language.possessive_determiners:
+        own = _possessive_determiners(tokens, words, language)
+        found = np.concatenate([found, own[~np.isin(own[:, 2], found[:, 2])]])
     return found[np.lexsort((-found[:, 1], found[:, 0]))]
 
 
-def _relative_pronouns(words: list[str], parse: NeutralParse) -> Bools:
-    """Mark relative and interrogative pronouns; "that" is relative before the verb of a relative clause."""
+def _relative_pronouns(words: list[str], parse: NeutralParse, language: Language) -> Bools:
+    """Mark the pronouns that are no mentions, some of them only before the verb of a relative clause."""
     relative = np.zeros(len(words), np.bool_)
     for token in np.flatnonzero(parse.upos == Upos.PRON).tolist():
-        if words[token] in _RELATIVE:
+        if words[token] in language.no_mentions:
             relative[token] = True
-        elif words[token] == "that":
+        elif words[token] in language.no_mentions_before_verb:
             head = parse.head[token]
             relative[token] = head > token and parse.link[head] == Role.RELATIVE_CLAUSE
     return relative
+
+
+def _possessive_determiners(tokens: Tokens, words: list[str], language: Language) -> Ints32:
+    """Mentions of determiners that stand for a possessor: "su", by its features or a list."""
+    listed = {word for each in language.pronouns if each.kind == "possessive" for word in each.words}
+    feats = tokens.extra.get("feats") or [""] * len(tokens)
+    places = [
+        token
+        for token, upos in enumerate(tokens.upos)
+        if upos == "DET" and (words[token] in listed or ("Poss=Yes" in (feats[token] or "")))
+    ]
+    return np.array([(token, token + 1, token) for token in places], np.int32).reshape(-1, 3)
 
 
 def _heads_elsewhere(tokens: Tokens, parse: NeutralParse) -> Bools:

@@ -37,6 +37,7 @@ import numpy as np
 from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
+from corefsample.languages._language import ENGLISH, Language
 from corefsample.syntax._schemes import SCHEMES, Scheme
 
 _PASSIVE_MARKERS = frozenset({"aux:pass", "auxpass", "nsubj:pass", "nsubjpass", "csubj:pass", "csubjpass"})
@@ -91,7 +92,8 @@ class Dependents:
 class ParseView:
     """A document's parse with its labels as one scheme reads them, and dependents by token."""
 
-    def __init__(self, tokens: Tokens, scheme: Scheme) -> None:
+    def __init__(self, tokens: Tokens, scheme: Scheme, language: Language | None = None) -> None:
+        self._is_english = language is None or language.resources == ENGLISH
         self.text = tokens.text
         self.lemma = tokens.lemma
         self.upos = tokens.upos
@@ -128,7 +130,8 @@ class ParseView:
             if below & (_ACTIVE_SUBJECTS | {"aux", "mark"}) or features & _NO_PARTICIPLE:
                 return False
             label = self.labels[token].partition(":")[0]
-            in_clause = label in ("acl", "advcl")
+            # Taggers of English call participles finite; where verbs agree, and subjects are dropped, they do not.
+            in_clause = label in ("acl", "advcl") and (self._is_english or "verbform:fin" not in features)
             if "verbform:fin" in features and not in_clause:
                 return False
             if not features and self.text[token].lower().endswith("ing"):

@@ -16,20 +16,11 @@ from functools import cache, lru_cache
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
+from corefsample.languages._language import ENGLISH, Language, load_language
 
-# Prepositions by what they say, pronouns of relative clauses, and verbs that say that someone did what a noun means.
-WORDS: Mapping[str, tuple[str, ...]] = {
-    "of": ("of",),
-    "by": ("by",),
-    "with": ("with",),
-    "between": ("between",),
-    "against": ("against", "on", "at"),
-    "relative": ("that", "who", "which", "whom", "whose"),
-    "doing": (
-        *("make", "carry", "conduct", "launch", "stage", "mount", "hold", "commit"),
-        *("perpetrate", "lead", "order", "perform", "organize", "organise"),
-    ),
-}
+# Words of named paths where a rule or a language gives no others: prepositions by what they say, pronouns of relative
+# clauses, and verbs that say that someone did what a noun means.
+WORDS: Mapping[str, tuple[str, ...]] = load_language(ENGLISH).words
 LISTED = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
 
 
@@ -65,6 +56,14 @@ class Scheme:
     def __post_init__(self) -> None:
         paths = {name: tuple(map(with_words, several)) for name, several in self.written.items()}
         object.__setattr__(self, "paths", paths)
+
+    def paths_in(self, language: Language) -> Mapping[str, tuple[str, ...]]:
+        """The paths with the words of a language; those of a list that it lacks are left out."""
+        words = language.words
+        return {
+            name: tuple(with_words(path, words) for path in several if all(map(words.get, LISTED.findall(path))))
+            for name, several in self.written.items()
+        }
 
     def reads(self, label: str) -> str | None:
         """Return the label as this scheme reads it, or None where it has no such label."""
@@ -129,7 +128,9 @@ def _roles(
     by_object = f"[active,no >{any_subject}]<xcomp>{iobj_or_obj}"
     # After attacking, they left; they succeeded in attacking; they were able to attack.
     by_governor = tuple(f"[active,no >{any_subject}]{steps}>{subject}|{passive_subject}" for steps in governed)
-    controlled = (by_subject, by_object, *by_governor)
+    # They crossed the border and had to attack.
+    by_shared = f"[active,no >{any_subject}]<xcomp[no >{any_subject}|{iobj_or_obj}]+<conj>{subject}"
+    controlled = (by_subject, by_object, *by_governor, by_shared)
     direct = f">{subject}"
     # A relative pronoun stands for the noun that its clause hangs on, by the label that led to the pronoun.
     pronouns = (

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
+from corefsample._html import HtmlTable
 from corefsample._memory import require_memory
 from corefsample._random import document_key
 from corefsample.calibration.binning._results import Result
@@ -66,7 +67,7 @@ class BestSequences(Result):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearChain:
+class LinearChain(HtmlTable):
     """Distribution of the tags of n tokens: P(tags) is proportional to the exponential of the sequence's score.
 
     The score is the sum of unary[i, tags[i]] over tokens and of pairwise[tags[i], tags[i + 1]] over pairs of

@@ -1,7 +1,7 @@
-from ._estimates import cohen_kappa as cohen_kappa
 from ._estimates import estimate_counts as estimate_counts
 from ._frame import AuditFrame as AuditFrame
 from ._frame_files import read_run_documents as read_run_documents
+from ._learning import learn as learn
 from ._plan import AuditPlan as AuditPlan
 from ._plan import extend_plan as extend_plan
 from ._plan import plan_audit as plan_audit

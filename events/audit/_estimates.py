@@ -17,9 +17,12 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints8
+from corefsample._html import HtmlTable
+from corefsample._log import logger
 from corefsample.errors import InputError, ParameterError
 from events.audit._cells import Bounds, CellCounts, Cells, interval_of, target_cells
-from events.audit._frame import RULES
+from events.audit._frame import audited_names
+from events.audit._learned_total import LearnedTotal, learned_totals
 from events.audit._plan import AuditPlan
 from events.audit._quality import (
     CurvePoint,
@@ -114,7 +117,7 @@ class MoreLabels:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AuditEstimate:
+class AuditEstimate(HtmlTable):
     """Estimated counts, and what the labels say about the model.
 
     Attributes
@@ -124,6 +127,8 @@ class AuditEstimate:
     quality, curve, disagreements, more, agreement
         Precision and recall, P against labels, the largest disagreements, the use of more labels, and the agreement of
         labellers.
+    learned
+        Totals that rest on learned P, if it was given.
     """
 
     counts: tuple[AuditCount, ...]
@@ -132,6 +137,7 @@ class AuditEstimate:
     disagreements: tuple[Disagreement, ...]
     more: tuple[MoreLabels, ...]
     agreement: tuple[Agreement, ...]
+    learned: tuple[LearnedTotal, ...] = ()
 
     def __repr__(self) -> str:
         lines = [
@@ -157,6 +163,10 @@ class AuditEstimate:
         """P against labels as a tidy table."""
         return _table(self.curve, CurvePoint)
 
+    def learned_frame(self) -> pd.DataFrame:
+        """Totals that rest on learned P, as a tidy table."""
+        return _table(self.learned, LearnedTotal)
+
     def disagreement_frame(self) -> pd.DataFrame:
         """Documents whose labels and P disagree most, as a tidy table."""
         return _table(self.disagreements, Disagreement)
@@ -176,6 +186,7 @@ def estimate_counts(
     level: float = 0.95,
     method: Method = DEFAULT_METHOD,
     assume: Assumption | None = None,
+    learned: Mapping[str, Floats] | None = None,
 ) -> AuditEstimate:
     """Estimate the number of documents with each target, in total and by period, from labels.
 
@@ -196,6 +207,9 @@ def estimate_counts(
         ``"stable-errors"`` assumes that within each stratum and range of P the share of positive documents is the same
         in all periods. Then P is recalibrated on all labels, and a period's interval is that of its posterior, with the
         uncertainty of the recalibration (Jeffreys' prior for each share).
+    learned
+        By target, P of every document from the labels of others (`LearnResult.cross_fitted`): totals that use it are
+        in `AuditEstimate.learned`, beside those that need no assumption.
 
     Raises
     ------
@@ -209,6 +223,8 @@ def estimate_counts(
     if assume is not None:
         _checks.choice("assume", assume, (STABLE_ERRORS,))
     _require_labels(plan, labels)
+    if labels.chosen:
+        logger("audit").warning("labels of %d documents that a person chose are not used", len(labels.chosen))
     counts: list[AuditCount] = []
     quality: list[ModelQuality] = []
     curve: list[CurvePoint] = []
@@ -222,7 +238,8 @@ def estimate_counts(
         more.append(MoreLabels(name, n_more, *width_after(plan, cells, n_more, level, method)))
     found = tuple(disagreements(plan, labels))
     agreed = tuple(agreements(labels.by_labeller, level))
-    return AuditEstimate(tuple(counts), tuple(quality), tuple(curve), found, tuple(more), agreed)
+    totals = () if learned is None else learned_totals(plan, labels, learned, level)
+    return AuditEstimate(tuple(counts), tuple(quality), tuple(curve), found, tuple(more), agreed, totals)
 
 
 def _require_labels(plan: AuditPlan, labels: SheetLabels) -> None:
@@ -244,9 +261,7 @@ class _TargetCounts:
         self._plan, self._cells, self._level = plan, cells, level
         self._method: Method = method
         self._assume = assume
-        is_event = name in plan.frame.event.split(RULES)
-        self._event = name if is_event else plan.frame.event
-        self._actor = "" if is_event else name
+        self._event, self._actor = audited_names(plan.frame, name)
         self._all = cells.count()
 
     def rows(self) -> list[AuditCount]:

@@ -140,3 +140,17 @@ class AuditFrame:
     def period_numbers(self) -> Ints:
         """Number of each document's period: int64 (n_documents,)."""
         return Calendar(self.period).numbers(self.dates)
+
+
+def audited_names(frame: AuditFrame, name: str) -> tuple[str, str]:
+    """Event and actor of a target, as the tables of an estimate have them."""
+    return (name, "") if name in frame.event.split(RULES) else (frame.event, name)
+
+
+def event_and_actor(frame: AuditFrame, name: str) -> tuple[str, str]:
+    """Event and actor of a target, as the tables of a run have them."""
+    events = frame.event.split(RULES)
+    if name in events:
+        return name, ""
+    event, _, actor = name.partition(": ") if len(events) > 1 else (frame.event, "", name)
+    return event, actor

@@ -56,7 +56,7 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
 
     folder = Path(run)
     path, place = folder / ALL_DOCUMENTS, os.fspath(run)
-    record = _run_record(folder)
+    record = run_record(folder)
     if not path.is_file():
         rule = f"run must have {ALL_DOCUMENTS}, got none"
         raise InputError(rule, place=place, hint="repeat the run with this version")
@@ -134,7 +134,7 @@ def _unknown_actors(missing: Sequence[str], known: Sequence[str]) -> ParameterEr
     return ParameterError(f"{rule}, got {found}", parameter="actors", hint=hint)
 
 
-def _run_record(folder: Path) -> dict[str, Any]:
+def run_record(folder: Path) -> dict[str, Any]:
     """Content of run.json, with what an audit needs of it."""
     place = str(folder)
     if not (folder / "run.json").is_file():
@@ -168,7 +168,7 @@ def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
     """
     place = os.fspath(path)
     table = read_text_table(path, _REQUIRED)
-    p = _parsed(table, "probability", place)
+    p = numbers_of(table, "probability")
     wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0)))
     if wrong.size:
         row = int(wrong[0])
@@ -223,7 +223,8 @@ def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
     return table
 
 
-def _parsed(table: pd.DataFrame, name: str, place: str) -> Floats:
+def numbers_of(table: pd.DataFrame, name: str) -> Floats:
+    """Numbers of a column of text, NaN where it has none."""
     import pandas as pd
 
     numbers = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)

@@ -16,10 +16,12 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Words
+from corefsample._html import HtmlTable
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
 from events.audit._frame import AuditFrame, Names
 from events.audit._strata import (
+    DOUBT,
     Stratum,
     allocate,
     checked_cuts,
@@ -37,7 +39,7 @@ _BOUNDS = 2  # between ranges of P
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AuditPlan:
+class AuditPlan(HtmlTable):
     """A stratified random sample of the documents of a frame.
 
     Attributes
@@ -102,7 +104,7 @@ class AuditPlan:
         return pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="stratum")).reset_index()
 
     def to_json(self) -> dict[str, Any]:
-        """Content of plan.json, without the list of documents: see docs/audit.md."""
+        """Content of plan.json, without the list of documents: see docs/audit-details.md."""
         frame = self.frame
         return {
             "format": 1,
@@ -204,11 +206,21 @@ def _own_cuts(frame: AuditFrame, groups: Names | None, by: str | None, n_labels:
     return ()
 
 
-def extend_plan(plan: AuditPlan, n_more: int) -> AuditPlan:
+def extend_plan(plan: AuditPlan, n_more: int, *, learned: Sequence[Floats] | None = None) -> AuditPlan:
     """Add a round of documents to an earlier plan: together they are one stratified random sample.
 
     The new labels are divided by the same expected variances as before and do not depend on the labels of earlier
     rounds, so that in each stratum the sample stays a simple random one.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    n_more
+        Documents of the new round.
+    learned
+        Of each target P that a reader says yes, (n_documents,), learned from the labels so far: the new labels then go
+        where labels are expected to differ most from it. Numbers of labels then depend on earlier labels.
 
     Raises
     ------
@@ -221,12 +233,24 @@ def extend_plan(plan: AuditPlan, n_more: int) -> AuditPlan:
         raise ParameterError(
             f"must be at most the number of documents left, {n_left:,}, got {n_more:,}", parameter="n_more"
         )
-    sizes, spreads = zip(*((each.n_documents, each.spread) for each in plan.strata), strict=True)
+    sizes = [each.n_documents for each in plan.strata]
+    spreads = [each.spread for each in plan.strata] if learned is None else _learned_spreads(plan, learned)
     counts = allocate(sizes, spreads, len(plan.sample) + n_more, floor=plan.floor, taken=plan.rounds[-1])
     rounds = (*plan.rounds, tuple(counts.tolist()))
     strata = tuple(dataclasses.replace(each, n_sampled=n) for each, n in zip(plan.strata, counts.tolist(), strict=True))
     sample, round_of = draw(plan.frame, plan.stratum_of, rounds, plan.seed)
     return dataclasses.replace(plan, strata=strata, rounds=rounds, sample=sample, round_of=round_of)
+
+
+def _learned_spreads(plan: AuditPlan, learned: Sequence[Floats]) -> list[float]:
+    """Expected standard deviation of label less learned P in each stratum; several targets add their variances."""
+    n = np.array([each.n_documents for each in plan.strata])
+    variances = np.zeros(len(n))
+    for p in learned:
+        doubted = (1.0 - DOUBT) * p + 0.5 * DOUBT
+        variances += np.bincount(plan.stratum_of, doubted * (1.0 - doubted), minlength=len(n)) / n
+    spreads: list[float] = np.sqrt(variances).tolist()
+    return spreads
 
 
 def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], seed: int) -> tuple[Ints, Ints]:

@@ -9,6 +9,9 @@ it is those of the event, separated by ";" ("USA;GBR"; a "?" after an actor says
 "unsure". "other" may stand for an actor that the plan does not ask for. Where it asks for several events, it is these
 ("arrest;attack?").
 An empty label is a missing one.
+
+Documents that a person chose, instead of a plan, have the word "chosen" as their round, and neither a stratum nor an
+inclusion probability. They may teach P, and are never used in estimates that rest on the design of a sample.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ _WORDS = {
     "": MISSING,
 }
 _OTHER = "other"
+CHOSEN = "chosen"  # the round of documents that a person chose
 RESOLVED = "resolved"  # the labeller whose labels replace those on which others disagree
 _DIGITS = 1e-9
 
@@ -63,6 +67,8 @@ class SheetLabels:
         Rounds of the plan that the sheets belong to: rounds that nobody has begun are left out.
     notes, texts
         Notes of the labellers by doc_id, joined, and the texts of the sheets.
+    chosen
+        Labels of documents that a person chose, by row of the frame: int8 (n_targets,) each.
     """
 
     labels: Ints8
@@ -70,9 +76,12 @@ class SheetLabels:
     n_rounds: int
     notes: Mapping[str, str]
     texts: Mapping[str, str] = field(default_factory=dict)
+    chosen: Mapping[int, Ints8] = field(default_factory=dict)
 
 
-def sheet_table(plan: AuditPlan, round_number: int, texts: Mapping[str, str] | None = None) -> pd.DataFrame:
+def sheet_table(
+    plan: AuditPlan, round_number: int, texts: Mapping[str, str] | None = None, *, reasons: bool = False
+) -> pd.DataFrame:
     """The sheet of one round: one row a document in random order, with an empty label.
 
     Parameters
@@ -83,6 +92,8 @@ def sheet_table(plan: AuditPlan, round_number: int, texts: Mapping[str, str] | N
         From 1.
     texts
         Text of each document by doc_id; left out where there is none.
+    reasons
+        Whether a last column, `reason`, says why a document was drawn, without its P.
     """
     import pandas as pd
 
@@ -102,7 +113,19 @@ def sheet_table(plan: AuditPlan, round_number: int, texts: Mapping[str, str] | N
         "labeller": "",
         "note": "",
     }
-    return pd.DataFrame(columns, columns=list(SHEET_COLUMNS))
+    sheet = pd.DataFrame(columns, columns=list(SHEET_COLUMNS))
+    return sheet.assign(reason=_reasons(plan, round_number, strata)) if reasons else sheet
+
+
+def _reasons(plan: AuditPlan, round_number: int, strata: Sequence[int]) -> list[str]:
+    """Why each document of a round was drawn: how its stratum's labels were divided by learned P."""
+    before, after = plan.rounds[round_number - 2], plan.rounds[round_number - 1]
+    total = sum(after) - sum(before)
+    of_stratum = [
+        f"at random from stratum {h + 1}, which gets {new - old} of {total} labels by the expected error of learned P"
+        for h, (old, new) in enumerate(zip(before, after, strict=True))
+    ]
+    return [of_stratum[h] for h in strata]
 
 
 def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
@@ -131,9 +154,10 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     unnamed: set[str] = set()
     notes: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
+    chosen: dict[int, Ints8] = {}
     n_rounds = 0
     for path in sheets:
-        for place, i, labeller, label, note, text in _SheetRows(plan, places, os.fspath(path)).read():
+        for place, i, labeller, label, note, text in _SheetRows(plan, places, os.fspath(path), chosen).read():
             doc_id = sampled[i]
             n_rounds = max(n_rounds, int(plan.round_of[i]))
             name = labeller or os.fspath(path)
@@ -153,7 +177,7 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     by_labeller = _one_labeller(found, unnamed)
     joined = _joined(by_labeller, shape)
     joined_notes = {name: "; ".join(each) for name, each in notes.items()}
-    return SheetLabels(joined, by_labeller, n_rounds, joined_notes, texts)
+    return SheetLabels(joined, by_labeller, n_rounds, joined_notes, texts, chosen)
 
 
 def _places(doc_ids: Sequence[str]) -> dict[str, int]:
@@ -167,8 +191,8 @@ def _places(doc_ids: Sequence[str]) -> dict[str, int]:
 class _SheetRows:
     """The rows of one sheet, checked against its plan."""
 
-    def __init__(self, plan: AuditPlan, known: Mapping[str, int], path: str) -> None:
-        self._plan, self._known, self._path = plan, known, path
+    def __init__(self, plan: AuditPlan, known: Mapping[str, int], path: str, chosen: dict[int, Ints8]) -> None:
+        self._plan, self._known, self._path, self._chosen = plan, known, path, chosen
         self._table = read_text_table(path, _NEEDED).map(unescaped)
 
     def read(self) -> list[tuple[str, int, str, Ints8, str, str]]:
@@ -178,6 +202,9 @@ class _SheetRows:
         for number, row in enumerate(self._table.to_dict("records"), start=2):
             place = f"{self._path}: row {number}"
             content = {str(name): str(value).strip() for name, value in row.items()}
+            if content["round"] == CHOSEN:
+                self._add_chosen(str(row["doc_id"]), content, place)
+                continue
             i = self._required_place(str(row["doc_id"]), content, place)
             labeller = content.get("labeller", "")
             label = parsed_label(content["label"], self._plan, place)
@@ -190,11 +217,30 @@ class _SheetRows:
             read.append((place, i, labeller, label, content.get("note", ""), content.get("text", "")))
         return read
 
+    def _add_chosen(self, doc_id: str, row: Mapping[str, str], place: str) -> None:
+        """Add the label of a document that a person chose; raise if the plan has no such document."""
+        plan = self._plan
+        self._require_plan(row, place)
+        found = np.flatnonzero(plan.frame.doc_ids == doc_id)
+        if not found.size:
+            raise InputError(f"doc_id must be one of the plan's documents, got {doc_id!r}", place=place)
+        if row["inclusion_probability"]:
+            rule = "inclusion_probability must be empty of a document that a person chose"
+            raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=place)
+        label, before = parsed_label(row["label"], plan, place), self._chosen.get(int(found[0]))
+        if label[0] != MISSING:
+            differs = False if before is None else label != before
+            self._chosen[int(found[0])] = np.where(differs, UNSURE, label).astype(np.int8)
+
+    def _require_plan(self, row: Mapping[str, str], place: str) -> None:
+        identity = self._plan.identity
+        if row["plan"] != identity:
+            raise InputError(f"plan must be {identity}, got {row['plan']!r}: a sheet of another plan", place=place)
+
     def _required_place(self, doc_id: str, row: Mapping[str, str], place: str) -> int:
         """Number in the sample of the document of a row; raise if the row is not one of the plan's."""
         plan = self._plan
-        if row["plan"] != plan.identity:
-            raise InputError(f"plan must be {plan.identity}, got {row['plan']!r}: a sheet of another plan", place=place)
+        self._require_plan(row, place)
         i = self._known.get(doc_id, self._known.get(" ".join(doc_id.split())))
         if i is None:
             raise InputError(f"doc_id must be one of the plan's sample, got {doc_id!r}", place=place)

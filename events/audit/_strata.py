@@ -17,7 +17,7 @@ from events.counting._periods import Calendar
 
 # Share of the documents about which the model is assumed to know nothing, when labels are allocated: a stratum with
 # P = 0 is then expected to have some misses. It affects widths only.
-_DOUBT = 0.05
+DOUBT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def expected_spreads(frame: AuditFrame, strata: Ints, n_strata: int) -> Floats:
 
 def expected_spread(mean_p: Floats) -> Floats:
     """Expected standard deviation of a label where P has this mean, which is drawn a little towards one half."""
-    share = (1.0 - _DOUBT) * mean_p + 0.5 * _DOUBT
+    share = (1.0 - DOUBT) * mean_p + 0.5 * DOUBT
     return np.sqrt(share * (1.0 - share))
 
 

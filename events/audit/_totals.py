@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
+from corefsample._html import HtmlTable
 from corefsample.errors import ParameterError
 from events.audit import _kernels
 
@@ -37,7 +38,7 @@ _KINDS = {"exact": _kernels.EQUAL, "mid-p": _kernels.MID, "shortest": _kernels.B
 
 
 @dataclass(frozen=True, slots=True)
-class TotalEstimate:
+class TotalEstimate(HtmlTable):
     """A number of positive documents, estimated from labels.
 
     Attributes
@@ -100,7 +101,7 @@ def estimate_total(
         ``"mid-p"``
             The hypergeometric interval of each stratum, with half of the probability of the observed number in each
             tail, joined by MOVER; the exact interval of Blaker's test if there is one stratum. The narrowest that holds
-            its level in the study: docs/audit.md.
+            its level in the study: docs/audit-details.md.
         ``"shortest"``
             The exact hypergeometric interval of each stratum by Blaker's test, joined by MOVER.
         ``"exact"``

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from corefsample._arrays import Floats
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, write_bytes
 from corefsample.files._contents import read_json, read_parquet
 from corefsample.files._paths import PathLike
-from events._csv_cells import write_csv
-from events.audit import AuditFrame, AuditPlan, read_run_documents
-from events.audit._frame import RULES
-from events.audit._frame_files import read_scores
+from events._csv_cells import unescaped, write_csv
+from events.audit import AuditFrame, AuditPlan, read_run_documents, read_sheets
+from events.audit._frame import RULES, event_and_actor
+from events.audit._frame_files import numbers_of, read_scores, read_text_table
 from events.audit._plan import draw
+from events.audit._sheets import SheetLabels
 from events.audit._strata import Stratum
 from events.pages._labelling import rendered_sheet
 from events.pages._marked import PLAIN, MarkedText
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 
 PLAN, STRATA, CODEBOOK = "plan.json", "strata.parquet", "codebook.txt"
+LEARNED, LEARNED_RECORD = "learned.csv", "learned.json"
 
 
 def page_name(sheet: str) -> str:
@@ -166,3 +169,61 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
         rule = f"plan must be as it was written, got: {' '.join(str(error).split())}"
         raise InputError(rule, place=str(path)) from None
     return plan
+
+
+def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Floats]:
+    """Learned P of the documents of a plan, by target, from the folder of `run_audit_learn`; of those that it has.
+
+    Parameters
+    ----------
+    folder, plan
+        The folder, and the plan of the labels.
+    column
+        "learned", or "cross_fitted": P of a document from the labels of others.
+
+    Raises
+    ------
+    InputError
+        If there is no learned.csv, or it is of another plan or of other documents.
+    """
+    place = str(Path(folder) / LEARNED)
+    if not Path(place).is_file():
+        rule = f"folder must have {LEARNED}, got none"
+        raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit learn` makes it")
+    record = read_json(Path(folder) / LEARNED_RECORD)
+    found = record.get("plan") if isinstance(record, dict) else None
+    if found != plan.identity:
+        raise InputError(f"plan must be {plan.identity}, got {found!r}", place=str(Path(folder) / LEARNED_RECORD))
+    table = read_text_table(place, ("doc_id", "event", "actor", column))
+    values = np.asarray(numbers_of(table, column))
+    learned: dict[str, Floats] = {}
+    for name in plan.frame.targets:
+        event, actor = event_and_actor(plan.frame, name)
+        own = ((table["event"] == event) & (table["actor"] == actor)).to_numpy()
+        if not own.any():  # left out: too few labels
+            continue
+        doc_ids = table["doc_id"][own].map(unescaped).tolist()
+        if doc_ids != plan.frame.doc_ids.tolist():
+            other = next((each for each in doc_ids if each not in plan.frame.doc_ids), None)
+            found = f"{len(doc_ids):,} rows" if other is None else repr(other)
+            raise InputError(f"doc_id must be the documents of the plan, in its order, got {found}", place=place)
+        rows = np.flatnonzero(own)
+        wrong = rows[~((values[rows] >= 0.0) & (values[rows] <= 1.0))]
+        if len(wrong):
+            found = str(table[column].iloc[wrong[0]])
+            raise InputError(f"row {wrong[0] + 1}: {column} must be in [0, 1], got {found!r}", place=place)
+        learned[name] = values[rows]
+    return learned
+
+
+def labelled_plan(
+    source: PathLike, sheets: Sequence[PathLike], folder: PathLike | None = None
+) -> tuple[Path, AuditPlan, SheetLabels]:
+    """The folder of an audit, by default that of the first sheet, its plan, and the labels of sheets."""
+    if not sheets:
+        raise ParameterError("must name at least one sheet, got none", parameter="sheets")
+    if not Path(sheets[0]).is_file():
+        raise InputError("file must exist, got none", place=os.fspath(sheets[0]))
+    place = Path(sheets[0]).parent if folder is None else Path(folder)
+    plan = read_plan(place, source)
+    return place, plan, read_sheets(plan, sheets)

@@ -47,7 +47,8 @@ def explained(
     inputs: PathLike | Iterable[PathLike], options: ExplainOptions, on_progress: Progress | None
 ) -> ExplainResult:
     """The triggers of the options, and the chosen ones; see `events.commands.explain.run_explain`."""
-    rule, lexicon = load_rules(options.rule, options.preset), load_lexicon(options.lexicon)
+    rule = load_rules(options.rule, options.preset)
+    lexicon = load_lexicon(options.lexicon, language=rule.language)
     rule = dataclasses.replace(rule, filled=options.filled)
     check_classes(rule, lexicon)
     screen = Screen(rule, lexicon, options.scheme)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import IO, Any
 
 import click
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-from events.commands._screen import print_error
 
 USAGE, BAD_INPUT, FAILURE, INTERRUPTED = 2, 3, 1, 130
 
@@ -27,20 +25,25 @@ class Failure(click.ClickException):
     ----------
     status
         Exit status.
+    fields
+        Parts of the error for programs: kind, parameter, place and hint, None where it has none.
     """
 
     def __init__(self, error: CorefsampleError, context: click.Context) -> None:
         names = {parameter.name: _shown_name(parameter) for parameter in context.command.params}
+
+        def shown(name: str) -> str:
+            return names.get(name, name)
+
         if _is_run_among_inputs(error, context):
             step = f"the documents of a run are in {os.path.join(str(error.place), 'documents.parquet')}"
             error = InputError(error.message, parameter=error.parameter, place=error.place, hint=step)
-        super().__init__(error.described(lambda name: names.get(name, name)))
+        super().__init__(error.described(shown))
+        hint = None if error.hint is None else CorefsampleError("", hint=error.hint).described(shown).strip()[1:-1]
+        parameter = None if error.parameter is None else shown(error.parameter)
+        self.fields = {"kind": type(error).__name__, "parameter": parameter, "place": error.place, "hint": hint}
         status_of_kind = {ParameterError: USAGE, InputError: BAD_INPUT}
         self.status = next((status for kind, status in status_of_kind.items() if isinstance(error, kind)), FAILURE)
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Print the error as one line."""
-        print_error(self.message)
 
 
 def usage_message(error: click.ClickException) -> str:

@@ -16,9 +16,8 @@ from events.lexicon._content import LexiconContent
 from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching._matching import check_classes
-from events.rules import shipped_rules
 from events.rules._gaps import PathGap, path_gaps
-from events.rules._rules import Rule, load_presets
+from events.rules._rules import Rule, is_shipped_rule, load_presets
 
 _LISTED = 5  # names
 _YAML = (".yaml", ".yml")
@@ -46,7 +45,7 @@ class FileReport:
 
 def is_rule_or_lexicon(name: str) -> bool:
     """Whether a name is that of a YAML file, or of a shipped rule or lexicon."""
-    return name.endswith(_YAML) or (name in (*shipped_rules(), *SHIPPED_LEXICONS) and not os.path.exists(name))
+    return name.endswith(_YAML) or ((is_shipped_rule(name) or name in SHIPPED_LEXICONS) and not os.path.exists(name))
 
 
 def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport:
@@ -87,6 +86,7 @@ def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: 
         ("rule", first.name),
         ("triggers", f"{', '.join(sorted(triggers))} ({', '.join(upos)})"),
         ("event", " > ".join(first.event) or "no role: documents are counted"),
+        *([("language", first.language)] if first.language else []),
     ]
     if lexicon is not None:
         report.pairs.append(("lexicon", lexicon.source))

@@ -7,19 +7,22 @@ one more dependency each, with conventions of their own for what stands in `even
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import MISSING
 from importlib import import_module
 from typing import Any
 
 import click
 
+import corefsample
+from corefsample._log import logger
 from corefsample.errors import CorefsampleError
 from events._options import Declared, Options, fields_of
 from events.commands._failures import Failure
-from events.commands._screen import log_to_screen, print_json, progress
+from events.commands._screen import COMMANDS, log_to_screen, print_json, progress
 
 # Placeholders of values by type: "INTEGER RANGE" and "FLOAT" are terms of programmers.
 _METAVARS = {int: "N", float: "NUMBER"}
@@ -60,6 +63,17 @@ class Program(click.Group):
         super().__init__(*args, **keywords)
         commands: Any = _Commands(lines, prefix)
         self.commands, self.lines = commands, lines
+        self.params.append(
+            click.Option(
+                ["--json"], is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=self._list_as_json
+            )
+        )
+
+    def _list_as_json(self, context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        """Print what the commands are; the options of a command come after its name."""
+        if value:
+            print_json({"commands": dict(self.lines)})
+            context.exit()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands."""
@@ -130,6 +144,8 @@ class Command(click.Command):
             (["--quiet"], "Show no progress."),
         ):
             self.params.append(click.Option(flags, is_flag=True, help=text))
+        text = "Add all that is logged to FILE, as JSON Lines. [default: none]"
+        self.params.append(click.Option(["--log-file"], type=click.Path(dir_okay=False), metavar="FILE", help=text))
         self.section_of = {name: title for title, names in (sections or {}).items() for name in names.split()}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -148,17 +164,19 @@ class Command(click.Command):
         """Run the command, and print its result."""
         given = dict(ctx.params)
         verbose, quiet, as_json = given.pop("verbose"), given.pop("quiet"), given.pop("as_json")
+        log_file = given.pop("log_file")
         if verbose and quiet:
             raise click.UsageError("--verbose and --quiet exclude each other.", ctx)
         if as_json and given.get("output") == "-":
             raise click.UsageError("--json and standard output as OUTPUT exclude each other.", ctx)
         try:
-            with self._limited_lines(given.pop("max_line_mib", None)), log_to_screen(verbose=verbose, quiet=quiet):
+            with self._limited_lines(given.pop("max_line_mib", None)), self._logged(ctx, verbose, quiet, log_file):
                 result = self._result(given, as_json)
-                if as_json:
-                    print_json(result.to_json())
-                else:
-                    self.show(result)
+                with _while_read():
+                    if as_json:
+                        print_json(result.to_json())
+                    else:
+                        self.show(result)
                 self.finish(result)
         except CorefsampleError as error:
             raise Failure(error, ctx) from error
@@ -171,12 +189,35 @@ class Command(click.Command):
         with progress(self.task, as_json) as watchers:
             return self.run(*arguments, options, **{name: each for name, each in watchers.items() if name in taken})
 
+    @contextmanager
+    def _logged(self, ctx: click.Context, verbose: bool, quiet: bool, log_file: str | None) -> Iterator[None]:
+        """Log, with the beginning and the end of the command."""
+        with log_to_screen(verbose=verbose, quiet=quiet, log_file=log_file):
+            log = logger(COMMANDS)
+            log.info("%s begins, version %s", ctx.command_path, corefsample.__version__)
+            try:
+                yield
+            except Exception as error:
+                log.error("%s failed: %s", ctx.command_path, error)
+                raise
+            log.info("%s is done", ctx.command_path)
+
     def _limited_lines(self, max_line_mib: int | None) -> AbstractContextManager[None]:
         if max_line_mib is None:
             return nullcontext()
         from corefsample.files._reading import line_limit
 
         return line_limit(max_line_mib)
+
+
+@contextmanager
+def _while_read() -> Iterator[None]:
+    """Print until nobody reads standard output any more: the reader of a pipe may want the first lines alone."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # closing it then fails silently
 
 
 def _option(field: Declared) -> click.Option:

@@ -6,26 +6,30 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
 from corefsample import __version__
+from corefsample._lazy import explained
 from events.commands._failures import FAILURE, INTERRUPTED, USAGE, Failure, usage_message
 from events.commands._parser import Program
-from events.commands._screen import print_error
+from events.commands._screen import print_error, print_json
 
 _UNCHECKED_OBJECTS = 20_000  # Python's 700 cost a tenth of a short run, for libraries that are loaded and stay
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _COMMANDS = {
     "demo": "See it work: simulate news with known truth, and count.",
+    "run": "From dated news to counts and a page, in one command.",
     "score": "Score mentions in news or in annotated documents.",
     "events": "Count documents with an event, by actor and period.",
     "report": "Make one HTML page of a run, for exploring and archiving.",
     "audit": "Label a sample, get counts whose intervals hold.",
-    "rule": "Write a rule from sentences, and test rule files.",
+    "rule": "Write, test and improve rules.",
     "doctor": "Check a file, and describe its content.",
     "explain": "Show why sentences make an event, or do not.",
+    "evaluate": "Score entities against gold: MUC, B3, CEAF, LEA, BLANC.",
     "calibrate": "Measure the link probabilities against gold entities.",
     "calibrate-queries": "Measure the intervals of counts against gold entities.",
     "calibrate-parses": "Measure sampled parses against a treebank.",
@@ -47,6 +51,10 @@ def cli() -> None:
 
     \b
     From dated news to counts, and to a page to explore:
+      corefsample run news.csv --rule attack --pipeline en_core_web_sm --out run
+
+    \b
+    The same in steps:
       corefsample score news.csv --pipeline en_core_web_sm --out scored.parquet
       corefsample events scored.parquet --out run
       corefsample report run
@@ -92,25 +100,27 @@ def _status(arguments: Sequence[str] | None) -> int:
         if message:
             print_error(message)
         return INTERRUPTED
-    except Failure as error:
-        error.show()
-        return error.status
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return USAGE
+    except Failure as error:
+        return _failed(error.message, error.status, arguments, error.fields)
     except click.ClickException as error:
-        print_error(usage_message(error))
-        return USAGE
-    except BrokenPipeError:
-        # The reader of a pipe has gone: redirect standard output, so that closing it fails silently.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILURE
+        return _failed(usage_message(error), USAGE, arguments)
     except Exception as error:
         if os.environ.get("COREFSAMPLE_TRACEBACK"):
             raise
-        print_error(_described(error))
-        return FAILURE
+        return _failed(_described(error), FAILURE, arguments)
     return 0
+
+
+def _failed(message: str, status: int, arguments: Sequence[str] | None, fields: Mapping[str, Any] | None = None) -> int:
+    """Print an error as a line, with --json also as JSON on standard output; return its status."""
+    print_error(message)
+    if "--json" in (sys.argv[1:] if arguments is None else arguments):
+        described = {"kind": "Error", "parameter": None, "place": None, "hint": None, **(fields or {})}
+        print_json({"error": {"message": " ".join(message.split()), "status": status, **described}})
+    return status
 
 
 def _described(error: Exception) -> str:
@@ -119,6 +129,8 @@ def _described(error: Exception) -> str:
         if error.filename is None:
             return f"a file, or standard output, must be accessible, got: {error.strerror}"
         return f"{os.fsdecode(error.filename)}: file or folder must be accessible, got: {error.strerror}"
+    if isinstance(error, ModuleNotFoundError):
+        return str(explained(error, "this command"))
     # Notes say with which document the error came.
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
     return f"{type(error).__name__}: {error}{notes} (COREFSAMPLE_TRACEBACK=1 shows where)"

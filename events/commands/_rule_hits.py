@@ -145,7 +145,8 @@ def rule_hits(
     ParameterError, InputError
         If the rule or the lexicon breaks its rules, or a file cannot be read. Bad documents are reported instead.
     """
-    chosen, words = load_rules(rule, preset), load_lexicon(lexicon)
+    chosen = load_rules(rule, preset)
+    words = load_lexicon(lexicon, language=chosen.language)
     check_classes(chosen, words)
     hits = RuleHits(", ".join(files), chosen.name, chosen.preset, words.source)
     hits.triggers = {trigger: Counter() for trigger in _triggers(chosen)}

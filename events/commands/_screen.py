@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import logging
 import os
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corefsample._log import STEPS, logger
+from corefsample._log import ROOT, STEPS, logger
+from corefsample.errors import OutputError
 
 if TYPE_CHECKING:
     from corefsample.mention_ranking._fitting import EpochReport
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 COLUMNS = 80
 SECONDS_BETWEEN_LINES = 30.0  # of progress, where no person watches
+COMMANDS = "commands"  # the logger of what the screen has anyway: which command runs, and its error
+_LINES = ("progress", STEPS)
 
 
 def print_text(text: str) -> None:
@@ -63,6 +67,12 @@ def print_files(folder: str, names: Mapping[str, str]) -> None:
             click.echo(f"{title:<8} {path}")
 
 
+def covered_uncertainty(*, parses: bool, recalibration: bool) -> str:
+    """What the intervals of a run cover: "coreference, sampled parses and the recalibration"."""
+    more = [*(["sampled parses"] if parses else []), *(["the recalibration"] if recalibration else [])]
+    return " and ".join([", ".join(["coreference", *more[:-1]]), *more[-1:]]) if more else "coreference only"
+
+
 def counted(number: int, noun: str) -> str:
     """A number of things: "1 document", "2,000 documents"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -97,15 +107,30 @@ def is_watched() -> bool:
 
 
 class _ScreenHandler(logging.Handler):
-    """Prints what the library logs to standard error."""
+    """Prints what the library logs to standard error: from a level, and lines of progress."""
 
-    def __init__(self, *, every_step: bool) -> None:
+    def __init__(self, level: int, *, every_step: bool) -> None:
         super().__init__()
+        self._level = level
+        self.addFilter(self._is_shown)
         if not every_step:
             self.addFilter(_Paced())
 
+    def _is_shown(self, record: logging.LogRecord) -> bool:
+        part = record.name.removeprefix(f"{ROOT}.")
+        return part != COMMANDS and (record.levelno >= self._level or part in _LINES)
+
     def emit(self, record: logging.LogRecord) -> None:
         print_error(record.getMessage())
+
+
+class _JsonLines(logging.Formatter):
+    """Records as lines of JSON: time (UTC), level, logger, message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time_of = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds")
+        content = {"time": time_of, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
+        return json.dumps(content, ensure_ascii=False)
 
 
 class _Paced(logging.Filter):
@@ -125,23 +150,40 @@ class _Paced(logging.Filter):
 
 
 @contextmanager
-def log_to_screen(*, verbose: bool, quiet: bool) -> Iterator[None]:
+def log_to_screen(*, verbose: bool, quiet: bool, log_file: str | None = None) -> Iterator[None]:
     """Print what the library logs to standard error.
 
     All of it if `verbose`; nothing but warnings if `quiet`; else what takes long where a person watches, and the
-    progress alone where nobody does. Steps of long work come every 30 seconds.
+    progress alone where nobody does. Steps of long work come every 30 seconds. All of it, every step included, is added
+    to `log_file`.
+
+    Raises
+    ------
+    OutputError
+        If the log file cannot be written.
     """
-    root, handler = logger(), _ScreenHandler(every_step=verbose)
-    lines = [logger(name) for name in ("progress", STEPS)]
+    level = logging.DEBUG if verbose else logging.INFO if is_watched() and not quiet else logging.WARNING
+    handlers: list[logging.Handler] = [_ScreenHandler(level, every_step=verbose)]
+    if log_file is not None:
+        try:
+            handlers.append(logging.FileHandler(log_file, encoding="utf-8", errors="replace"))
+        except OSError as error:
+            raise OutputError(f"log file must be writable, got: {error.strerror}", place=log_file) from None
+        handlers[-1].setFormatter(_JsonLines())
+    root = logger()
+    lines = [logger(name) for name in _LINES]
     before = root.level
-    root.setLevel(logging.DEBUG if verbose else logging.INFO if is_watched() and not quiet else logging.WARNING)
+    root.setLevel(level if log_file is None else logging.DEBUG)
     for each in lines:
         each.setLevel(logging.WARNING if quiet else logging.INFO)
-    root.addHandler(handler)
+    for handler in handlers:
+        root.addHandler(handler)
     try:
         yield
     finally:
-        root.removeHandler(handler)
+        for handler in handlers:
+            root.removeHandler(handler)
+            handler.close()
         root.setLevel(before)
         for each in lines:
             each.setLevel(logging.NOTSET)

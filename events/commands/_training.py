@@ -1,27 +1,21 @@
-"""The documents of annotated corpora that a model is trained on: read, selected and held out; and the fit."""
+"""The documents that a model is trained on and those held out; and the fit."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._paths import PathLike
-from corefsample.formats.scored._writing import QuarantineFile
+from corefsample.languages._language import Language
 from corefsample.mention_ranking import AntecedentModel
 from corefsample.mention_ranking._fitting import EpochReport
-from corefsample.mention_ranking._model import MentionDocument, gold_entities
+from corefsample.mention_ranking._model import MentionDocument
 from corefsample.mention_ranking._training import SoftmaxMargin, train
 from corefsample.mention_ranking.features._templates import TemplateSet
-from corefsample.syntax._roles import neutral_parse
-from events._selection import Selection
-from events.runs._document_inputs import DocumentInputs, ReadDocument, reject
-from events.runs._progress import Progress
+from events.runs._annotated_corpora import Corpus
 
 
 def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> frozenset[str]:
@@ -55,108 +49,6 @@ def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> fr
         key=lambda doc_id: (hashlib.blake2b(doc_id.encode("utf-8", "surrogatepass"), key=key).digest(), doc_id),
     )
     return frozenset(ranked[:n_held_out])
-
-
-@dataclass(frozen=True, slots=True)
-class Corpus:
-    """The selected documents of annotated files.
-
-    Attributes
-    ----------
-    paths
-        The files.
-    documents
-        Selected documents with annotated entities, in order.
-    n_without_gold, n_not_selected
-        Number of documents left out: without annotated entities; by the conditions.
-    skipped
-        Mentions that are in no document, counted by reason.
-    """
-
-    paths: list[str]
-    documents: list[MentionDocument]
-    n_without_gold: int
-    n_not_selected: int
-    skipped: Counter[str]
-
-
-NO_CORPUS = Corpus([], [], 0, 0, Counter())
-
-
-def annotated_inputs(inputs: PathLike | Iterable[PathLike], entity_fields: str | None) -> DocumentInputs:
-    """Return the documents of annotated files, not yet read.
-
-    Raises
-    ------
-    InputError
-        If a file is missing, has another ending, or contains text.
-    """
-    documents = DocumentInputs(inputs, entity_fields=entity_fields)
-    text = documents.first_of("news")
-    if text is not None:
-        rule = "a corpus must be annotated to train on (.conllu, .conll, scored mentions with gold)"
-        raise InputError(f"{rule}, got text", place=text)
-    return documents
-
-
-def read_corpus(
-    inputs: DocumentInputs,
-    selection: Selection,
-    scheme: str | None,
-    on_rejected: QuarantineFile | None,
-    on_progress: Progress | None,
-) -> Corpus:
-    """Read all documents and keep the selected ones with annotated entities.
-
-    Raises
-    ------
-    InputError
-        If a file has no annotated entities, no document is left, or a document is bad and `on_rejected` is None.
-    ParameterError
-        If no document is left because no document has the metadata of a condition.
-    """
-    documents: list[MentionDocument] = []
-    n_with_gold: Counter[str] = Counter()
-    n_read: Counter[str] = Counter()
-    n_not_selected = 0
-    metadata_names: set[str] = set()
-    for item in inputs.accepted(on_rejected):
-        n_read[item.source] += 1
-        document: Any = item.document
-        gold = gold_entities(document)
-        if gold is None or all(entity is None for entity in gold):
-            continue
-        n_with_gold[item.source] += 1
-        metadata_names.update(document.metadata)
-        if not selection.includes(document.doc_id, document.metadata):
-            n_not_selected += 1
-        elif fault := _fault(item, scheme):
-            reject(fault, on_rejected)
-        else:
-            documents.append(document)
-        if on_progress is not None:
-            on_progress(inputs.bytes_read, inputs.total_bytes, n_read.total())
-    for path in inputs.paths:
-        if not n_with_gold[path]:
-            rule = "a corpus must have annotated entities to train on"
-            raise InputError(f"{rule}, got none in {n_read[path]} documents", place=path)
-    if not documents:
-        selection.require_known_names(metadata_names)
-        rule = f"must leave documents to train on ({selection})"
-        raise InputError(f"{rule}, got none of {n_not_selected}", parameter="where", place=", ".join(inputs.paths))
-    n_without_gold = n_read.total() - n_with_gold.total()
-    return Corpus(inputs.paths, documents, n_without_gold, n_not_selected, inputs.skipped)
-
-
-def _fault(item: ReadDocument, scheme: str | None) -> Rejected | None:
-    document: Any = item.document
-    try:
-        if document.tokens is None:
-            raise ParameterError("tokens are required to train on, got none")
-        neutral_parse(document.tokens, scheme)
-    except ParameterError as error:
-        return item.rejected(error)
-    return None
 
 
 _AS_GIVEN = ("learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme", "mentions", "windows")
@@ -204,6 +96,7 @@ def fit_model(
     held_out: Sequence[MentionDocument],
     options: Any,
     *,
+    language: Language,
     templates: TemplateSet,
     provenance: Mapping[str, Any],
     on_epoch: Callable[[EpochReport], None] | None,
@@ -229,6 +122,7 @@ def fit_model(
             l2=penalties,
             epochs=epochs,
             costs=SoftmaxMargin(*options.margin),
+            language=language,
             templates=templates,
             n_threads=options.threads,
             **{name: getattr(options, name) for name in _AS_GIVEN},

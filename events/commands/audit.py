@@ -8,6 +8,7 @@ Examples
 --------
   corefsample audit plan run --labels 200 --out audit
   corefsample audit estimate run audit/sheet.csv
+  corefsample audit learn run audit/sheet.csv --out learned
 """
 
 from __future__ import annotations
@@ -20,5 +21,6 @@ command = Program(
     lines={
         "plan": "Draw the documents to label, and write the sheet.",
         "estimate": "Counts with intervals, from a labelled sheet.",
+        "learn": "P that a reader says yes, for every document.",
     },
 )

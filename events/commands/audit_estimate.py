@@ -7,6 +7,7 @@ Examples
   corefsample audit estimate run audit/sheet.csv
   corefsample audit estimate run audit/sheet.csv --assume stable-errors
   corefsample audit estimate run audit/sheet.csv audit/sheet-2.csv
+  corefsample audit estimate run audit/sheet.csv --learned learned
   corefsample audit estimate run anna.csv ben.csv --plan audit --out audited
 """
 
@@ -22,12 +23,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError
 from events import _shared_options as shared
 from events import audit
 from events._options import Result, declared, option
 from events.commands._parser import Command
-from events.commands._screen import counted, print_files, print_text
+from events.commands._screen import counted, covered_uncertainty, print_files, print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -52,9 +53,11 @@ class AuditEstimateOptions(shared.Pictures):
     level
         Level of the confidence intervals.
     method
-        How intervals are made: see docs/audit.md; guaranteed is the widest and needs no study.
+        How intervals are made; guaranteed is the widest and needs no study.
     assume
         Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
+    learned
+        Folder of `corefsample audit learn`: totals that use its P, beside the valid ones. [default: none]
     """
 
     out: str | None = option(default=None, metavar="FOLDER")
@@ -62,6 +65,7 @@ class AuditEstimateOptions(shared.Pictures):
     level: float = option(default=0.95, above=0.0, below=1.0)
     method: Literal["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"] = "mid-p"
     assume: Literal["stable-errors"] | None = None
+    learned: str | None = option(default=None, metavar="FOLDER")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,8 @@ class AuditEstimateResult(Result):
         Documents in all; those of the sample with a label, with an unsure one, and without.
     totals, quality, more, agreement
         Rows of the totals, of precision and recall, of the use of more labels, and of the agreement of labellers.
+    learned
+        Rows of totals that rest on learned P; none without it.
     n_few
         Periods of all targets whose interval is wider than half of their documents.
     n_periods
@@ -103,6 +109,7 @@ class AuditEstimateResult(Result):
     quality: tuple[dict[str, Any], ...]
     more: tuple[dict[str, Any], ...]
     agreement: tuple[dict[str, Any], ...]
+    learned: tuple[dict[str, Any], ...]
     n_few: int
     n_periods: int
     n_resolve: int
@@ -129,28 +136,26 @@ def run_audit_estimate(
         If an option, a sheet or the folder breaks its rule; then nothing is written.
     """
     from corefsample.files._atomic import unwritable, write_json
-    from events.commands._audit_files import plan_question, read_plan
+    from events.commands._audit_files import labelled_plan, plan_question, read_learned
     from events.runs._record import checksums, run_record
 
     options = options or AuditEstimateOptions()
-    if not sheets:
-        raise ParameterError("must name at least one sheet, got none", parameter="sheets")
     started = time.time()
-    folder = Path(sheets[0]).parent if options.plan is None else Path(options.plan)
-    plan = read_plan(folder, source)
-    labels = audit.read_sheets(plan, sheets)
+    folder, plan, labels = labelled_plan(source, sheets, options.plan)
     names = [os.fspath(path) for path in sheets]
     chosen = options.chosen("level", "method", "assume")
+    learned = None if options.learned is None else read_learned(options.learned, plan, "cross_fitted")
     try:
-        estimate = audit.estimate_counts(plan, labels, **chosen)
+        estimate = audit.estimate_counts(plan, labels, learned=learned, **chosen)
     except InputError as error:
         raise error.at(", ".join(names)) from None
     place = folder if options.out is None else Path(options.out)
-    arguments = {**chosen, "source": os.fspath(source), "plan": os.fspath(folder)}
+    arguments = {**chosen, "learned": options.learned, "source": os.fspath(source), "plan": os.fspath(folder)}
     record = run_record(arguments, checksums(names), started)
     try:
         place.mkdir(parents=True, exist_ok=True)
-        files = _written(plan, labels, estimate, place, pictures=options.pictures)
+        covers = _covered(source) if options.pictures else ""
+        files = _written(plan, labels, estimate, place, pictures=options.pictures, covers=covers)
         files += _sheet_to_resolve(plan, labels, place, sheets, source=source, question=plan_question(folder, plan))
         result = _result(plan, labels, estimate, place, files, options)
         write_json(place / RECORD, {**record, "summary": result.to_json()})
@@ -159,8 +164,20 @@ def run_audit_estimate(
     return result
 
 
+def _covered(source: PathLike) -> str:
+    """What the model's intervals cover, for the legend of the picture; "" of a table that is not a run's."""
+    from corefsample.files._contents import read_json
+
+    path = Path(source) / "run.json"
+    if not path.is_file():
+        return ""
+    summary = read_json(path)["summary"]
+    is_recalibrated = summary.get("uncertainty") in ("fit", "domain")
+    return covered_uncertainty(parses=bool(summary.get("n_several_parses")), recalibration=is_recalibrated)
+
+
 def _written(
-    plan: audit.AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path, *, pictures: bool
+    plan: audit.AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path, *, pictures: bool, covers: str
 ) -> tuple[str, ...]:
     """Write the tables and the picture; return their names."""
     from corefsample.files._atomic import new_file
@@ -176,6 +193,10 @@ def _written(
         "labels.csv": label_table(plan, labels),
         "disagreements.csv": found.assign(text=[labels.texts.get(doc_id, "") for doc_id in found["doc_id"]]),
     }
+    if estimate.learned:
+        tables["audited-learned.csv"] = estimate.learned_frame()
+    else:
+        (place / "audited-learned.csv").unlink(missing_ok=True)  # of an earlier estimate
     for name, table in tables.items():
         with new_file(place / name, overwrite=True) as path:
             write_csv(table, path)
@@ -183,7 +204,7 @@ def _written(
     if pictures:
         from events.plots import audit_bands
 
-        save_pictures({"audited": lambda: audit_bands(tables["audited.csv"])}, lambda name: place / name)
+        save_pictures({"audited": lambda: audit_bands(tables["audited.csv"], covers=covers)}, lambda name: place / name)
         names += [name for name in picture_files("audited") if (place / name).is_file()]
     return tuple(names)
 
@@ -241,6 +262,7 @@ def _result(
         quality=tuple(dataclasses.asdict(each) for each in estimate.quality),
         more=tuple(dataclasses.asdict(each) for each in estimate.more),
         agreement=tuple(dataclasses.asdict(each) for each in estimate.agreement),
+        learned=tuple(dataclasses.asdict(each) for each in estimate.learned),
         n_few=sum(each.upper - each.lower > 0.5 * each.n_docs for each in periods),
         n_periods=len(periods),
         n_resolve=n_resolve,
@@ -262,6 +284,9 @@ def print_audit_estimate(summary: AuditEstimateResult) -> None:
         audited = f"{row['estimate']:9,.1f}  {row['lower']:>7,} to {row['upper']:>7,}"
         model = f"model {row['model_mean']:9,.1f}  {row['model_lower']:>7,} to {row['model_upper']:>7,}"
         click.echo(f"  {row['actor'] or row['event']:<{width}}  audited {audited}   {model}")
+    for row in summary.learned:
+        learned = f"learned {row['estimate']:9,.1f}  {row['lower']:>7,} to {row['upper']:>7,}"
+        click.echo(f"  {row['actor'] or row['event']:<{width}}  {learned}   rests on learned P: no guarantee")
     click.echo()
     for row in summary.quality:
         if len(summary.totals) == 1 and row["estimate"] == row["estimate"]:

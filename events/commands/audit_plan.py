@@ -46,6 +46,9 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
         Documents to label.
     more
         Add a round of N documents to the plan in FOLDER. [default: a new plan]
+    learned
+        With --more: put labels where they are expected to differ most from the P of this folder of
+        `corefsample audit learn`. [default: as the plan divides them]
     actors
         USA,GBR or all: ask which of these actors have an event. [default: whether there is an event]
     period
@@ -75,6 +78,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     out: str = option(metavar="FOLDER")
     n_labels: int = option(default=200, at_least=1)
     more: int | None = option(default=None, at_least=1)
+    learned: str | None = option(default=None, metavar="FOLDER")
     actors: str | tuple[str, ...] | None = option(default=None, metavar="NAMES")
     period: str = option(default="quarter", metavar="PERIOD")
     with_texts: bool = option(default=True, flag="--texts/--no-texts")
@@ -90,6 +94,8 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     def _check(self) -> None:
         if not self.out:
             raise ParameterError("must name a folder, got ''", parameter="out")
+        if self.learned is not None and self.more is None:
+            raise ParameterError("is required with learned P", parameter="more")
         if self.table is not None and self.column is None:
             raise ParameterError("is required with a table", parameter="column")
         if self.actors is not None:
@@ -150,7 +156,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     ParameterError, InputError, OutputError
         If an option, an input or the folder breaks its rule.
     """
-    from events.commands._audit_files import read_plan, source_frame
+    from events.commands._audit_files import read_learned, read_plan, source_frame
 
     folder = Path(options.out)
     if options.more is None:
@@ -161,7 +167,11 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
         plan = audit.plan_audit(frame, options.n_labels, groups=groups, **options.chosen("cuts", "by", "floor", "seed"))
     else:
         try:
-            plan = audit.extend_plan(read_plan(folder, source), options.more)
+            plan = read_plan(folder, source)
+            found = {} if options.learned is None else read_learned(options.learned, plan, "learned")
+            names = enumerate(plan.frame.targets)
+            learned = [found[name] if name in found else plan.frame.probability(target) for target, name in names]
+            plan = audit.extend_plan(plan, options.more, learned=learned if found else None)
         except ParameterError as error:
             raise ParameterError(error.message, parameter="more") if error.parameter == "n_more" else error from None
     return _written(plan, source, folder, options)
@@ -235,7 +245,7 @@ def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: Aud
     chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
     marked = dict(files.corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}
     texts = {doc_id: each.text for doc_id, each in marked.items()}
-    sheet = audit.sheet_table(plan, number, texts)
+    sheet = audit.sheet_table(plan, number, texts, reasons=options.learned is not None)
     path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
     asked = files.run_question(plan.frame, source) if options.more is None else files.plan_question(folder, plan)
     if options.question:

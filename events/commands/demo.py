@@ -14,7 +14,7 @@ import click
 from events import _shared_options as shared
 from events._options import declared, option
 from events.commands._parser import Command
-from events.commands._screen import print_text
+from events.commands._screen import counted, print_text
 from events.commands.events import print_counts_of_run
 
 if TYPE_CHECKING:
@@ -66,12 +66,13 @@ def print_demo(result: DemoResult) -> None:
     print_text("Its countries and dates are names in a simulation, not facts.")
     print_counts_of_run(result.summary)
     click.echo()
+    level, n = 100 * result.level, max(result.n_uncertain, 1)
     print_text(
-        f"The simulation knows the true counts: of the {result.n_uncertain:,} counts that the posterior is uncertain "
-        f"about, {result.n_covered:,} lie in their {100 * result.level:g}% interval. By their own probabilities "
-        f"{result.expected:,.1f} were expected to: limits are whole numbers, so most intervals of small counts have a "
-        f"probability well above {100 * result.level:g}%."
+        f"The simulation knows the true counts. The posterior is uncertain about "
+        f"{counted(result.n_uncertain, 'count')}; {result.n_covered:,} of them lie in their {level:g}% interval, "
+        f"{result.n_covered / n:.1%}. Limits are whole numbers, so that intervals of small counts cover more than "
+        f"{level:g}%: here {result.expected / n:.1%} is right."
     )
 
 
-command = Command(DemoOptions, run_demo, print_demo, task="simulating", reads_lines=False)
+command = Command(DemoOptions, run_demo, print_demo, task="simulating and counting", reads_lines=False)

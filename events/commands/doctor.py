@@ -1,7 +1,8 @@
 """Check a file of scored mentions, a rule, or a lexicon, and describe its content; or describe the installation.
 
-FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), or YAML files of
-rules, whose examples are checked, or of lexicons; or the name of a shipped rule or lexicon.
+FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), annotated corpora
+(.conllu, .conll), or YAML files of rules, whose examples are checked, or of lexicons; or the name of a shipped rule
+or lexicon.
 
 With --rule, what the rule and the lexicon find in the scored mentions is counted: hits of every trigger, condition
 and name, and the paths from triggers to actors that fill no role. With --rule or --lexicon, clusterings are sampled
@@ -32,6 +33,7 @@ from events.commands._parser import Command
 from events.commands._screen import print_error, print_pairs
 
 if TYPE_CHECKING:
+    from events.commands._annotated_check import AnnotatedReport
     from events.commands._corpus_check import CorpusReport
     from events.commands._environment import Environment
     from events.commands._file_check import FileReport
@@ -71,12 +73,13 @@ class DoctorResult:
     Attributes
     ----------
     reports
-        A report for each rule or lexicon, one for all scored mentions, and one of the hits of a rule in them.
+        A report for each rule or lexicon, one for all annotated corpora, one for all scored mentions, and one of the
+        hits of a rule in them.
     environment
         The installation, if that was asked for.
     """
 
-    reports: tuple[CorpusReport | FileReport | RuleHits, ...] = ()
+    reports: tuple[AnnotatedReport | CorpusReport | FileReport | RuleHits, ...] = ()
     environment: Environment | None = None
 
     @property
@@ -99,7 +102,8 @@ def run_doctor(
     Parameters
     ----------
     files
-        Files of scored mentions, globs, "-", YAML files of rules or lexicons, and names of shipped ones.
+        Files of scored mentions, annotated corpora, globs, "-", YAML files of rules or lexicons, and names of shipped
+        ones.
     options
         What the files are checked against; with a rule, the report on scored mentions is followed by its hits.
     on_progress
@@ -122,20 +126,28 @@ def run_doctor(
         from events.commands._environment import describe_environment
 
         return DoctorResult(environment=describe_environment())
+    from events.commands._annotated_check import check_annotated
     from events.commands._corpus_check import check_corpus
     from events.commands._file_check import check_file, is_rule_or_lexicon
     from events.lexicon._lexicon import load_lexicon
+    from events.rules._rules import load_rules
+    from events.runs._document_inputs import annotated_kind
 
     found: list[Any] = [check_file(name, options.lexicon, options.scheme) for name in files if is_rule_or_lexicon(name)]
-    corpus = [name for name in files if not is_rule_or_lexicon(name)]
+    annotated = [name for name in files if annotated_kind(name) is not None]
+    corpus = [name for name in files if not is_rule_or_lexicon(name) and name not in annotated]
+    if annotated:
+        found.append(check_annotated(annotated, on_progress, scheme=options.scheme))
     if options.rule is not None and not corpus:
         raise ParameterError("needs files of scored mentions, got none", parameter="rule")
     if options.rule is not None and "-" in corpus:
         raise ParameterError("needs files that can be read twice, got standard input", parameter="rule")
     if corpus:
         is_asked = options.rule is not None or options.lexicon is not None
-        lexicon = load_lexicon(options.lexicon) if is_asked else None
-        found.append(check_corpus(corpus, on_progress, lexicon=lexicon, scheme=options.scheme))
+        language = "" if options.rule is None else load_rules(options.rule, options.preset).language
+        lexicon = load_lexicon(options.lexicon, language=language) if is_asked else None
+        language = language or (lexicon.language if lexicon is not None else "")
+        found.append(check_corpus(corpus, on_progress, lexicon=lexicon, scheme=options.scheme, language=language))
     if options.rule is not None:
         against = options.chosen("preset", "lexicon", "scheme")
         found.append(rule_hits(corpus, options.rule, **against, on_progress=on_progress))

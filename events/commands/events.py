@@ -1,7 +1,7 @@
 """Count documents with an event, by actor and period, with credible intervals.
 
-INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. Every
-document needs a date and a parse; `corefsample score` writes both when it reads news.
+INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), folders of these, globs, or - for JSON Lines on standard
+input. Every document needs a date and a parse; `corefsample score` writes both when it reads news.
 
 The work is divided into partitions. After an interruption the same command computes the missing ones; with more
 INPUTS it computes those and counts all. They are kept in FOLDER/partitions.
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import click
 
 from events.commands._parser import Command
-from events.commands._screen import COLUMNS, counted, print_files, print_text
+from events.commands._screen import COLUMNS, counted, covered_uncertainty, print_files, print_text
 from events.runs.counting._options import EventsOptions, EventsResult
 
 if TYPE_CHECKING:
@@ -81,9 +81,11 @@ def print_counts_of_run(summary: EventsResult) -> None:
     """Print the highest counts, and where the files are."""
     import pandas as pd
 
+    from corefsample._extras import install_hint
     from corefsample.files._paths import is_file, joined, parquet_source
     from events.counting._excluded_triggers import exclusion_texts
     from events.counting._merged_actors import merging_text
+    from events.pages._report import can_report
 
     folder = summary.out
     counts = pd.read_parquet(parquet_source(joined(folder, "counts.parquet")))
@@ -102,10 +104,8 @@ def print_counts_of_run(summary: EventsResult) -> None:
     else:
         _print_highest(counts)
     pictures = {"Picture": "bands.png", "Compared": "comparison.png"}
-    more = ["sampled parses"] if summary.n_several_parses else []
-    if "uncertainty" in counts and (counts["uncertainty"] != "none").any():
-        more.append("the recalibration")
-    covered = " and ".join([", ".join(["coreference", *more[:-1]]), *more[-1:]]) if more else "coreference only"
+    is_recalibrated = "uncertainty" in counts and bool((counts["uncertainty"] != "none").any())
+    covered = covered_uncertainty(parses=summary.n_several_parses > 0, recalibration=is_recalibrated)
     left = "rule, lexicon" if summary.n_several_parses else "rule, lexicon, parse"
     print_text(
         f"The intervals cover {covered}, not errors of {left} or choice of articles: "
@@ -117,24 +117,37 @@ def print_counts_of_run(summary: EventsResult) -> None:
         print_text(merging_text(summary.merged_actors))
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
     if not is_file(joined(folder, "report.html")):
-        click.echo(f"Explore  corefsample report {shlex.quote(folder)}")
+        missing = "" if can_report() else f" ({install_hint('report')})"
+        click.echo(f"Explore  corefsample report {shlex.quote(folder)}{missing}")
 
 
 def _print_highest(counts: pd.DataFrame) -> None:
-    """Print the rows with the highest means, in at most 80 columns even with weeks and pairs of actors."""
+    """Print the rows with the highest means, in at most 80 columns even with weeks and pairs of actors.
+
+    Events of nobody named come last: the question is who did it.
+    """
     from events.counting._tables import role_columns
 
-    head = counts[counts["mean"] > 0.0].sort_values("mean", ascending=False, kind="stable").head(8)
+    columns = list(role_columns(counts.columns))
+    is_named = counts[columns].astype(bool).any(axis=1) if columns else True
+    found = counts.assign(is_named=is_named)[counts["mean"] > 0.0]
+    head = found.sort_values(["is_named", "mean"], ascending=False, kind="stable").head(8)
     first = head.iloc[0]
     click.echo(f"\nHighest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:")
     events = ["event"] if len(counts["event"].unique()) > 1 else []
-    values = ["period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
-    roles = [name for name in role_columns(counts.columns) if head[name].astype(bool).any()]
+    values = ["period", "mean", "sd", "lower", "upper", "one_best", "of"]
+    roles = [name for name in columns if counts[name].astype(bool).any()]
+    head = head.assign(of=head["n_docs"]).replace({name: {"": "-"} for name in roles})
     table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
     if max(map(len, table.splitlines())) > COLUMNS:  # weeks and two roles: the start of a week names it
         head = head.assign(period=head["period"].str.split("/").str[0])
         table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
     click.echo(table)
+    nobody = "; -: nobody named" if (head[roles] == "-").any(axis=None) else ""
+    print_text(
+        "sd: standard deviation of the posterior; one_best: count of the single best resolution, without uncertainty; "
+        f"of: all documents of the period{nobody}."
+    )
 
 
 def _short(value: float) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from corefsample import recalibration
-from corefsample.errors import ParameterError
+from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events._options import Result, declared, option
 from events.commands._fit_options import FitOptions, Form
@@ -192,13 +192,16 @@ def run_recalibrate(
             on_rejected=on_rejected,
             on_progress=on_progress,
         )
+        language = _fit_language(found)
         fitter, fit, effect = _fitted(found, options)
         cross_fit = fitter.cross_fit(options.n_folds, seed=options.seed)
         draws = fitter.bootstrap(options.n_resamples, seed=options.seed)
         applied = draws.shrunk(fit.recalibration) if options.shrink else fit.recalibration
         inputs = [{"part": "gold", **row} for row in checksums(found.paths)]
         inputs += [{"part": "apply", **row} for row in checksums(apply_paths)]
-        uncertain = UncertainRecalibration(applied, draws, effect, fitter.gold.base, options.domains or DOMAIN_FIELD)
+        uncertain = UncertainRecalibration(
+            applied, draws, effect, fitter.gold.base, options.domains or DOMAIN_FIELD, language
+        )
         needs = () if applied.offsets is None else ("tokens",)
         stream = DocumentStream(apply_paths, needs=needs, on_rejected=on_rejected)
         recalibrated = _Recalibrated(stream, uncertain, frozenset(fitter.gold.doc_ids), record, on_progress)
@@ -241,8 +244,32 @@ def _fitted(
         raise error.as_input_error(gold.place) from None
 
 
+def _fit_language(gold: GoldDocuments) -> str | None:
+    """Language of the documents of a fit, None if they do not say it.
+
+    Raises
+    ------
+    InputError
+        If the documents are of several languages, or the model that scored them was trained on some of them.
+    """
+    from corefsample.languages._language import declared_language
+    from corefsample.mention_ranking._model import SEEN_FIELD
+
+    n_seen = sum(bool(each.metadata.get(SEEN_FIELD)) for each in gold.documents)
+    if n_seen:
+        rule = "must be scored by a model that was not trained on them"
+        found = f"{n_seen:,} of {len(gold.documents):,} documents with {SEEN_FIELD}"
+        hint = "`corefsample score CORPUS --folds 5 --out FILE` scores each document by a model that has not seen it"
+        raise InputError(f"documents to fit on {rule}, got {found}", place=gold.place, hint=hint)
+    languages = sorted({declared_language(each.metadata) or "" for each in gold.documents} - {""})
+    if len(languages) > 1:
+        raise InputError(f"must be in one language, got {', '.join(languages)}", place=gold.place)
+    return languages[0] if languages else None
+
+
 def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str]:
     """Rows that cannot be recalibrated: other scores than those of the fit, or scores that would be infinite."""
+    from corefsample.languages._language import declared_language, differ
     from corefsample.recalibration._applied import applied_to
 
     wrong = {}
@@ -251,6 +278,9 @@ def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int
             found = applied_to(batch.metadata(row))
             if found != uncertain.base:
                 wrong[row] = f"scores {uncertain.other_scores(found)}"
+            language = declared_language(batch.metadata(row))
+            if differ(uncertain.language, language):
+                wrong[row] = f"must be of the language of the fit ({uncertain.language}), got {language}"
         except ParameterError as error:
             wrong[row] = str(error)
     return {**_overflowing(uncertain.recalibration, batch), **wrong}

@@ -7,7 +7,7 @@ every mention.
 Examples
 --------
   corefsample report run
-  corefsample report run --audit audit
+  corefsample report run --audit audit --learned learned
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class ReportOptions(shared.Overwrite):
         Documents without evidence in the page, where misses are.
     audit
         Folder of `corefsample audit estimate`: labels and audited counts. [default: none]
+    learned
+        Folder of `corefsample audit learn`: P that a reader says yes, and counts that rest on it. [default: none]
     """
 
     out: str | None = option(default=None, metavar="FILE")
@@ -49,6 +51,7 @@ class ReportOptions(shared.Overwrite):
     n_documents: int = option(default=1000, at_least=0)
     n_others: int = option(default=500, at_least=0)
     audit: str | None = option(default=None, metavar="FOLDER")
+    learned: str | None = option(default=None, metavar="FOLDER")
 
 
 def run_report(folder: PathLike, options: ReportOptions | None = None) -> ReportResult:

@@ -13,6 +13,7 @@ Examples
   corefsample score texts --pipeline NAME --fix-text --out scored.parquet
   corefsample score news.csv --pipeline NAME --workers 8 --out scored.parquet
   corefsample score corpus.conllu --clusters conll --out scored.jsonl.gz
+  corefsample score corpus.conllu --folds 5 --out held-out.jsonl.gz
   corefsample score news.csv --pipeline NAME --parses 10 --out scored.parquet
 """
 
@@ -68,6 +69,10 @@ def run_score(
     OutputError
         If a file cannot be written.
     """
+    if options.folds is not None:
+        from events.runs.scoring._folds import score_folds
+
+        return score_folds(inputs, options, on_progress=on_progress)
     from events.runs.scoring._run import score_corpus
 
     return score_corpus(inputs, options, on_progress=on_progress)
@@ -75,6 +80,8 @@ def run_score(
 
 def print_score(run: ScoreResult) -> None:
     """Print what was scored, and what is wrong with the texts."""
+    from corefsample.mention_ranking._model import few_known_words
+
     tally = run.tally
     click.echo(
         f"{counted(tally.n_documents, 'document')}, {counted(tally.n_mentions, 'mention')}, "
@@ -94,9 +101,18 @@ def print_score(run: ScoreResult) -> None:
         click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")
     if run.skipped:
         print_text(f"Mentions skipped: {mention_counts(run.skipped)}.")
+    if few_known := few_known_words(tally):
+        print_text(f"Words: {few_known}.")
+    if tally.n_seen:
+        print_text(
+            f"{counted(tally.n_seen, 'document')} were in the training of the model, whose scores of them are too good "
+            "to fit or test anything: --folds 5 scores documents with gold by models that have not seen them."
+        )
     _print_text_faults(run.texts)
     if run.n_resumed:
         click.echo(f"{run.n_resumed:,} documents were scored by the earlier run.")
+    if run.duplicates is not None:
+        print_text(f"Texts of earlier articles: {run.n_repeated:,}, listed in {run.duplicates}.")
     if run.n_not_selected:
         click.echo(f"{counted(run.n_not_selected, 'document')} left out by --where.")
     if run.n_quarantined:
@@ -145,9 +161,9 @@ command = Command(
     task="scoring",
     sections={
         "Reading news": "date_format date_column text_column id_column number_articles title_column headline "
-        "paragraphs fix_text",
+        "paragraphs fix_text duplicates",
         "Sampling parses": "parses parse_temperature",
-        "Scoring": "model recalibration mentions min_prob scheme entity_fields clusters",
+        "Scoring": "model folds recalibration mentions min_prob scheme entity_fields clusters",
         "Parts and processes": "workers scheduler restart",
     },
 )

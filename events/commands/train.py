@@ -65,6 +65,8 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
         The annotated ones, those found in the parse, with gold by span and then by head, or a reading with each.
     windows
         Train on windows of 1 to 6 sentences, too, as counts of events need.
+    language
+        Code of the language of the corpora (es), or a folder with its resources. [default: that of the documents]
     l2
         Penalty to try; repeatable. [default: 0.02 and 0.05]
     epochs
@@ -98,6 +100,7 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
     note: str | None = option(default=None, metavar="TEXT")
     mentions: Literal["annotated", "parse", "both"] = "annotated"
     windows: bool = False
+    language: str | None = option(default=None, metavar="CODE")
     l2: tuple[float, ...] = option(default=(), at_least=0.0)
     epochs: int = option(default=5, at_least=1)
     orders: int = option(default=3, at_least=1)
@@ -215,13 +218,8 @@ def run_train(
     from corefsample.formats.scored._writing import quarantine_file
     from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
     from events._selection import Selection
-    from events.commands._training import (
-        NO_CORPUS,
-        annotated_inputs,
-        fit_model,
-        read_corpus,
-        split_documents,
-    )
+    from events.commands._training import fit_model, split_documents
+    from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
     from events.runs._record import checksums, free_outputs, run_record
 
     started = time.time()
@@ -240,12 +238,14 @@ def run_train(
         if held_out_inputs is not None:
             others = read_corpus(held_out_inputs, selection, options.scheme, on_rejected, on_progress)
         documents, held_out_documents = split_documents(corpus, others, options)
+        language = chosen_language(options.language, [corpus, others])
         sources = checksums(corpus.paths)
         held_out_sources = checksums(others.paths)
         fitted = fit_model(
             documents,
             held_out_documents,
             options,
+            language=language,
             templates=templates,
             provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
             on_epoch=on_epoch,
@@ -331,6 +331,7 @@ def print_train(run: TrainResult) -> None:
     """Print how many documents were used, the losses of each pass, and where the model is."""
     from corefsample.files._paths import total_size
 
+    click.echo(f"Language: {run.model.language.code} (resources: {run.model.language.resources}).")
     click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
     print_counts(
         (run.n_held_out, "document", "held out"),
@@ -360,7 +361,7 @@ command = Command(
     task="reading",
     sections={
         "Choosing and reading documents": "held_out_share refit where scheme entity_fields attribution note",
-        "What it learns from": "mentions windows",
+        "What it learns from": "mentions windows language",
         "Training": "l2 epochs orders link_weight margin learning_rate templates bits min_count seed threads",
     },
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample._arrays import Floats
+from corefsample._html import HtmlTable
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import is_file, joined, parquet_source
@@ -26,6 +27,7 @@ from events.counting._tables import (
     count_columns,
     event_key,
     event_name,
+    role_cells,
     role_columns,
     role_values,
 )
@@ -38,7 +40,7 @@ _TYPES: dict[str, type] = {"str": str, "int": int, "float": float}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CountPosterior:
+class CountPosterior(HtmlTable):
     """Posterior of the number of documents with an event, of one actor in one period.
 
     Attributes
@@ -264,7 +266,7 @@ def table_path(run: str | os.PathLike[str], name: str) -> str:
     """
     path = joined(run, f"{name}.parquet")
     if not is_file(path):
-        hint = "only runs whose counts share the uncertainty of a recalibration have it" if name == SAMPLES else None
+        hint = "repeat the run with this version" if name == SAMPLES else None
         raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run), hint=hint)
     return path
 
@@ -353,7 +355,7 @@ def samples_table(several: Sequence[EventCounts], roles: Sequence[str]) -> pa.Ta
         labels = {period.number: period.label for period in counts.periods()}
         for (key, number), cell in sorted(counts.tally.cells(), key=lambda item: item[0]):
             if cell.has_evidence:
-                values = dict.fromkeys(roles, "") | role_values(key, counts.columns)
+                values = role_cells(key, counts.columns, roles)
                 rows.append({"event": counts.event, **values, "period": labels[number]})
                 sampled.append(cell.by_sample)
     names = ("event", *roles, "period")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
+from corefsample._html import HtmlTable
 from corefsample.errors import ParameterError
 from events.counting._count_posterior import SAMPLES, read_counts, read_samples, require_possible, table_path
 from events.counting._counts import EventCounts
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CountSamples:
+class CountSamples(HtmlTable):
     """Draws of the counts of documents with an event; arrays read-only.
 
     Draw s uses the s-th sampled clustering of every document, so it is a joint draw of all actors and periods. The
@@ -141,7 +142,7 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
 def read_count_samples(
     run: str | os.PathLike[str], actors: Sequence[str] | None = None, *, event: str | None = None
 ) -> CountSamples:
-    """Read the sampled counts of a finished run whose documents share the uncertainty of a recalibration.
+    """Read the sampled counts of a finished run.
 
     They are joint draws, so they answer questions about several counts at once: whether there were more attacks in one
     period than in another, or how a sum over periods is distributed.

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corefsample._arrays import Ints
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import SCHEMA
 from corefsample.files._digests import id_digest
@@ -88,6 +90,10 @@ ALL_DOCUMENTS_SCHEMA = pa.schema(
         ("events", pa.list_(pa.string())),
         ("actors", pa.list_(pa.string())),
         ("probabilities", pa.list_(pa.float64())),
+        ("n_tokens", pa.int32()),
+        # A text for each trigger whose roles may be filled, as in `DocumentMatches.triggers`: "arrest", or with the
+        # conditions that exclude it "arrest: future, negated".
+        ("triggers", pa.list_(pa.string())),
     ],
     TABLE_METADATA,
 )
@@ -132,19 +138,39 @@ def document_rows(
                 actors += [ANYBODY, *(event_name(events.keys[e]) for e in own)]
                 shares += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[own].tolist()]
         lengths[row] = len(names) - before
+    triggers = [_trigger_texts(matches[row]) for row in range(n)]
     columns = [
         *(batch.doc_ids, batch.dates.astype("datetime64[D]"), [period.label for period in periods]),
         *([matches[row].has_trigger for row in range(n)], [matches[row].has_name for row in range(n)]),
         *(sampled, some, names, actors, shares),
+        *(np.diff(batch.token_bounds).astype(np.int32), list(chain.from_iterable(triggers))),
     ]
-    offsets = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
+    of_triggers = np.array([len(each) for each in triggers], np.int64)
+    offsets = {name: _offsets(lengths) for name in _LISTS} | {"triggers": _offsets(of_triggers)}
     arrays = [
-        pa.ListArray.from_arrays(offsets, pa.array(values, field.type.value_type))
-        if pa.types.is_list(field.type)
+        pa.ListArray.from_arrays(offsets[field.name], pa.array(values, field.type.value_type))
+        if field.name in offsets
         else pa.array(values, field.type)
         for values, field in zip(columns, ALL_DOCUMENTS_SCHEMA, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=ALL_DOCUMENTS_SCHEMA)
+
+
+_LISTS = ("events", "actors", "probabilities")
+
+
+def _offsets(lengths: Ints) -> pa.Array:
+    """Bounds of the lists of documents in their flat values."""
+    return pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
+
+
+def _trigger_texts(matches: DocumentMatches) -> list[str]:
+    """A text for each trigger of a document: the event, and the conditions that exclude the trigger."""
+    return [
+        f"{event}: {', '.join(sorted(conditions))}" if conditions else event
+        for event, triggers in matches.triggers.items()
+        for _, conditions in sorted(triggers.items())
+    ]
 
 
 _MOST_OPEN = 64  # runs that are merged at once

@@ -22,6 +22,7 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_json
 from corefsample.formats import DocumentStream
+from corefsample.languages._language import declared_language, differ
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._recalibrated import CorpusRecalibration, unlike_scores
 from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
@@ -90,8 +91,6 @@ class EventCounter:
         those of `corefsample score` and `corefsample.recalibration.score_english`.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
-    by_sample
-        Whether to keep the counts by sample, which only the interval "normal" and draws of counts need.
     compared
         The events that will be compared; None: any.
     filled
@@ -143,7 +142,6 @@ class EventCounter:
         seed: int = 0,
         recalibration: UncertainRecalibration | CorpusRecalibration | None = None,
         uncertainty: Uncertainty | None = None,
-        by_sample: bool = True,
         compared: Collection[str] | None = None,
         filled: Filled = "either",
         outcomes: Sequence[str] = (),
@@ -180,7 +178,7 @@ class EventCounter:
             self._outcomes = self._definitions.actors_of_outcomes
             self.has_defaults = any(each.defaults for each in self._definitions.rules)
         keys = None if compared is None else {event_key(name) for name in compared}
-        self.tallies = {event: CountTally(n_samples, by_sample=by_sample, compared=keys) for event in columns}
+        self.tallies = {event: CountTally(n_samples, compared=keys) for event in columns}
 
     def _begin(
         self,
@@ -399,11 +397,10 @@ class EventCounter:
         matches, reasons = self._screen.match(batch)
         if len(batch):
             recalibrated.begin(batch.metadata(0))
-        if recalibrated.is_shared:
-            for tally in self.tallies.values():
-                tally.keep_samples()
         again = [row for row, doc_id in enumerate(batch.doc_ids) if doc_id in known] if known else []
         wrong = _of_other_scores(batch, recalibrated)
+        if self._definitions is not None and self._definitions.language is not None:
+            wrong |= _of_other_languages(batch, self._definitions.language)
         others: list[int] = []
         if repeated:  # with those of a later document that the partition has too
             self._repeated.update(batch.doc_ids[row] for row, n in enumerate(batch.places) if n in repeated)
@@ -625,8 +622,7 @@ class EventCounter:
         Rows are in the order of date, document and event. Instead of `actors` the table has the columns of the rules'
         roles, and if a document has several parses the columns of `events.counting.ParseEvidence` instead of `parse`.
         """
-        table: pd.DataFrame = self._table(self.rows.evidence).select(self.evidence_schema.names).to_pandas()
-        return table
+        return _frame(self._table(self.rows.evidence).select(self.evidence_schema.names))
 
     @property
     def evidence_schema(self) -> pa.Schema:
@@ -638,13 +634,11 @@ class EventCounter:
 
         Rows are in the order of date, document and trigger. Instead of `actors` the table has the columns of the roles.
         """
-        table: pd.DataFrame = self._table(self.rows.events).to_pandas()
-        return table
+        return _frame(self._table(self.rows.events))
 
     def all_documents(self) -> pd.DataFrame:
         """Tidy table, one row for each document, with or without events, as all_documents.parquet of a run."""
-        table: pd.DataFrame = self.table_of_all_documents().to_pandas()
-        return table
+        return _frame(self.table_of_all_documents())
 
     def table_of_all_documents(self) -> pa.Table:
         """The same as an Arrow table."""
@@ -657,6 +651,12 @@ class EventCounter:
 
     def _table(self, rows: SortedRows) -> pa.Table:
         return pa.concat_tables([rows.schema.empty_table(), *rows.tables(self._folder)])
+
+
+def _frame(table: pa.Table) -> pd.DataFrame:
+    """A table of pandas, with dates as timestamps."""
+    frame: pd.DataFrame = table.to_pandas(date_as_object=False)
+    return frame
 
 
 def required(document: ScoredDocument, counted: Collection[str] | CountedIds, *, tokens: bool = True) -> str:
@@ -685,6 +685,19 @@ def _place(batch: DocumentBatch, row: int) -> str:
     doc_id = f"doc_id {batch.doc_ids[row]!r}"
     # Documents that were made in Python have no place but their name.
     return doc_id if batch.unit == "document" else f"{batch.source}: {batch.unit} {batch.places[row]}: {doc_id}"
+
+
+def _of_other_languages(batch: DocumentBatch, language: str) -> dict[int, Fault]:
+    """Documents that say another language than the rules and the lexicon."""
+    faults: dict[int, Fault] = {}
+    for row, text in enumerate(batch.columns.column("metadata").to_pylist()):
+        if text and '"lang' in text:
+            found = declared_language(batch.metadata(row))
+            if differ(language, found):
+                hint = f"give rules and a lexicon of {found}: docs/languages.md says how to write them"
+                rule = "language must be that of the rules and the lexicon"
+                faults[row] = Fault(f"{rule} ({language}), got {found}", hint)
+    return faults
 
 
 def _of_other_scores(batch: DocumentBatch, recalibrated: CorpusRecalibration) -> dict[int, Fault]:

@@ -34,6 +34,7 @@ from events.counting._tables import (
     event_key,
     event_name,
     pandas_types,
+    role_cells,
     role_values,
 )
 from events.counting._tally import Cell, CountTally
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 Interval = Literal["quantile", "hdi", "normal"]
 _OF_CELLS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns
+_SHOWN_ROWS = 10
 INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 
 
@@ -113,12 +115,23 @@ class EventCounts:
             f"  {100 * self.level:g}% {self.interval} intervals from {self.tally.n_samples:,} samples per document"
         )
 
+    def __str__(self) -> str:
+        return f"{self!r}\n\n{self._largest().to_string(index=False)}"
+
     def _repr_html_(self) -> str:
-        """Table of the first rows, for notebooks."""
+        """Table of the largest counts, for notebooks."""
         import html
 
         title = html.escape(repr(self).partition("\n")[0])
-        return f"<p>{title}</p>{self.to_frame().to_html(max_rows=10, index=False)}"
+        return f"<p>{title}; the largest:</p>{self._largest().to_html(index=False, border=0)}"
+
+    def _largest(self) -> pd.DataFrame:
+        """Rows of `to_frame` with the largest means, none of them 0, in its order; whole numbers as such."""
+        table = self.to_frame()
+        rows = table[table["mean"] > 0.0].nlargest(_SHOWN_ROWS, "mean", keep="first").sort_index()
+        shown = rows[[*self.columns, "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]].round(3)
+        whole = {} if self.interval == "normal" else dict.fromkeys(("lower", "upper"), "int64")
+        return shown.astype(whole)
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row for each actor and period, including periods without documents.
@@ -299,10 +312,10 @@ class EventCounts:
 
 
 def joined_counts(several: Sequence[EventCounts], roles: Sequence[str]) -> pd.DataFrame:
-    """Table of the counts of several rules; columns of roles that a rule does not have are empty in its rows."""
+    """Table of the counts of several rules; the actor is `*` in the rows of a rule without roles."""
     import pandas as pd
 
     first = several[0]
     columns = count_columns(roles, recalibrated=first.uncertainty is not None, defaults=first.has_defaults)
-    table = pd.concat([counts.to_frame() for counts in several], ignore_index=True)
-    return table.reindex(columns=list(columns)).fillna(dict.fromkeys(roles, ""))
+    tables = [counts.to_frame().assign(**({} if counts.columns else role_cells((), (), roles))) for counts in several]
+    return pd.concat(tables, ignore_index=True).reindex(columns=list(columns)).fillna(dict.fromkeys(roles, ""))

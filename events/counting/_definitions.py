@@ -25,10 +25,9 @@ from events.lexicon._file import SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 from events.matching import match_document
 from events.matching._matching import check_classes
-from events.rules import shipped_rules
 from events.rules._format import Example
 from events.rules._outcomes import Outcome
-from events.rules._rules import Filled, Rule, load_rules, rules_and_outcomes
+from events.rules._rules import Filled, Rule, is_shipped_rule, load_rules, rules_and_outcomes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +77,13 @@ class Definitions:
         name, count = Counter(each.name for each in rules).most_common(1)[0]
         if count > 1:
             raise ParameterError(f"must have different names, got {name!r} twice", parameter="rule")
-        lexicon = load_lexicon() if lexicon is None else lexicon
+        lexicon = lexicon or load_lexicon(language=rules[0].language)
+        languages = [(each.name, each.language) for each in rules] + [(lexicon.source, lexicon.language)]
+        said = [each for each in languages if each[1]]
+        if len({code for _, code in said}) > 1:
+            found = ", ".join(f"{name} of {code}" for name, code in said)
+            hint = "give rules and a lexicon of one language; a file says its own as `language: es`"
+            raise InputError(f"rules and lexicon must be of one language, got {found}", hint=hint)
         for each in rules:
             check_classes(each, lexicon)
             _check_defaults(each, lexicon)
@@ -102,13 +107,18 @@ class Definitions:
         cls, rules: Sequence[str], preset: str | None, lexicon: str | None = None, outcomes: Sequence[str] = ()
     ) -> Self:
         """Load and check rules, their examples and a lexicon by their names or paths."""
-        words = load_lexicon(lexicon)
+        words = None if lexicon is None else load_lexicon(lexicon)
         loaded, of_files = rules_and_outcomes(rules, preset)
         return cls.of(loaded, words, [*of_files, *outcomes]).with_examples()
 
     def only(self, filled: Filled) -> Self:
         """The same, for actors that are named, by default, or either."""
         return replace(self, rules=tuple(replace(rule, filled=filled) for rule in self.rules))
+
+    @property
+    def language(self) -> str | None:
+        """Code of the language of rules and lexicon, None if no file says it."""
+        return next((code for code in (*(rule.language for rule in self.rules), self.lexicon.language) if code), None)
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -196,7 +206,9 @@ class ExampleResult:
 
 def example_results(rule: Rule, lexicon: Lexicon | None = None) -> Iterator[ExampleResult]:
     """What a rule finds in each inline example of its preset; parameters as in `check_examples`."""
-    own = load_lexicon() if lexicon is None or rule.source in shipped_rules() else lexicon
+    own = lexicon
+    if own is None or is_shipped_rule(rule.source):
+        own = load_lexicon(language=rule.language)
     if rule.defaults:  # in examples every default actor is one of the lexicon
         own = replace(own, kinds={default.actor: rule.name for default in rule.defaults.values()} | {**own.kinds})
     for number, example in enumerate(rule.examples):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from corefsample.documents._tokens import Tokens
 from events.counting._evaluation import DocumentEvents, ParseEvents
-from events.counting._tables import EventKey, arrow_schema, role_values
+from events.counting._tables import EventKey, arrow_schema, role_cells
 from events.matching._matching import DEFAULT, NO_ACTOR
 
 
@@ -58,11 +58,11 @@ def events_batch(
 ) -> pa.RecordBatch:
     """The table of some rows; parameters as of `events.counting._evidence.evidence_batch`."""
     schema = events_schema(roles)
-    of_roles = [role_values(each.actors, columns[each.event]) for each in rows]
+    of_roles = [role_cells(each.actors, columns[each.event], roles) for each in rows]
     values = dict(zip(EventRow._fields, zip(*rows, strict=True), strict=bool(rows)))
     arrays = [
         pa.array(
-            [each.get(field.name, "") for each in of_roles] if field.name in roles else values.get(field.name, ()),
+            [each[field.name] for each in of_roles] if field.name in roles else values.get(field.name, ()),
             field.type,
         )
         for field in schema

@@ -20,7 +20,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.posterior._posterior import parse_rows
 from events.counting._evaluation import DocumentEvents, Part, VarianceParts, variance_parts
 from events.counting._reasons import SEVERAL
-from events.counting._tables import ACTOR, EventKey, arrow_schema, role_values
+from events.counting._tables import ACTOR, EventKey, arrow_schema, role_cells
 from events.lexicon._content import parts
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
 
@@ -163,10 +163,10 @@ def evidence_batch(
     schema = evidence_schema(roles, parses=True, defaults=True)
     # Of a document with one parse, all variance is coreference's.
     about_parses = [row.parse or ParseEvidence(1, 0.0, row.probability * (1.0 - row.probability)) for row in rows]
-    of_roles = [role_values(each.actors, columns[each.event]) for each in rows]
+    of_roles = [role_cells(each.actors, columns[each.event], roles) for each in rows]
     arrays = [
         pa.array(
-            [each.get(field.name, "") for each in of_roles]
+            [each[field.name] for each in of_roles]
             if field.name in roles
             else list(map(attrgetter(field.name), about_parses if field.name in _PARSE_COLUMNS else rows)),
             field.type,

@@ -1,7 +1,8 @@
 """Columns of the tables, with their types; the types of pandas and Arrow follow from them.
 
 Every table begins with the column `event`, the name of the rule, and the columns of its roles, `actor` and `target`. A
-row has the code of an actor in each of these, and an empty text where its rule has no such role or no actor fills it.
+row has the code of an actor in each of these, and an empty text where no actor fills it or its rule has no target.
+The actor of a rule without roles is `*`, anybody or nobody, where another event of the table has actors.
 
 Also here: keys of events: the code of an actor, or one code for each role; joined with ">" in messages and
 comparisons.
@@ -13,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
+from events.rules._outcomes import ANYBODY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,6 +86,12 @@ def pandas_types(columns: Mapping[str, str]) -> dict[str, str]:
 def role_values(key: EventKey, columns: Sequence[str]) -> dict[str, str]:
     """Values of the columns of roles; the keys of a predicate can have more codes than its one column."""
     return dict(zip(columns, key if len(key) == len(columns) else (event_name(key),), strict=False))
+
+
+def role_cells(key: EventKey, columns: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
+    """Cells of the `roles` of a table of several events, one of which has these `columns`; `*` where it has none."""
+    rest = dict.fromkeys(roles, "") if columns else dict.fromkeys(roles[:1], ANYBODY) | dict.fromkeys(roles[1:], "")
+    return rest | role_values(key, columns)
 
 
 def role_columns(columns: Iterable[str]) -> tuple[str, ...]:

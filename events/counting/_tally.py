@@ -163,8 +163,6 @@ class CountTally:
     ----------
     n_samples
         Samples per document.
-    by_sample
-        Whether to keep the counts by sample, which only the interval "normal" and draws of counts need.
     compared
         The events that `exclusive` will be called with: pairs of others are not summed. None: all.
 
@@ -174,7 +172,7 @@ class CountTally:
         Number of triggers by the conditions that exclude them, sorted; () is of those that none excludes.
     """
 
-    def __init__(self, n_samples: int, *, by_sample: bool = True, compared: Collection[EventKey] | None = None) -> None:
+    def __init__(self, n_samples: int, *, compared: Collection[EventKey] | None = None) -> None:
         self.n_samples = _checks.n_samples(n_samples, 1)
         self._documents: Counter[int] = Counter()  # by period
         self._span: Ints = np.zeros(0, np.int64)  # first and last period with a document
@@ -182,15 +180,10 @@ class CountTally:
         # By pair of events, sorted, and period: documents that have both, by samples with the first, the second, both.
         self._pairs: defaultdict[tuple[EventKey, EventKey, int], Counter[tuple[int, int, int]]] = defaultdict(Counter)
         self.triggers: Counter[tuple[str, ...]] = Counter()
-        self._by_sample = by_sample
         self._compared = None if compared is None else frozenset(compared)
 
     def __repr__(self) -> str:
         return f"CountTally({self.n_documents:,} documents, {self.n_samples:,} samples each, {len(self.keys())} events)"
-
-    def keep_samples(self) -> None:
-        """Keep the counts by sample; to be called before the first event is added."""
-        self._by_sample = True
 
     def add_documents(self, periods: Ints) -> None:
         """Count documents by the numbers of their periods, with or without events.
@@ -228,7 +221,7 @@ class CountTally:
                 cell.add_samples(events.numbers[e])
                 continue
             cell.add_document(n_hits[e], int(one_best[e]), n_named[e])
-            if n_hits[e] and self._by_sample:
+            if n_hits[e]:
                 cell.add_samples(events.hits[e])
         if events.numbers is not None:  # those of two events are compared by their samples
             return
@@ -325,7 +318,7 @@ class CountTally:
 
     def copy(self) -> CountTally:
         """Return a tally that later additions to this one do not change."""
-        copied = CountTally(self.n_samples, by_sample=self._by_sample, compared=self._compared)
+        copied = CountTally(self.n_samples, compared=self._compared)
         copied.merge(self)
         return copied
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
+from corefsample._html import HtmlTable
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.links._pairs import gold_codes
@@ -47,7 +48,7 @@ class TrueEvent:
     actor: str
 
 
-class TrueEvents:
+class TrueEvents(HtmlTable):
     """Finds the events of documents' annotated entities, as `events.EventCounter` finds those of samples.
 
     A mention without an annotated entity is an entity of its own.

@@ -1,5 +1,5 @@
 """Lexicons: names of countries and other actors, with the dates of their validity."""
 
-import lazy_loader
+from corefsample._lazy import attached
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__)

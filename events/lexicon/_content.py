@@ -102,6 +102,7 @@ class LexiconContent:
     inner: frozenset[str] = frozenset()  # kinds whose actors are parts of others
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by code, those an entity may have beside it
     inner_counts_as: frozenset[str] | None = None  # some of COUNTS_AS; None: not said
+    language: str = ""  # code of the language of the names; "" where nothing says it
 
 
 OF, INNER, COMPOSITE, OUTER = ":", "inner", "composite", "outer"
@@ -164,6 +165,7 @@ def combined(base: LexiconContent, own: LexiconContent) -> LexiconContent:
         base.inner | own.inner,
         {**base.related, **own.related},
         base.inner_counts_as if own.inner_counts_as is None else own.inner_counts_as,
+        own.language or base.language,
     )
 
 

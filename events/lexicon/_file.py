@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from typing import Annotated, Literal
 
@@ -15,7 +15,8 @@ from events._yaml_file import file_bytes, read_yaml, shown, typed
 from events.lexicon._content import OF, Alias, Entry, LexiconContent, Title, check_claims, combined, parts, without
 
 SHIPPED = "countries"
-SHIPPED_LEXICONS = (SHIPPED, "police", "forces", "leaders", "capitals", "governments")
+SHIPPED_LEXICONS = (SHIPPED, "police", "forces", "leaders", "capitals", "governments", "es/countries")
+SHIPPED_OF = {"es": "es/countries"}  # by language; English in others
 DEFAULT_KIND = "country"
 _TEXT = "text that is not empty, without surrounding white space"
 _CODE = "a code (any text but -, without white space, comma or >)"
@@ -52,6 +53,7 @@ class _Declaration(msgspec.Struct, forbid_unknown_fields=True):
 class _LexiconFile(msgspec.Struct, forbid_unknown_fields=True):
     version: int
     name: Text = SHIPPED
+    language: str = ""
     extends: str | list[str] = []
     remove: list[str] = []
     entries: list[_Entry] = []
@@ -72,6 +74,12 @@ def lexicon_content(path: str) -> LexiconContent:
         If it cannot be read, or breaks a rule of the format.
     """
     return shipped_content(path) if path in SHIPPED_LEXICONS else read_content(path, file_bytes(path))
+
+
+def content_with_nouns(path: str, nouns: Mapping[str, Sequence[str]]) -> LexiconContent:
+    """Content of a lexicon, as of `lexicon_content`, with more nouns of some of its actors, by code."""
+    entries = [_Entry(code, nouns=list(each)) for code, each in nouns.items()]
+    return _added(path, _LexiconFile(1, entries=entries), lexicon_content(path))
 
 
 @functools.cache
@@ -152,7 +160,8 @@ def _added(source: str, file: _LexiconFile, base: LexiconContent) -> LexiconCont
     related = {code: frozenset(others) for code, others in file.related.items()}
     counts_as = frozenset[str](file.inner_counts_as) or None
     inner = frozenset(file.inner)
-    content = combined(base, LexiconContent(own, aliases, ambiguous, titles, inner, related, counts_as))
+    language = file.language or base.language
+    content = combined(base, LexiconContent(own, aliases, ambiguous, titles, inner, related, counts_as, language))
     _check_composites(source, own, content)
     kinds = {entry.kind for entry in content.entries.values()}
     for i, kind in enumerate(file.inner):

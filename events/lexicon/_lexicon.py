@@ -20,7 +20,14 @@ import numpy.typing as npt
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
 from events.lexicon._content import COMPOSITE, INNER, OF, Alias, Entry, LexiconContent, normalised, parts
-from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS, lexicon_content, shipped_content
+from events.lexicon._file import (
+    SHIPPED,
+    SHIPPED_LEXICONS,
+    SHIPPED_OF,
+    content_with_nouns,
+    lexicon_content,
+    shipped_content,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,8 @@ class Lexicon:
     inner_counts_as
         What an inner actor of another (the police of a country) counts as: any of "inner" (police), "composite" (police
         of this country, in the code GBR:POLICE) and "outer" (the country).
+    language
+        Code of the language of its names; "" if the file does not say it.
     """
 
     source: str
@@ -79,6 +88,7 @@ class Lexicon:
     inner: frozenset[str] = field(default=frozenset())
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)
     inner_counts_as: frozenset[str] = frozenset({INNER})
+    language: str = ""
     _aliases_begin: Beginnings = field(init=False)
     _nouns_begin: Beginnings = field(init=False)
 
@@ -253,7 +263,7 @@ class Lexicon:
         return tuple(dict.fromkeys(claim.code for claim in claims))
 
 
-def load_lexicon(lexicon: str | os.PathLike[str] | None = None) -> Lexicon:
+def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str = "") -> Lexicon:
     """Load a lexicon.
 
     Parameters
@@ -261,7 +271,9 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None) -> Lexicon:
     lexicon
         Path of a lexicon file (YAML, version 1), or the name of a shipped lexicon: "countries" (also for None),
         "police", which adds police and other security forces to the countries, "forces", which tells these apart by
-        country, "leaders", "capitals", or "governments", which is both.
+        country, "leaders", "capitals", "governments", which is both, or "es/countries" with Spanish names.
+    language
+        Code of the language of the rules, which decides the default: None is "es/countries" for Spanish ones.
 
     Notes
     -----
@@ -296,10 +308,15 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None) -> Lexicon:
     """
     if lexicon is not None and not isinstance(lexicon, (str, os.PathLike)):
         raise ParameterError(f"must be a path or None, got {shown(lexicon)}", parameter="lexicon")
-    path = SHIPPED if lexicon is None else os.fspath(lexicon)
+    path = SHIPPED_OF.get(language, SHIPPED) if lexicon is None else os.fspath(lexicon)
     if path in SHIPPED_LEXICONS:
         return _shipped_lexicon(path)
     return _compiled(path, lexicon_content(path))
+
+
+def lexicon_with_nouns(path: str, nouns: Mapping[str, Sequence[str]]) -> Lexicon:
+    """A lexicon with more nouns of some of its actors, by code; parameters and errors as of `load_lexicon`."""
+    return _compiled(path, content_with_nouns(path, nouns)) if nouns else load_lexicon(path)
 
 
 @functools.cache
@@ -336,6 +353,7 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         content.inner,
         content.related,
         counts_as,
+        content.language,
     )
 
 

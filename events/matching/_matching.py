@@ -18,8 +18,8 @@ import numpy as np
 from corefsample._arrays import Bools, Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._coarguments import is_reflexive
 from corefsample.syntax._paths import Dependents, ParseView, follow, leading_to
 from corefsample.syntax._schemes import document_schemes
 from events.lexicon._content import INNER, parts
@@ -236,7 +236,7 @@ def match_rules(
         served = served_schemes(rule, readable)
         for name in served:
             if name not in readings:
-                readings[name] = _Reading(tokens, mentions, name, words)
+                readings[name] = _Reading(tokens, mentions, name, words, rule.language)
         chosen.append([_RuleReading(readings[name], rule) for name in served])
     any_reading = next(iter(readings.values()))
     found = LexiconMatches({}, {}, 0)
@@ -288,10 +288,14 @@ class _Apart(NamedTuple):
 class _Reading:
     """A parse in one scheme: what all rules share."""
 
-    def __init__(self, tokens: Tokens, mentions: Ints32, scheme: str, words: frozenset[str]) -> None:
+    def __init__(
+        self, tokens: Tokens, mentions: Ints32, scheme: str, words: frozenset[str], language: str = ""
+    ) -> None:
         self.scheme = scheme
+        self._language = load_language(language or ENGLISH)
+        self._feats = tokens.extra.get("feats") or [""] * len(tokens)
         self._sentences = tokens.sent
-        self.view = ParseView(tokens, SCHEMES[scheme])
+        self.view = ParseView(tokens, SCHEMES[scheme], self._language)
         self.index = LemmaIndex(self.view, words)
         self.by_head = Dependents(mentions[:, 2], len(tokens))  # mentions by the token that is their head
         self._described: dict[tuple[str, ...], _Descriptions] = {}
@@ -314,15 +318,18 @@ class _Reading:
             self._apart = _Apart(pairs, len(distinct), np.array(sorted(sets), np.int32))
         return self._apart
 
+    def _is_reflexive(self, token: int) -> bool:
+        return self._language.is_reflexive(self.view.text[token], self._feats[token])
+
     def _coarguments(self) -> Ints32:
         """Pairs of a subject and an object of one verb that are not reflexive."""
         view = self.view
         pairs = [
             (i, j)
             for token, label in enumerate(view.labels)
-            if label in _OBJECTS and not is_reflexive(view.text[token])
+            if label in _OBJECTS and not self._is_reflexive(token)
             for other in view.dependents[view.heads[token]]
-            if view.labels[other] in _SUBJECTS and not is_reflexive(view.text[other])
+            if view.labels[other] in _SUBJECTS and not self._is_reflexive(other)
             for i in self.by_head[token]
             for j in self.by_head[other]
         ]

@@ -14,6 +14,7 @@ import numpy as np
 
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
+from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._path_traces import PathTrace, connecting_path, nearest_trace, trace_path
 from corefsample.syntax._paths import Dependents, ParseView
@@ -162,7 +163,7 @@ def trace_document(
     If the labels fit several schemes, the first that the rule serves is read.
     """
     served = served_schemes(rule, readable_schemes(tokens.dep, scheme))
-    view = ParseView(tokens, SCHEMES[served[0]])
+    view = ParseView(tokens, SCHEMES[served[0]], load_language(rule.language or ENGLISH))
     names = lexicon.match(tokens.text, view.heads, date, tokens.lemma)
     tracer = _Tracer(view, served[0], rule, lexicon, names, mentions[:, 2].tolist(), tokens.sent.tolist())
     return DocumentTrace(served[0], tuple(tracer.triggers()), names)

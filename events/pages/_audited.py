@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,47 @@ _COUNTS = ("event", "actor", "period", "assumption", *_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
+class LabelTargets:
+    """What the labels of a plan are about.
+
+    Attributes
+    ----------
+    plan
+        Its identity.
+    actors, events
+        Codes of actors, or events; both empty where labels are about the event of any actor. Where there is one actor,
+        a label says yes or no.
+    """
+
+    plan: str
+    actors: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+
+    @classmethod
+    def of_keys(cls, plan: str, keys: Sequence[tuple[str, str]]) -> LabelTargets:
+        """From the event and the actor, or "", of each target."""
+        events = tuple(event for event, actor in keys if not actor)
+        return cls(plan, tuple(actor for _, actor in keys if actor), events if len(events) > 1 else ())
+
+    @property
+    def kind(self) -> str:
+        """What a label is, as in `events.audit.AuditFrame.label_kind`."""
+        return "events" if self.events else "actors" if len(self.actors) > 1 else "yes-no"
+
+    def of_key(self, event: str, actor: str) -> str:
+        """Name of a target."""
+        return actor or (event if self.events else "")
+
+    def of_row(self, actor: str) -> str | None:
+        """Name of the target of a row of the evidence, by its actor; None if labels are not about it."""
+        targets = self.actors or self.events
+        if not targets:
+            return ""
+        target = actor if self.actors else actor.partition(": ")[0]
+        return target if target in targets else None
+
+
+@dataclass(frozen=True, slots=True)
 class AuditContent:
     """Labels and audited counts.
 
@@ -36,9 +77,8 @@ class AuditContent:
         Label by doc_id, as in a sheet.
     targets
         One for each event or actor: name; total; and rows by period, as JSON values.
-    actors, events
-        What labels are about: codes of actors, or events; both empty where they are about the event of any actor.
-        Where there is one actor, a label says yes or no.
+    about
+        What labels are about.
     n_labels, n_documents
         Documents with a label, and all.
     level
@@ -49,28 +89,23 @@ class AuditContent:
 
     labels: dict[str, str]
     targets: list[dict[str, Any]]
-    actors: tuple[str, ...]
+    about: LabelTargets
     n_labels: int
     n_documents: int
     level: float
     assumption: str
-    events: tuple[str, ...] = ()
 
     def row_label(self, doc_id: str, actor: str) -> str:
         """What the label of a document says about one actor: yes, no, unsure, or "" without a label.
 
         A label of events says of each whether any actor has it.
         """
-        label = self.labels.get(doc_id, "")
-        targets = self.actors or self.events
-        if not label or label == "unsure" or not targets:
-            return label
-        parts = label.split(";")
-        target = actor if self.actors else actor.partition(": ")[0]
-        if target not in targets:
-            return ""
+        label, target = self.labels.get(doc_id, ""), self.about.of_row(actor)
+        if not label or label == "unsure" or not target:
+            return "" if target is None and label != "unsure" else label
         if label in ("yes", "no"):  # of the one actor
             return label
+        parts = label.split(";")
         return "yes" if target in parts else "unsure" if f"{target}?" in parts else "no"
 
 
@@ -101,7 +136,8 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
         counts = counts.astype(dict.fromkeys(_NUMBERS, float))
         if not np.isfinite(counts[list(_NUMBERS)].to_numpy()).all():
             raise ValueError("a number that is not finite")
-        assumption = str(read_json(place / "audited.json")["summary"]["assumption"])
+        summary = read_json(place / "audited.json")["summary"]
+        plan, assumption = str(summary["plan"]), str(summary["assumption"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         found = " ".join(str(error).split())
         raise InputError(f"audit must be as it was written, got: {found}", place=str(folder)) from None
@@ -115,29 +151,31 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
     if totals.empty:
         raise InputError("audit must have a total, got none", place=str(place / "audited.csv"))
     keys = list(zip(totals["event"], totals["actor"], strict=True))
-    events = tuple(event for event, actor in keys if not actor)
     return AuditContent(
         labels,
         [_target(counts, event, actor, names) for event, actor in keys],
-        tuple(actor for actor in totals["actor"] if actor),
+        LabelTargets.of_keys(plan, keys),
         len(labels),
         int(totals["n_docs"].iloc[0]),
         float(totals["level"].iloc[0]),
         assumption,
-        events if len(events) > 1 else (),
     )
+
+
+def target_name(event: str, actor: str, names: dict[str, Any]) -> str:
+    """Name of what labels are about, for people."""
+    return shown_name(actor, names) if actor else f"{event}, any actor"
 
 
 def _target(counts: pd.DataFrame, event: str, actor: str, names: dict[str, Any]) -> dict[str, Any]:
     rows = counts[(counts["event"] == event) & (counts["actor"] == actor)]
-    name = shown_name(actor, names) if actor else f"{event}, any actor"
     columns = ("period", *_NUMBERS)
     tidy = [
         dict(zip(columns, values, strict=True))
         for values in zip(*(rows[column].tolist() for column in columns), strict=True)
     ]
     return {
-        "name": name,
+        "name": target_name(event, actor, names),
         "total": next(row for row in tidy if row["period"] == TOTAL),
         "rows": [row for row in tidy if row["period"] != TOTAL],
     }

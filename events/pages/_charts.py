@@ -11,15 +11,19 @@ if TYPE_CHECKING:
 
 _BAND, _ONE_BEST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe & Ito; the one best is also dashed
 _OTHER = "#007A59"  # a darker bluish green, for a second actor
+# No aria, because the page describes its charts in words.
+_STEPS: dict[str, Any] = {"aria": False, "interpolate": "step-after"}
 
 
 @functools.cache
 def band_chart(*, small: bool = False) -> dict[str, Any]:
     """Vega specification of one actor's band: interval, posterior mean, one best, and a cursor on one period.
 
-    The data set ``counts`` has one row per period: i, middle (milliseconds since 1970, UTC), mean, lower, upper,
-    one_best; ``other``, of the large chart, the same of a second actor, or no rows. Signals: ``cursor``, the marked i
-    (-1 for none); ``first`` and ``last``, ``bottom`` and ``top``, the ends of the scales. The page sets all of them.
+    A count belongs to a whole period, so all lines are steps. The data set ``counts`` has one row per period, and the
+    last again at its end: i, start, middle (milliseconds since 1970, UTC), mean, lower, upper, one_best; ``other``, of
+    the large chart, the same of a second actor, or no rows. Signals: ``cursor``, the marked i (-1 for none); ``first``
+    and ``last``, ``bottom`` and ``top``, the ends of the scales; ``middles`` and ``names`` of the periods, which label
+    the axis. The page sets all of them.
 
     Parameters
     ----------
@@ -28,24 +32,23 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
     """
     import altair as alt
 
-    parameters, x, y = _axes(small=small)
+    parameters, x, middle, y = _axes(small=small)
     counts = alt.Chart(alt.NamedData("counts"))
     marked = counts.transform_filter("datum.i === cursor")
-    # No aria here, because the page describes its charts in words.
     other = alt.Chart(alt.NamedData("other"))
     layers = [
-        counts.mark_area(aria=False, color=_BAND, opacity=0.22).encode(x, y("lower"), alt.Y2("upper")),
-        counts.mark_line(aria=False, color=_ONE_BEST, strokeWidth=1, strokeDash=[4, 2]).encode(x, y("one_best")),
-        counts.mark_line(aria=False, color=_BAND, strokeWidth=1.4 if small else 2).encode(x, y("mean")),
-        marked.mark_rule(aria=False, color="#555", strokeWidth=1).encode(x),
+        counts.mark_area(color=_BAND, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper")),
+        counts.mark_line(color=_ONE_BEST, strokeWidth=1, strokeDash=[4, 2], **_STEPS).encode(x, y("one_best")),
+        counts.mark_line(color=_BAND, strokeWidth=1.4 if small else 2, **_STEPS).encode(x, y("mean")),
+        marked.mark_rule(aria=False, color="#555", strokeWidth=1).encode(middle),
         marked.mark_point(aria=False, color=_ONE_BEST, filled=True, size=30, opacity=1).encode(
-            x, y("one_best"), shape=alt.value("diamond")
+            middle, y("one_best"), shape=alt.value("diamond")
         ),
-        marked.mark_point(aria=False, color=_BAND, filled=True, size=44, opacity=1).encode(x, y("mean")),
+        marked.mark_point(aria=False, color=_BAND, filled=True, size=44, opacity=1).encode(middle, y("mean")),
     ]
     if not small:
-        band = other.mark_area(aria=False, color=_OTHER, opacity=0.22).encode(x, y("lower"), alt.Y2("upper"))
-        line = other.mark_line(aria=False, color=_OTHER, strokeWidth=2, strokeDash=[8, 2]).encode(x, y("mean"))
+        band = other.mark_area(color=_OTHER, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper"))
+        line = other.mark_line(color=_OTHER, strokeWidth=2, strokeDash=[8, 2], **_STEPS).encode(x, y("mean"))
         layers += [band, line]
     return _vega(alt.layer(*layers), parameters, small=small)
 
@@ -54,38 +57,46 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
 def audited_chart() -> dict[str, Any]:
     """Vega specification of audited counts beside the band of the model.
 
-    The data set ``counts`` has one row per period: middle (milliseconds since 1970, UTC), mean, lower and upper of the
-    model, and estimate, audited_lower and audited_upper. Signals as in `band_chart`.
+    The data set ``counts`` has one row per period, and the last again: start, middle, mean, lower and upper of the
+    model, and estimate, audited_lower and audited_upper, which rows without an audited count do not have; ``learned``
+    has mean, lower and upper of learned counts, or no rows. Signals as in `band_chart`.
     """
     import altair as alt
 
-    parameters, x, y = _axes(small=False)
+    parameters, x, middle, y = _axes(small=False)
     counts = alt.Chart(alt.NamedData("counts"))
+    learned = alt.Chart(alt.NamedData("learned"))
+    audited = counts.transform_filter("isValid(datum.estimate)")
     layers = alt.layer(
-        counts.mark_area(aria=False, color=_BAND, opacity=0.22).encode(x, y("lower"), alt.Y2("upper")),
-        counts.mark_rule(aria=False, color=_ONE_BEST, strokeWidth=2).encode(
-            x, y("audited_lower"), alt.Y2("audited_upper")
+        counts.mark_area(color=_BAND, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper")),
+        audited.mark_rule(aria=False, color=_ONE_BEST, strokeWidth=2).encode(
+            middle, y("audited_lower"), alt.Y2("audited_upper")
         ),
-        counts.mark_line(aria=False, color=_BAND, strokeWidth=2).encode(x, y("mean")),
-        counts.mark_point(aria=False, color=_ONE_BEST, filled=True, size=44, opacity=1).encode(
-            x, y("estimate"), shape=alt.value("diamond")
+        counts.mark_line(color=_BAND, strokeWidth=2, **_STEPS).encode(x, y("mean")),
+        audited.mark_point(aria=False, color=_ONE_BEST, filled=True, size=44, opacity=1).encode(
+            middle, y("estimate"), shape=alt.value("diamond")
         ),
+        learned.mark_area(color=_OTHER, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper")),
+        learned.mark_line(color=_OTHER, strokeWidth=2, strokeDash=[8, 2], **_STEPS).encode(x, y("mean")),
     )
     return _vega(layers, parameters, small=False)
 
 
-def _axes(*, small: bool) -> tuple[list[alt.Parameter], alt.X, Callable[[str], alt.Y]]:
-    """Signals, the axis of time, and an axis of counts for a field."""
+def _axes(*, small: bool) -> tuple[list[alt.Parameter], alt.X, alt.X, Callable[[str], alt.Y]]:
+    """Signals, start and middle of a period on the axis of time, and an axis of counts for a field."""
     import altair as alt
 
-    ends = {"cursor": -1, "first": 0, "last": 1, "bottom": 0, "top": 1}
+    ends: dict[str, Any] = {"cursor": -1, "first": 0, "last": 1, "bottom": 0, "top": 1, "middles": [], "names": []}
     parameters = [alt.param(name=name, value=value) for name, value in ends.items()]
     times = alt.Axis(
         title=None,
         grid=False,
         labelOverlap="greedy",
         labelFlush=True,
-        tickCount=alt.ExprRef("max(2, width / 110)"),
+        # Periods by their names; Vega leaves out every other one until there are no more than this.
+        values=alt.ExprRef("middles"),
+        labelExpr="names[indexof(middles, time(datum.value))]",
+        tickCount=alt.ExprRef("max(2, width / 90)"),
     )
     utc = alt.Scale(type="utc", nice=False, domain=[alt.ExprRef("first"), alt.ExprRef("last")])
     # At most one tick per whole number: Vega's own tickMinStep allows halves.
@@ -96,7 +107,8 @@ def _axes(*, small: bool) -> tuple[list[alt.Parameter], alt.X, Callable[[str], a
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=linear, axis=heights)
 
-    return parameters, alt.X("middle:T", scale=utc, axis=times), y
+    x, middle = (alt.X(f"{field}:T", scale=utc, axis=times) for field in ("start", "middle"))
+    return parameters, x, middle, y
 
 
 def _vega(layers: alt.LayerChart | alt.FacetChart, parameters: list[alt.Parameter], *, small: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ estimate  entity of each mention in the estimate with the smallest Binder loss, 
 links     for each mention: antecedents, the likeliest first, with their probability p in thousandths
 new       for each mention: probability of NEW, in thousandths
 best      for each mention: its likeliest antecedent, -1 for NEW
-about     names and values of the document's metadata
+about     names and values of the document's metadata, without the fingerprint of its recalibration
 events    by number of the actor: instances, descriptions, reasons, and parses at the triggers, as in `places`
 ===== ====================================================================================================
 """
@@ -26,6 +26,7 @@ import numpy as np
 
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._exact import map_clustering
+from corefsample.documents._base import RECALIBRATION_FIELD
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError
@@ -120,7 +121,9 @@ class DocumentTexts:
             "links": [_likeliest(antecedents, i) for i in range(document.n_mentions)],
             "new": np.rint(1000.0 * antecedents.new_probs).astype(int).tolist(),
             "best": [_best(antecedents, i) for i in range(document.n_mentions)],
-            "about": [[name, _short(value)] for name, value in document.metadata.items()],
+            "about": [
+                [name, _short(value)] for name, value in document.metadata.items() if name != RECALIBRATION_FIELD
+            ],
             "events": events,
         }
 

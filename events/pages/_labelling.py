@@ -10,6 +10,8 @@ import numpy as np
 
 from events.audit import AuditPlan
 from events.audit._sheets import SHEET_COLUMNS
+from events.pages._audited import LabelTargets
+from events.pages._learned import CHOSEN
 from events.pages._marked import PLAIN, MarkedText
 from events.pages._names import shown_name
 from events.pages._questions import Question, default_question
@@ -18,11 +20,13 @@ from events.pages._rendering import Sources, packed_parts, rendered
 if TYPE_CHECKING:
     import pandas as pd
 
+    from events.pages._report_content import Report
+
 _PER_PART = 16  # documents that are unpacked together
 _OWN = ("sheet", "progress", "answers", "article", "export", "import", "label")
 LABEL_SOURCES = Sources(
     "label.html.j2",
-    ("base.css", "label.css"),
+    ("base.css", "answers.css", "label.css"),
     tuple(f"{name}.js" for name in ("elements", "files", *_OWN)),
 )
 
@@ -39,7 +43,7 @@ def rendered_sheet(
     """Return the HTML of a sheet: one file without a network, which exports the sheet with its labels as CSV.
 
     The model's P is packed with the text of each document, and shown when the document has a label. All text is
-    inserted as text, as in a report: see docs/report.md.
+    inserted as text, as in a report: see docs/report-details.md.
 
     Parameters
     ----------
@@ -73,6 +77,7 @@ def rendered_sheet(
         "actors": [] if kind == "yes-no" else [[code, shown_name(code, names or {})] for code in plan.frame.targets],
         "columns": list(SHEET_COLUMNS),
         "documents": values,
+        "same": {},
         "perPart": _PER_PART,
     }
     parts = packed_parts(_contents(plan, doc_ids, sheet["text"].tolist(), texts or {}), _PER_PART)
@@ -80,6 +85,29 @@ def rendered_sheet(
     title = f"{asked.text} {len(doc_ids):,} documents"
     about = {"title": title, "asked": asked, "plan": plan.identity, "noun": kind.removesuffix("s")}
     return rendered(LABEL_SOURCES, {**about, "sheet": content, "parts": parts})
+
+
+def chosen_sheet(report: Report) -> dict[str, Any]:
+    """The sheet of the documents that a person chooses on the page of a report; empty if there is no plan.
+
+    Such documents have no inclusion probability: their round is "chosen".
+    """
+    documents, others = report.counts["documents"], report.counts.get("others", {})
+    about = report.about or LabelTargets("")
+    rows = [d for d, place in enumerate(documents["text"]) if place >= 0 and report.about]
+    known = others if report.about else {}
+    doc_ids, dates = ([documents[name][d] for d in rows] + known.get(name, []) for name in ("id", "date"))
+    names = report.record["names"]
+    return {
+        "plan": about.plan,
+        "key": CHOSEN,
+        "file": f"{CHOSEN}.csv",
+        "kind": about.kind,
+        "actors": [[code, shown_name(code, names)] for code in (about.events or about.actors)],
+        "columns": list(SHEET_COLUMNS),
+        "documents": {"doc_id": doc_ids, "date": dates, "labeller": [], "note": []},
+        "same": {"round": CHOSEN, "stratum": "", "inclusion_probability": ""},
+    }
 
 
 def _contents(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corefsample._arrays import Ints
+from corefsample._arrays import Floats, Ints
 from corefsample._random import document_key
 from events.pages._rendering import packed_parts
 from events.pages._texts import run_texts
@@ -44,11 +44,16 @@ class OtherDocuments:
 
 
 def other_documents(
-    table: pd.DataFrame, record: Mapping[str, Any], labels: Mapping[str, str], n_documents: int
+    table: pd.DataFrame,
+    record: Mapping[str, Any],
+    labels: Mapping[str, str],
+    n_documents: int,
+    learned: Callable[[str], float] | None = None,
 ) -> OtherDocuments:
     """Choose documents without evidence, and read their texts from the inputs of the run that still exist.
 
-    Those with a label come first; of the others, as many of each kind as possible, at random.
+    Those with a label come first; of the others, as many of each kind as possible, at random; with learned P instead
+    those where it is highest.
 
     Parameters
     ----------
@@ -60,10 +65,13 @@ def other_documents(
         Label by doc_id.
     n_documents
         The most documents in the page.
+    learned
+        P that a reader says yes, by doc_id.
     """
     without = table[table["probability"] == 0.0]
     kinds: Ints = np.where(without["trigger"], np.where(without["actor"], 0, 1), np.where(without["actor"], 2, 3))
-    chosen = _chosen(without["doc_id"].tolist(), kinds, labels, n_documents)
+    taught = None if learned is None else np.array([learned(doc_id) for doc_id in without["doc_id"]])
+    chosen = _chosen(without["doc_id"].tolist(), kinds, labels, n_documents, taught)
     rows = without.iloc[chosen]
     doc_ids = [str(doc_id) for doc_id in rows["doc_id"]]
     found = dict(run_texts(record, set(doc_ids))) if doc_ids else {}
@@ -73,17 +81,21 @@ def other_documents(
         "kind": kinds[chosen].tolist(),
         "label": [labels.get(doc_id, "") for doc_id in doc_ids],
         "perPart": _PER_PART,
+        **({} if taught is None else {"learned": taught[chosen].tolist()}),
     }
     texts = packed_parts([found[doc_id].pieces if doc_id in found else [] for doc_id in doc_ids], _PER_PART)
     return OtherDocuments(tuple(np.bincount(kinds, minlength=len(KINDS)).tolist()), content, texts, len(doc_ids))
 
 
-def _chosen(doc_ids: list[str], kinds: Ints, labels: Mapping[str, str], n_documents: int) -> list[int]:
-    """Rows to show, by kind: in turn one of each, in the order of the keys that also draw samples."""
+def _chosen(
+    doc_ids: list[str], kinds: Ints, labels: Mapping[str, str], n_documents: int, learned: Floats | None
+) -> list[int]:
+    """Rows to show, by kind: in turn one of each, in the order of the keys that also draw samples; or by learned P."""
     keys = np.array([document_key(0, doc_id) for doc_id in doc_ids], np.uint64)
     labelled = np.array([doc_id in labels for doc_id in doc_ids], np.bool_)
     order = np.lexsort((keys, ~labelled, kinds))
     counts = np.bincount(kinds, minlength=len(KINDS))
     turn = np.concatenate([np.arange(n) for n in counts]) if len(order) else order
-    by_turn = np.lexsort((kinds[order], turn, ~labelled[order]))
+    first = turn if learned is None else -learned[order]
+    by_turn = np.lexsort((kinds[order], first, ~labelled[order]))
     return sorted(order[by_turn[:n_documents]].tolist(), key=lambda row: (kinds[row], row))

@@ -152,6 +152,9 @@ class _Wording:
         only = [_ONLY_SAYS[name] for name in rule.unless if name in _ONLY_SAYS]
         if only:
             yield f"It does not count where the article only says that it {_either(only)}."
+        for default in rule.defaults.values():
+            if default.actor in codes:
+                yield f"Where nobody is named, it counts for {self.name(default.actor)} if the article leaves no other."
         if len(codes) == 1:
             for code in codes[0].split(">"):
                 words = [word for word in self._words(code) if word.lower() != self.name(code).lower()]

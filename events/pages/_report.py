@@ -14,6 +14,7 @@ from corefsample.files._atomic import require_free, unwritable, write_bytes
 from corefsample.files._paths import PathLike, joined
 from corefsample.files._remote_services import is_url
 from events._options import Result
+from events.pages._labelling import chosen_sheet
 from events.pages._others import KINDS
 from events.pages._rendering import Sources, rendered
 from events.pages._report_content import Report, read_report
@@ -21,12 +22,27 @@ from events.pages._report_content import Report, read_report
 DEFAULT_NAME = "report.html"
 _LIBRARIES = ("altair", "vl_convert")
 _OWN = (
-    *("page", "address", "texts", "differences", "charts", "bands", "panels", "audited", "others", "listing", "reader"),
-    *("choices", "main"),
+    *(
+        "page",
+        "address",
+        "texts",
+        "differences",
+        "sheet",
+        "progress",
+        "answers",
+        "export",
+        "sentences",
+        "charts",
+        "bands",
+        "panels",
+        "audited",
+        "others",
+    ),
+    *("desk", "listing", "reader", "choices", "main"),
 )
 SOURCES = Sources(
     "page.html.j2",
-    ("base.css", "report.css"),
+    ("base.css", "answers.css", "report.css"),
     tuple(f"{name}.js" for name in ("elements", "files", *_OWN)),
 )
 
@@ -71,6 +87,7 @@ def write_report(
     n_documents: int = 1000,
     n_others: int = 500,
     audit: PathLike | None = None,
+    learned: PathLike | None = None,
     overwrite: bool = False,
 ) -> ReportResult:
     """Write the page of a finished events run.
@@ -89,6 +106,8 @@ def write_report(
         Largest number of documents without evidence, with their texts where the inputs of the run still exist.
     audit
         Folder that `corefsample audit estimate` wrote: labels are shown beside P, audited counts beside the model's.
+    learned
+        Folder that `corefsample audit learn` wrote: P that a reader says yes, and counts that rest on it.
     overwrite
         Whether an existing file may be replaced.
 
@@ -107,7 +126,7 @@ def write_report(
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"must end in .html or .htm, got {path}", parameter="out")
     require_free(path, overwrite=overwrite)
-    report = read_report(folder, n_documents=n_documents, n_others=n_others, audit=audit)
+    report = read_report(folder, n_documents=n_documents, n_others=n_others, audit=audit, learned=learned)
     content = rendered_page(report, title=title).encode("utf-8")
     if not is_url(path):
         try:
@@ -163,6 +182,7 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         "charts": charts,
         "kinds": KINDS,
         "fields": _flat(record),
+        "sheet": chosen_sheet(report),
     }
     return rendered(SOURCES, values, libraries={"library": library})
 

@@ -24,8 +24,9 @@ from events.counting._excluded_triggers import exclusion_texts
 from events.counting._merged_actors import merging_text
 from events.counting._periods import Calendar
 from events.counting._tables import role_columns
-from events.pages._audited import AuditContent, read_audit
+from events.pages._audited import AuditContent, LabelTargets, read_audit
 from events.pages._document_texts import DocumentTexts, Places
+from events.pages._learned import LearnedContent, read_learned
 from events.pages._names import shown_name
 from events.pages._others import OtherDocuments, other_documents
 from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
@@ -55,8 +56,8 @@ class Report:
         Numbers of documents with evidence, and of those with their text.
     others
         Documents without evidence; None of a run that has no table of all documents.
-    audit
-        Labels and audited counts, if there are any.
+    audit, learned
+        Labels and audited counts, and what was learned from labels, if there are any.
     """
 
     record: dict[str, Any]
@@ -66,6 +67,13 @@ class Report:
     n_texts: int
     others: OtherDocuments | None = None
     audit: AuditContent | None = None
+    learned: LearnedContent | None = None
+
+    @property
+    def about(self) -> LabelTargets | None:
+        """What the labels are about; None of a report without labels."""
+        content = self.audit or self.learned
+        return None if content is None else content.about
 
     @property
     def merging(self) -> str:
@@ -88,7 +96,12 @@ class Report:
 
 
 def read_report(
-    folder: PathLike, *, n_documents: int = 1000, n_others: int = 500, audit: PathLike | None = None
+    folder: PathLike,
+    *,
+    n_documents: int = 1000,
+    n_others: int = 500,
+    audit: PathLike | None = None,
+    learned: PathLike | None = None,
 ) -> Report:
     """Read the content of a page from a run's folder.
 
@@ -105,6 +118,8 @@ def read_report(
         The most documents without evidence, at least 0.
     audit
         Folder that `corefsample audit estimate` wrote for this run.
+    learned
+        Folder that `corefsample audit learn` wrote for this run.
 
     Raises
     ------
@@ -119,7 +134,7 @@ def read_report(
     with opened_folder(folder, only=is_needed) as opened:
         run = read_run(opened)
         try:
-            return _with_all_documents(run, _content(run, n_documents), n_others, audit)
+            return _with_all_documents(run, _content(run, n_documents), n_others, audit, learned)
         except CorefsampleError as error:
             raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # tables that contradict each other
@@ -167,21 +182,38 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
     return report
 
 
-def _with_all_documents(run: FinishedRun, report: Report, n_others: int, audit: PathLike | None) -> Report:
-    """Add the documents without evidence, and the labels."""
+def _with_all_documents(
+    run: FinishedRun, report: Report, n_others: int, audit: PathLike | None, learned: PathLike | None
+) -> Report:
+    """Add the documents without evidence, the labels, and what was learned from them."""
     path = run.folder / ALL_DOCUMENTS
     if not path.is_file():
-        if audit is not None:
+        if audit is not None or learned is not None:
             hint = "repeat the run with this version"
             raise InputError(f"a run with an audit must have {ALL_DOCUMENTS}, got none", place=str(path), hint=hint)
         return report
     table = checked_table(str(path), _ALL_COLUMNS, _all_schema())
-    content = None if audit is None else read_audit(audit, set(table["doc_id"]), run.record["names"])
-    if content is not None:
-        pairs = zip(run.evidence["doc_id"], run.evidence["name"], strict=True)
-        report.counts["evidence"]["label"] = [content.row_label(doc_id, actor) for doc_id, actor in pairs]
-        report.counts["audit"] = content.targets
-    others = other_documents(table, run.record, {} if content is None else content.labels, n_others)
+    doc_ids, names = set(table["doc_id"]), run.record["names"]
+    audited = None if audit is None else read_audit(audit, doc_ids, names)
+    taught = None if learned is None else read_learned(learned, doc_ids, names)
+    if audited and taught and audited.about.plan != taught.about.plan:
+        rule = "learned must be of the plan of the audit"
+        raise InputError(f"{rule}, {audited.about.plan}, got {taught.about.plan}", place=str(learned))
+    pairs = list(zip(run.evidence["doc_id"], run.evidence["name"], strict=True))
+    labels: dict[str, str] = {}
+    if audited is not None:
+        labels |= audited.labels
+        report.counts["evidence"]["label"] = [audited.row_label(*pair) for pair in pairs]
+    if taught is not None:
+        labels |= taught.whole_labels
+        before = report.counts["evidence"].get("label", [""] * len(pairs))
+        own = [taught.row_label(*pair) for pair in pairs]
+        report.counts["evidence"]["label"] = [new or old for new, old in zip(own, before, strict=True)]
+        report.counts["evidence"]["learned"] = [taught.row_probability(*pair) for pair in pairs]
+        report.counts["chosen"] = sorted(taught.chosen)
+    if audited is not None or taught is not None:
+        report.counts["audit"] = _targets(audited, taught)
+    others = other_documents(table, run.record, labels, n_others, None if taught is None else taught.highest)
     report.counts["others"] = others.content
     if not report.counts["periods"] and len(table):
         # A run without events has no counts, but its documents have periods.
@@ -189,7 +221,16 @@ def _with_all_documents(run: FinishedRun, report: Report, n_others: int, audit: 
         numbers = calendar.numbers(table["date"].to_numpy().astype("datetime64[D]"))
         n_docs = np.bincount(numbers - numbers.min())
         report.counts["periods"] = _period_rows(calendar, numbers.min() + np.arange(len(n_docs)), n_docs.tolist())
-    return dataclasses.replace(report, others=others, audit=content)
+    return dataclasses.replace(report, others=others, audit=audited, learned=taught)
+
+
+def _targets(audited: AuditContent | None, learned: LearnedContent | None) -> list[dict[str, Any]]:
+    """Counts from labels by target: those of the sample's design, those of learned P, or both."""
+    found: dict[str, dict[str, Any]] = {}
+    for kind, content in (("audited", audited), ("learned", learned)):
+        for target in () if content is None else content.targets:
+            found.setdefault(target["name"], {"name": target["name"]})[kind] = target
+    return list(found.values())
 
 
 def _all_schema() -> pa.Schema:
@@ -200,9 +241,9 @@ def _all_schema() -> pa.Schema:
 
 
 def _ordered_actors(counts: pd.DataFrame) -> list[str]:
-    """Actors with most documents first, as in the picture of all bands."""
+    """Actors with most documents first; nobody named comes last."""
     totals = counts.groupby("name")["mean"].sum().sort_values(ascending=False, kind="stable")
-    return [str(code) for code in totals.index]
+    return sorted(map(str, totals.index), key=lambda name: name.rpartition(": ")[2].split(">")[0] == "-")
 
 
 def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:

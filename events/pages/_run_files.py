@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 _FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet")
 ALL_DOCUMENTS = "all_documents.parquet"  # runs of earlier versions have none
-_SAMPLES = "count_samples.parquet"  # of runs whose documents share the uncertainty of a recalibration
+_SAMPLES = "count_samples.parquet"  # needed of runs whose documents share the uncertainty of a recalibration
 _DEEPEST = 20  # containers around each other in the record
 
 
@@ -40,7 +40,7 @@ class FinishedRun:
         Content of counts.parquet and evidence.parquet, with the column `name`: that of each row's event and
         actors.
     samples
-        The same of count_samples.parquet; None where there is none.
+        The same of count_samples.parquet, where documents share the uncertainty of a recalibration; else None.
     """
 
     folder: Path
@@ -93,7 +93,8 @@ def _checked_run(folder: FolderCopy) -> FinishedRun:
         return table.assign(name=row_names(table[[*named, "period"]], several=several, like=counts))
 
     sampled = None
-    if (path / _SAMPLES).is_file():
+    is_shared = "uncertainty" in counts and bool(counts["uncertainty"].ne("none").any())
+    if is_shared and (path / _SAMPLES).is_file():
         sampled = with_names(read_samples(str(path / _SAMPLES), named, record["arguments"]["n_samples"]))
     run = FinishedRun(
         path, record, counts.assign(name=row_names(counts, several=several)), with_names(evidence), sampled

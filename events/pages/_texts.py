@@ -52,7 +52,8 @@ def run_definitions(arguments: Mapping[str, Any]) -> Definitions | None:
     try:
         names = arguments["rule"]
         rules, _ = rules_and_outcomes([names] if isinstance(names, str) else names, arguments["preset"])
-        return Definitions.of(rules, load_lexicon(arguments["lexicon"]))
+        name = arguments["lexicon"]
+        return Definitions.of(rules, None if name is None else load_lexicon(name))
     except (CorefsampleError, KeyError, TypeError):
         return None
 

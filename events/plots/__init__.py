@@ -1,5 +1,5 @@
 """Plots of event counts in the style of `corefsample.plots`; they draw finished results and compute nothing."""
 
-import lazy_loader
+from corefsample._lazy import attached
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__, needs=("matplotlib",))

@@ -8,7 +8,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, say_instead
-from events.plots.bands import date_axis, starts_of
+from events.plots.bands import date_axis, ends_of, middles_of, stepped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +25,7 @@ def audit_bands(
     *,
     most: int = _MOST_PANELS,
     truth: pd.DataFrame | None = None,
+    covers: str = "",
     fig: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:
     """Draw audited counts and their intervals beside the mean and band of the model, one panel for each target.
@@ -37,6 +38,8 @@ def audit_bands(
         Panels, at least 1; targets with the highest totals come first.
     truth
         Columns actor, period and count, drawn as crosses where it is known.
+    covers
+        The uncertainty that the model's band covers, for the legend: "coreference".
     fig
         Figure to draw on; by default a new one.
 
@@ -58,33 +61,61 @@ def audit_bands(
         of_target = (table["event"] == total["event"]) & (table["actor"] == total["actor"])
         rows = table[of_target & (table["period"] != "total")]
         known = None if truth is None else truth[truth["actor"] == total["actor"]].set_index("period")["count"]
-        _draw(ax, rows, total, known)
+        _draw(ax, rows, total, known, covers)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
     figure.supylabel("documents with an event", fontsize=10)
-    assumed = table["assumption"].fillna("").ne("").any()
+    assumed = set(table["assumption"].fillna("")) - {""}
     if assumed:
-        note = "audited bands rest on an assumption: equal errors of the model in all periods"
-        figure.supxlabel(note, fontsize=8, color="0.35")
+        figure.supxlabel(_ASSUMED[assumed.pop()][1], fontsize=8, color="0.35")
     return figure
 
 
-def _draw(ax: Axes, rows: pd.DataFrame, total: pd.Series, truth: pd.Series | None) -> None:
+def learned_bands(counts: pd.DataFrame, *, fig: Figure | SubFigure | None = None) -> Figure | SubFigure:
+    """Draw learned counts and their intervals beside the mean and band of the run, one panel for each target.
+
+    Parameters
+    ----------
+    counts
+        From `events.audit.LearnResult.to_frame`, or learned_counts.csv.
+    fig
+        Figure to draw on; by default a new one.
+    """
+    names = {"mean": "estimate", "run_mean": "model_mean", "run_lower": "model_lower", "run_upper": "model_upper"}
+    table = counts.rename(columns=names).assign(assumption="learned", actor=counts["actor"].fillna(""))
+    if len(set(table["event"])) > 1:  # the same actor may have several
+        named = table["event"] + (": " + table["actor"]).where(table["actor"] != "", "")
+        table = table.assign(actor=named)
+    return audit_bands(table, fig=fig)
+
+
+# What a picture says about counts that rest on an assumption: for the legend, and below.
+_ASSUMED = {
+    "stable-errors": (
+        "audited, assuming stable errors",
+        "audited bands rest on an assumption: equal errors of the model in all periods",
+    ),
+    "learned": ("learned", "learned bands rest on an assumption: errors of the same kind in all periods"),
+}
+
+
+def _draw(ax: Axes, rows: pd.DataFrame, total: pd.Series, truth: pd.Series | None, covers: str) -> None:
     name = str(total["actor"] or total["event"])
     sums = (
         f"total {total['estimate']:,.0f} ({total['lower']:,} to {total['upper']:,}), model {total['model_mean']:,.0f}"
     )
     ax.set_title(legible(f"{name}: {sums}"), loc="left", fontsize=10)
-    x = starts_of(rows)
+    x, ends = middles_of(rows), ends_of(rows)
     level = f"{100.0 * float(rows['level'].iloc[0]):g}%"
-    assumed = bool((rows["assumption"].fillna("") != "").any())
-    band = ax.fill_between(x, rows["model_lower"], rows["model_upper"], facecolor=(MODEL, 0.25), step="mid")
-    band.set_label(f"{level} model band (coreference only)")
-    ax.plot(x, rows["model_mean"], color=MODEL, linewidth=1.2, drawstyle="steps-mid", label="model mean")
+    assumed = next((name for name in rows["assumption"].fillna("") if name), "")
+    limits = stepped(rows["model_lower"]), stepped(rows["model_upper"])
+    band = ax.fill_between(ends, *limits, facecolor=(MODEL, 0.25), step="post")
+    band.set_label(f"{level} model band{f' ({covers})' if covers else ''}")
+    ax.plot(ends, stepped(rows["model_mean"]), color=MODEL, linewidth=1.2, drawstyle="steps-post", label="model mean")
     estimate = rows["estimate"].to_numpy()
     below = np.maximum(estimate - rows["lower"].to_numpy(), 0.0)
     above = np.maximum(rows["upper"].to_numpy() - estimate, 0.0)
-    label = f"{level} audited, assuming stable errors" if assumed else f"{level} audited"
+    label = f"{level} {_ASSUMED[assumed][0]}" if assumed else f"{level} audited"
     line = ax.errorbar(x, estimate, [below, above], color=AUDITED, fmt="o", markersize=3, linewidth=1.0)
     line.set_label(label)
     if assumed:

@@ -33,16 +33,38 @@ def starts_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
     return np.asarray(table["period_start"].to_numpy().astype("datetime64[D]"))
 
 
+def ends_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
+    """First day of each row's period, and the day after the last one: datetime64[s] (n_rows + 1,).
+
+    The last period is taken to be as long as the one before it; one alone has a width for the picture.
+    """
+    starts = starts_of(table).astype("datetime64[s]")
+    last = starts[-1] - starts[-2] if len(starts) > 1 else np.timedelta64(60 * 86_400, "s")
+    return np.append(starts, starts[-1] + last)
+
+
+def middles_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
+    """Middle of each row's period: datetime64[s] (n_rows,)."""
+    ends = ends_of(table)
+    return ends[:-1] + (ends[1:] - ends[:-1]) // 2
+
+
+def stepped(values: Any) -> npt.NDArray[np.float64]:
+    """Heights of periods at `ends_of` them: the last one again."""
+    heights = np.asarray(values, np.float64)
+    return np.append(heights, heights[-1:])
+
+
 def date_axis(ax: Axes, table: pd.DataFrame) -> None:
     """Label the x axis: a few periods by name, many by years or months."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-    x = starts_of(table)
-    if len(x) <= _FEW:
-        ax.set_xticks(x, table["period"].astype(str))
-        if len(x) == 1:
-            margin = np.timedelta64(60, "D")
-            ax.set_xlim(x[0] - margin, x[0] + margin)
+    if len(table) <= _FEW:
+        names = table["period"].astype(str).str.partition("/")[0]  # the first day names a week
+        ax.set_xticks(middles_of(table), names)
+        ax.tick_params(axis="x", length=0)
+        if len(table) == 1:
+            ax.margins(x=0.5)
         return
     locator = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
     ax.xaxis.set_major_locator(locator)
@@ -57,24 +79,18 @@ def draw_band(
     style: Any,
     mean: str,
     edge: float = 0.0,
-    single: tuple[str, float] = (".", 9.0),
 ) -> list[Artist]:
-    """Draw the mean as a line and the credible interval as a band; `mean` is the legend of the line.
+    """Draw mean and credible interval as steps, because a count belongs to a whole period.
 
-    `edge` is the line width of the band's edge. `single` is the marker of a period without neighbours and the line
-    width of its interval, in points.
+    `mean` is the legend of the line, and `edge` the line width of the band's edge.
     """
     interval = f"{100.0 * float(counts['level'].iloc[0]):g}% credible interval"
-    x = starts_of(counts)
-    lower, upper = counts["lower"].to_numpy(), counts["upper"].to_numpy()
-    marker: dict[str, Any] = {"marker": single[0]} if len(x) < 3 else {}
-    band: Artist
-    if len(x) == 1:  # a band would have no width
-        band = ax.vlines(x, lower, upper, color=colour, alpha=0.3, linewidth=single[1], label=interval)
-    else:
-        shade: dict[str, Any] = {"facecolor": (colour, 0.25), "edgecolor": colour, "linestyle": style}
-        band = ax.fill_between(x, lower, upper, **shade, linewidth=edge, label=interval)
-    (line,) = ax.plot(x, counts["mean"], color=colour, linewidth=1.6, linestyle=style, label=mean, **marker)
+    x = ends_of(counts)
+    shade: dict[str, Any] = {"facecolor": (colour, 0.25), "edgecolor": colour, "linestyle": style}
+    limits = stepped(counts["lower"]), stepped(counts["upper"])
+    band = ax.fill_between(x, *limits, step="post", **shade, linewidth=edge, label=interval)
+    look: dict[str, Any] = {"color": colour, "linestyle": style, "drawstyle": "steps-post"}
+    (line,) = ax.plot(x, stepped(counts["mean"]), linewidth=1.6, label=mean, **look)
     return [line, band]
 
 
@@ -99,11 +115,11 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     if counts.empty:
         return say_instead(ax, NO_EVENT)
     draw_band(ax, counts, colour=BAND, style="-", mean="posterior mean")
-    marker: dict[str, Any] = {"marker": "x"} if len(counts) < 3 else {}
-    x = starts_of(counts)
-    ax.plot(x, counts["one_best"], color=ONE_BEST, linewidth=0.9, linestyle=(0, (4, 1.5)), label="one best", **marker)
+    dashes: dict[str, Any] = {"linestyle": (0, (4, 1.5)), "drawstyle": "steps-post"}
+    heights = stepped(counts["one_best"])
+    ax.plot(ends_of(counts), heights, color=ONE_BEST, linewidth=0.9, label="one best", **dashes)
     scale_counts(ax, [counts])
-    ax.margins(x=0.01 if len(counts) > _FEW else 0.05)
+    ax.margins(x=0.01)
     date_axis(ax, counts)
     bare_spines(ax)
     return ax

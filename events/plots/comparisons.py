@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of, legible, say_instead
 from events.counting._tables import row_names
-from events.plots.bands import NO_EVENT, actor_title, date_axis, draw_band, scale_counts, starts_of
+from events.plots.bands import NO_EVENT, actor_title, date_axis, draw_band, ends_of, scale_counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +22,6 @@ _NAME = "name of the actor"  # a column that no table has
 
 _STYLES = (LINE_STYLES[0], LINE_STYLES[3])
 _HATCHES = (None, "////")
-_SINGLE = (("o", 12.0), ("s", 5.0))
 
 
 def actor_comparison(
@@ -116,7 +114,7 @@ def _draw_counts(ax: Axes, counts: pd.DataFrame, actors: tuple[str, str], titles
             handles += ax.plot([], [], color=COLOURS[c], linestyle=_STYLES[c], label=f"{title}: no event")
             handles += ax.plot([], [], linestyle="none", label=" ")
             continue
-        look: dict[str, Any] = {"colour": COLOURS[c], "style": _STYLES[c], "edge": 0.6, "single": _SINGLE[c]}
+        look: dict[str, Any] = {"colour": COLOURS[c], "style": _STYLES[c], "edge": 0.6}
         handles += draw_band(ax, rows, mean=title, **look)
         drawn.append(rows)
     if not drawn:
@@ -137,9 +135,10 @@ def _draw_counts(ax: Axes, counts: pd.DataFrame, actors: tuple[str, str], titles
 
 
 def _draw_probabilities(ax: Axes, comparison: pd.DataFrame, titles: list[str]) -> None:
+    from matplotlib.dates import date2num
     from matplotlib.ticker import PercentFormatter
 
-    edges = _edges(starts_of(comparison))
+    edges = np.asarray(date2num(ends_of(comparison)), np.float64)  # type: ignore[no-untyped-call]
     ends = (
         (comparison["p_first_greater"].to_numpy(), 0.0),
         (1.0 - comparison["p_second_greater"].to_numpy(), 1.0),
@@ -163,14 +162,3 @@ def _draw_probabilities(ax: Axes, comparison: pd.DataFrame, titles: list[str]) -
     ax.set_ylabel("probability\n(white: as many)")
     ax.legend(frameon=False, fontsize=9, ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     bare_spines(ax)
-
-
-def _edges(starts: npt.NDArray[np.datetime64]) -> npt.NDArray[np.float64]:
-    """Ends of the bars around the first days of the periods, in days: float64 (n + 1,)."""
-    from matplotlib.dates import date2num
-
-    days = np.asarray(date2num(starts), np.float64)  # type: ignore[no-untyped-call]
-    if len(days) == 1:
-        return np.array([days[0] - 20.0, days[0] + 20.0])
-    between = (days[1:] + days[:-1]) / 2.0
-    return np.concatenate(([2.0 * days[0] - between[0]], between, [2.0 * days[-1] - between[-1]]))

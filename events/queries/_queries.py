@@ -25,6 +25,7 @@ from corefsample.coreference._sampling import sample_clusterings
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
+from corefsample.languages._language import Language, document_language
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration._model import Recalibration, document_kinds
 from corefsample.syntax import SCHEMES
@@ -40,28 +41,29 @@ ROLES = ("subject", "object", "passive_subject", "passive_agent")
 _PLURAL_TAGS = frozenset({"NNS", "NNPS"})
 
 
-def mention_types(tokens: Tokens, mentions: Ints32) -> Ints32:
+def mention_types(tokens: Tokens, mentions: Ints32, language: Language | None = None) -> Ints32:
     """Type of each mention by its head: int32 (n_mentions,), an index into MENTION_TYPES, or -1.
 
-    The head of a name is a PROPN, that of a noun a NOUN. A noun is plural by the file's feats or xpos; without both, if
-    the word differs from its lemma.
+    The head of a name is a PROPN, that of a noun a NOUN. A noun is plural by the file's feats or xpos; without both, in
+    English (or None), if the word differs from its lemma.
     """
+    by_form = language is None or language.plural_by_form
     types = np.full(len(mentions), NO_TYPE, np.int32)
     for i, head in enumerate(mentions[:, 2].tolist()):
         if tokens.upos[head] == "PROPN":
             types[i] = NAME
         elif tokens.upos[head] == "NOUN":
-            types[i] = PLURAL if _is_plural(tokens, head) else SINGULAR
+            types[i] = PLURAL if _is_plural(tokens, head, by_form=by_form) else SINGULAR
     return types
 
 
-def _is_plural(tokens: Tokens, token: int) -> bool:
+def _is_plural(tokens: Tokens, token: int, *, by_form: bool) -> bool:
     feats, xpos = (tokens.extra.get(name) for name in ("feats", "xpos"))
     if feats is not None and "Number=" in str(feats[token]):
         return "Number=Plur" in str(feats[token])
     if xpos is not None and xpos[token]:
         return xpos[token] in _PLURAL_TAGS
-    return tokens.text[token].lower() != tokens.lemma[token].lower()
+    return by_form and tokens.text[token].lower() != tokens.lemma[token].lower()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -213,17 +215,22 @@ def match_queries(
     if document.gold is None:
         raise ParameterError("gold is required for the truth of queries", place=f"doc_id {document.doc_id!r}")
     names = readable_schemes(document.tokens.dep, scheme)
-    readings = {name: _role_fillers(document.tokens, document.mentions, role, name) for name in names}
+    language = document_language(document.metadata)
+    tokens = language.adapted(document.tokens)
+    readings = {name: _role_fillers(tokens, document.mentions, role, name, language) for name in names}
     instances = readings[names[0]]
     if any(other != instances for other in readings.values()):
         raise ambiguous_labels(names, "queries")
-    types = mention_types(document.tokens, document.mentions)
+    types = mention_types(tokens, document.mentions, language)
     return _queries(document, types, instances, gold_codes(document, unannotated))
 
 
-def _role_fillers(tokens: Tokens, mentions: Ints32, role: str, scheme: str) -> list[tuple[int, str]]:
+def _role_fillers(
+    tokens: Tokens, mentions: Ints32, role: str, scheme: str, language: Language
+) -> list[tuple[int, str]]:
     """Pairs of a pronoun and the lemma of a verb whose role it fills, in the order of the text."""
-    view = ParseView(tokens, SCHEMES[scheme])
+    view = ParseView(tokens, SCHEMES[scheme], language)
+    paths = SCHEMES[scheme].paths_in(language)[role]
     by_head: dict[int, list[int]] = {}
     for mention, head in enumerate(mentions[:, 2].tolist()):
         if tokens.upos[head] in PRONOUNS:
@@ -231,7 +238,7 @@ def _role_fillers(tokens: Tokens, mentions: Ints32, role: str, scheme: str) -> l
     found = {
         (mention, tokens.lemma[verb].lower())
         for verb in (token for token, upos in enumerate(tokens.upos) if upos in VERBS)
-        for path in SCHEMES[scheme].paths[role]
+        for path in paths
         for head in follow(path, view, verb)
         for mention in by_head.get(head, ())
     }

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats, Ints32
+from corefsample._html import HtmlTable
 from corefsample._processors import processors
 from corefsample.errors import ParameterError
 from corefsample.recalibration._model import Recalibration
@@ -23,7 +24,7 @@ Number = TypeVar("Number", np.float64, np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class QueryTable:
+class QueryTable(HtmlTable):
     """Every query of every document that contains it, with its truth.
 
     Attributes

@@ -16,6 +16,7 @@ from importlib import resources
 import msgspec
 
 from corefsample.errors import InputError, ParameterError
+from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._paths import ParseView, follow, path_labels
 from corefsample.syntax._schemes import LISTED, WORDS, with_words
@@ -76,11 +77,16 @@ def shipped_conditions() -> Mapping[str, Condition]:
     return _compiled(_shipped())
 
 
-def conditions_with(words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]]) -> Conditions:
-    """The shipped conditions, with a user's word lists and conditions in place of those with the same names."""
-    if not (words or paths):
+def conditions_with(
+    words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]], language: str = ""
+) -> Conditions:
+    """The shipped conditions, with a user's word lists and conditions in place of those with the same names.
+
+    In another language than English, the words are those of the language; a path of a list that it lacks is left out.
+    """
+    if not (words or paths) and language in ("", ENGLISH):
         return shipped_conditions()
-    return _compiled(_combined(words, paths))
+    return _compiled(_combined(words, paths, language))
 
 
 Conditions = Mapping[str, Condition]
@@ -100,10 +106,15 @@ def faults_of_conditions(file: ConditionsFile, source: str) -> Iterator[InputErr
         yield from faults_of_paths(file.words, by_scheme, f"{source}: conditions.{name}")
 
 
-def _combined(words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]]) -> ConditionsFile:
+def _combined(
+    words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]], language: str = ""
+) -> ConditionsFile:
     shipped = _shipped()
+    known: Mapping[str, Sequence[str]] = shipped.words
+    if language not in ("", ENGLISH):
+        known = {**dict.fromkeys(shipped.words, ()), **load_language(language).words}
     return ConditionsFile(
-        words=shipped.words | {name: list(lemmas) for name, lemmas in words.items()},
+        words={name: list(lemmas) for name, lemmas in {**known, **words}.items()},
         conditions=shipped.conditions
         | {name: {scheme: list(each) for scheme, each in by_scheme.items()} for name, by_scheme in paths.items()},
         starts=shipped.starts,
@@ -130,12 +141,14 @@ def _expanded(path: str, scheme: str, file: ConditionsFile) -> list[str]:
     if start and start.group(1) in file.starts:
         firsts = file.starts[start.group(1)].get(scheme, [])
         path = path[start.end() :]
+    if any(not file.words.get(name, [""]) for name in LISTED.findall(path)):
+        return []  # the language has no such words
     return [with_words(first + path, file.words) for first in firsts]
 
 
-def paths_with(words: Mapping[str, Sequence[str]], paths: Sequence[str], scheme: str) -> list[str]:
-    """The paths that some paths stand for, with a user's word lists in place of those with the same names."""
-    file = _combined(words, {})
+def paths_with(words: Mapping[str, Sequence[str]], paths: Sequence[str], scheme: str, language: str = "") -> list[str]:
+    """The paths that some paths stand for, with word lists as of `conditions_with`."""
+    file = _combined(words, {}, language)
     return [each for path in paths for each in _expanded(path, scheme, file)]
 
 

@@ -109,7 +109,9 @@ def _frames_listed(view: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with(tree: Any, added: Any, place: str) -> Any:
-    """A tree with items added to its lists."""
+    """A tree with items added to its lists; a key whose items were all deleted changes nothing."""
+    if added is None:
+        return tree
     if isinstance(tree, dict) and isinstance(added, dict):
         return tree | {key: _with(_member(tree, key, place), value, f"{place}.{key}") for key, value in added.items()}
     if isinstance(tree, list) and isinstance(added, list):
@@ -118,7 +120,9 @@ def _with(tree: Any, added: Any, place: str) -> Any:
 
 
 def _without(tree: Any, removed: Any, place: str) -> Any:
-    """A tree without items of its lists, or without whole keys of its mappings."""
+    """A tree without items of its lists, or without whole keys of its mappings; a key without items as in `_with`."""
+    if removed is None:
+        return tree
     if isinstance(tree, dict) and isinstance(removed, dict):
         return tree | {
             key: _without(_member(tree, key, place), value, f"{place}.{key}") for key, value in removed.items()

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from corefsample.errors import InputError
+from corefsample.languages._language import code_of
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._codes import UPOS
 from events._yaml_file import first_of
@@ -136,6 +137,7 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
     trigger: Trigger | None = None
     frames: list[FrameEntry] = []
     version: int = 1
+    language: str = ""
     description: str = ""
     question: QuestionClauses = QuestionClauses()
     codebook: str = ""
@@ -197,6 +199,8 @@ def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     yield from _faults_of_roles(file, source)
     yield from _faults_of_question(file, source)
     yield from _faults_of_paths(file, source)
+    if file.language and code_of(file.language) != file.language:
+        yield InputError(f"language must be a code such as es, got {file.language!r}", place=source)
     yield from faults_of_conditions(ConditionsFile(file.words, file.conditions), source)
     known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
     conditions = {*file.conditions, *shipped_conditions()}

@@ -43,8 +43,10 @@ class Outcome:
     def parsed(cls, text: str) -> Outcome:
         """Read the notation; ParameterError if it is another."""
         name, is_named, union = text.partition("=") if isinstance(text, str) else ("", "", "")
-        events, _, actors = union.partition(":")
-        alternatives = [[part.strip() for part in each.split("|")] for each in (events, actors or ANYBODY)]
+        events, has_actors, actors = union.partition(":")
+        alternatives = [
+            [part.strip() for part in each.split("|")] for each in (events, actors if has_actors else ANYBODY)
+        ]
         if not is_named or not _NAME.fullmatch(name.strip()) or not all(part for each in alternatives for part in each):
             rule = "must be NAME=EVENTS:ACTORS, as police_action=arrest|kill:POLICE"
             raise ParameterError(f"{rule}, got {_checks.shown(text)}", parameter="outcome")

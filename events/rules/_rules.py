@@ -145,6 +145,8 @@ class Rule:
         What a person is asked who labels documents, and what counts and does not: text of the file.
     bases
         The rule that the file extends, and those that this one extends in turn: names or paths.
+    language
+        Code of the language of its words; "" if the file does not say it.
     """
 
     name: str
@@ -166,6 +168,7 @@ class Rule:
     question: QuestionClauses = field(default_factory=QuestionClauses)
     codebook: str = ""
     bases: tuple[str, ...] = ()
+    language: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -214,10 +217,18 @@ class Rule:
         )
 
 
-def shipped_rules() -> tuple[str, ...]:
-    """Names of the rules that come with the package."""
-    folder = resources.files("events") / _FOLDER
-    return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
+def shipped_rules(language: str = "") -> tuple[str, ...]:
+    """Names of the rules that come with the package: English ones, or those of another language ("es/attack")."""
+    folder = resources.files("events") / _FOLDER / language
+    names = (entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return tuple(sorted(f"{language}/{name}".lstrip("/") for name in names))
+
+
+def is_shipped_rule(name: str) -> bool:
+    """Whether a name is that of a shipped rule in any language."""
+    language = name.rpartition("/")[0]
+    is_folder = not language or (language.isalpha() and (resources.files("events") / _FOLDER / language).is_dir())
+    return is_folder and name in shipped_rules(language)
 
 
 def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = None) -> Rule:
@@ -304,13 +315,13 @@ def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[Rul
     source = os.fspath(rule)
     if _is_path(source):
         data = file_bytes(source)
-    elif source in shipped_rules():
+    elif is_shipped_rule(source):
         data = (resources.files("events") / _FOLDER / f"{source}.yaml").read_bytes()
     else:
         names = ", ".join(shipped_rules())
         raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
     content = read_yaml(source, data)
-    if isinstance(content, dict) and "rules" in content:
+    if isinstance(content, dict) and ("rules" in content or ("outcomes" in content and "name" not in content)):
         return typed(source, content, OutcomeFile), (source,)
     name = content.get("extends") if isinstance(content, dict) else None
     bases: tuple[str, ...] = ()
@@ -341,7 +352,7 @@ def _base(name: str, extending: tuple[str, ...]) -> tuple[RuleFile, tuple[str, .
 
 
 def _is_path(rule: str) -> bool:
-    return Path(rule).suffix in (".yaml", ".yml") or os.sep in rule
+    return Path(rule).suffix in (".yaml", ".yml") or (os.sep in rule and not is_shipped_rule(rule))
 
 
 def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
@@ -369,7 +380,7 @@ def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
             for role, each in (file.defaults if chosen.defaults is None else chosen.defaults).items()
         },
         classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
-        conditions=conditions_with(file.words, file.conditions),
+        conditions=conditions_with(file.words, file.conditions, file.language),
         unless=tuple(dict.fromkeys(chosen.unless or ())),
         distinct_actors=bool(chosen.distinct_actors),
         outcomes=outcome_texts(file.outcomes),
@@ -378,6 +389,7 @@ def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
         question=file.question,
         codebook=file.codebook,
         bases=tuple(bases),
+        language=file.language,
     )
 
 
@@ -404,7 +416,7 @@ def _paths(file: RuleFile, names: list[str]) -> dict[str, tuple[str, ...]]:
 
     def paths_of(name: str, scheme: Scheme) -> Sequence[str]:
         written = file.paths[name].get(scheme.name, ()) if name in file.paths else scheme.written.get(name, ())
-        return paths_with(file.words, written, scheme.name)
+        return paths_with(file.words, written, scheme.name, file.language)
 
     return {
         scheme.name: tuple(dict.fromkeys(path for name in names for path in paths_of(name, scheme)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from corefsample._arrays import Ints32
 from corefsample.coreference._exact import map_clustering
 from corefsample.coreference._sampling import sample_clusterings
 from corefsample.documents._annotated import AnnotatedDocument
@@ -81,6 +82,17 @@ def write_annotated(
     return WrittenEntities(written.n_documents, documents.skipped, written.left_out)
 
 
+def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
+    """One clustering of a scored document: "map", "sample", or the smallest expected loss of a name."""
+    if clustering == "map":
+        return map_clustering(document.antecedents)
+    if clustering in LOSSES:
+        loss: Any = clustering
+        return point_estimate(document.antecedents, loss=loss, seed=seed, doc_id=document.doc_id).labels
+    labels: Ints32 = sample_clusterings(document.antecedents, n_samples=1, seed=seed, doc_id=document.doc_id).labels[0]
+    return labels
+
+
 @dataclass
 class _Documents:
     """The documents of the inputs with the entities that are to be written; iterate once."""
@@ -133,14 +145,6 @@ class _Documents:
                 hint = ParameterHint("clustering", "can be map or sample")
                 raise ParameterError("gold is required to write gold entities", hint=hint)
             return AnnotatedDocument.from_scored(document)
-        if self.clustering == "map":
-            labels = map_clustering(document.antecedents)
-        elif self.clustering in LOSSES:
-            labels = point_estimate(
-                document.antecedents, loss=self.clustering, seed=self.seed, doc_id=document.doc_id
-            ).labels
-        else:
-            samples = sample_clusterings(document.antecedents, n_samples=1, seed=self.seed, doc_id=document.doc_id)
-            labels = samples.labels[0]
+        labels = labels_of(document, str(self.clustering), self.seed)
         # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
         return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)

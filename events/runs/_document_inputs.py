@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files._digests import SeenIds
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from corefsample.documents._rejected import Rejected
     from corefsample.documents._scored import ScoredDocument
     from events.news._fields import Article
+    from events.news._repeated import RepeatedTexts
 
 
 Kind = Literal["scored", "corefud", "conll2012", "news"]
@@ -177,6 +178,8 @@ class DocumentInputs:
     selected
         Called with the doc_id and the metadata of each document; those for which it is false are left out. None: all
         are read.
+    repeated
+        Says what becomes of articles whose text another one has; None: texts are not compared.
 
     Attributes
     ----------
@@ -198,6 +201,7 @@ class DocumentInputs:
     article_options: Mapping[str, Any] = field(default_factory=dict)
     prefer_news: bool = False
     selected: Callable[[str, Mapping[str, Any]], bool] | None = None
+    repeated: RepeatedTexts | None = None
     kind_of: dict[str, Kind] = field(init=False, default_factory=dict)
     skipped: Counter[str] = field(init=False, default_factory=Counter)
     _bytes_before: int = field(init=False, default=0)
@@ -249,8 +253,13 @@ class DocumentInputs:
                 rejected.clear()
                 if self.selected is not None and not self.selected(document.doc_id, document.metadata):
                     continue
-                item = ReadDocument(path, place, document)
                 is_new = doc_ids.add(document.doc_id)
+                if is_new and self.repeated is not None and self.kind_of[path] == "news":
+                    taken = self.repeated.taken(cast("Article", document))
+                    if taken is None:
+                        continue
+                    document = taken
+                item = ReadDocument(path, place, document)
                 yield item if is_new else item.rejected(InputError("doc_id must be unique in the corpus, got it again"))
             yield from rejected
             self._bytes_before += total_size([path])

@@ -17,7 +17,7 @@ from corefsample.files._paths import absolute, file_version
 
 STANDARD_INPUT = "-"
 RESTART = ParameterHint("restart", "begins anew")
-_FORMAT = 3
+_FORMAT = 4
 
 
 @dataclass(frozen=True, slots=True)

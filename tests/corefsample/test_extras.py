@@ -25,7 +25,9 @@ def test_the_requirements_are_those_of_the_project() -> None:
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_a_hint_installs_what_the_extra_names(extra: str) -> None:
-    words = shlex.split(install_hint(extra))
+    name, _, command = install_hint(extra).partition(": ")
+    assert name == f"extra {extra!r}"
+    words = shlex.split(command)
     assert words[:4] == ["python", "-m", "pip", "install"]
     assert sorted(words[4:]) == sorted(PROJECT["optional-dependencies"][extra])
 

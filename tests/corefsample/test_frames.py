@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
 from strategies.documents import Lists, antecedent_lists
 
+import corefsample
 from corefsample import (
     AntecedentDistribution,
     Recalibration,
@@ -111,3 +116,24 @@ def test_a_result_is_described_in_a_few_lines(result: object) -> None:
     text = repr(result)
     assert text.startswith(f"{type(result).__name__}(")
     assert len(text.splitlines()) <= 5
+
+
+@pytest.mark.parametrize("result", results(), ids=lambda result: type(result).__name__)
+def test_a_result_is_shown_in_a_notebook(result: object) -> None:
+    if isinstance(result, Recalibration | type(from_documents([]))):  # no table
+        return
+    text = result._repr_html_()  # type: ignore[attr-defined]
+    tags = re.findall(r"<(/?)(\w+)", text)
+    opened = [name for slash, name in tags if not slash and name != "br"]
+    assert sorted(opened) == sorted(name for slash, name in tags if slash)
+    assert text.count("<tr") <= 12  # a head, and ten rows
+
+
+def test_every_result_with_a_table_is_shown_in_a_notebook() -> None:
+    found = set()
+    for module in pkgutil.walk_packages(corefsample.__path__, "corefsample."):
+        if "spacy_bridge" not in module.name:
+            for value in vars(importlib.import_module(module.name)).values():
+                if isinstance(value, type) and hasattr(value, "to_frame") and not hasattr(value, "_repr_html_"):
+                    found.add(f"{value.__module__}.{value.__name__}")
+    assert {name for name in found if name.startswith("corefsample.")} == set()

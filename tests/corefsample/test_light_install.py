@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
 from places import PROJECT
+
+import corefsample
+from corefsample._extras import requirements
+from corefsample._lazy import explained
 
 # Libraries that only documents, tables, files, pictures or commands need. (Numba itself loads PyYAML.)
 NOT_FOR_ARRAYS = (
@@ -54,7 +59,43 @@ def test_work_on_arrays_needs_numpy_scipy_numba_and_lazy_loader_only(program: st
 
 @pytest.mark.parametrize("program", [CALIBRATION, "import corefsample, corefsample.tagging, events", "import jinja2"])
 def test_no_library_for_texts_files_or_pictures_is_loaded(program: str) -> None:
+    if "jinja2" in program:
+        pytest.importorskip("jinja2", reason="the engine alone is installed")
     ending = f"print(*(name for name in {NOT_FOR_ARRAYS!r} if name in sys.modules))"
     arguments = [sys.executable, "-c", "\n".join(["import sys", "import numpy as np", program, ending])]
     found = subprocess.run(arguments, cwd=PROJECT, capture_output=True, text=True, check=True).stdout.split()
     assert found == (["jinja2"] if "jinja2" in program else [])  # a library that is loaded is found
+
+
+@pytest.mark.parametrize(
+    ("program", "package"),
+    [
+        ("from corefsample import read_documents", "msgspec"),
+        ("from corefsample.plots import reliability_figure", "matplotlib"),
+        ("from corefsample.spacy_bridge import ParseSampler", "spacy"),
+        ("from events import EventCounter", "pyarrow"),
+        ("import runpy; runpy.run_module('corefsample', run_name='__main__')", "click"),
+    ],
+)
+def test_one_line_says_what_is_missing_for_texts_pictures_and_the_program(program: str, package: str) -> None:
+    missing = f"sys.modules |= dict.fromkeys({(*NOT_FOR_ARRAYS, 'msgspec', 'yaml')!r})"
+    code = "\n".join(["import sys", missing, program])
+    found = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    line = found.stderr.splitlines()[-1]
+    assert f" needs {package}, which is not installed (python -m pip install '{package}>=" in line
+    assert len(found.stderr.splitlines()) == 1 or not program.startswith("import runpy")
+
+
+def test_other_missing_modules_and_names_are_errors_as_ever() -> None:
+    with pytest.raises(AttributeError):
+        _ = corefsample.nothing  # type: ignore[attr-defined]
+    error = ModuleNotFoundError("No module named 'no_such'", name="no_such.part")
+    assert explained(error, "corefsample") is error
+
+
+def test_the_packages_of_the_engine_are_those_of_the_project() -> None:
+    listed = [line for line in (PROJECT / "engine-requirements.txt").read_text("utf-8").splitlines() if line[0] != "#"]
+    needed, _ = requirements()
+    assert {re.split("[<>=]", each)[0] for each in listed} == {"lazy-loader", "numba", "numpy", "scipy"}
+    assert set(listed) <= set(needed)

@@ -66,7 +66,23 @@ def test_objects_represent_themselves_in_at_most_five_lines(objects: dict[str, A
 def test_counts_show_a_short_table_in_notebooks(objects: dict[str, Any]) -> None:
     html = objects["EventCounts"]._repr_html_()
     assert html.startswith("<p>EventCounts(30 documents")
-    assert html.count("<tr") <= 15
+    assert html.count("<tr") <= 11
+
+
+def test_counts_are_printed_with_their_largest_rows(objects: dict[str, Any]) -> None:
+    counts = objects["EventCounts"]
+    description, _, rows = str(counts).partition("\n\n")
+    assert description == repr(counts)
+    header, *lines = rows.splitlines()
+    names = header.split()
+    printed = [dict(zip(names, line.split(), strict=True)) for line in lines]
+    table = counts.to_frame()
+    largest = sorted(table["mean"].tolist(), reverse=True)[: len(lines)]
+    assert sorted((float(row["mean"]) for row in printed), reverse=True) == pytest.approx(largest, abs=6e-4)
+    assert min(float(row["mean"]) for row in printed) > 0.0
+    assert all(row["lower"].isdigit() and row["upper"].isdigit() for row in printed)
+    assert "0 documents" in str(EventCounter(n_samples=1).counts())
+    assert objects["EventCounter"].evidence()["date"].dtype.kind == "M"
 
 
 def test_an_empty_corpus_has_a_representation() -> None:

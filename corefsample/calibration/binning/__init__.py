@@ -1,5 +1,5 @@
 """Bins of predicted probabilities: adaptive, equal-width, and the sums in each."""
 
-import lazy_loader
+from corefsample._lazy import attached
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__)

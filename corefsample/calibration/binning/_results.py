@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corefsample import _checks
+from corefsample._html import HtmlTable
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Result:
+class Result(HtmlTable):
     """Base of frozen dataclasses: its arrays are read-only, and its repr gives their type and shape only."""
 
     __slots__ = ()

@@ -1,5 +1,5 @@
 """Confidence intervals and tests of calibration errors."""
 
-import lazy_loader
+from corefsample._lazy import attached
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__)

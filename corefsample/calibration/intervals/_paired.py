@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
+from corefsample._html import HtmlTable
 from corefsample.calibration.binning._binning import block_bin_pairs, default_bin_size
 from corefsample.calibration.binning._bins import BlockBins
 from corefsample.calibration.binning._validation import (
@@ -76,7 +77,7 @@ class PairedDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class PairedComparison:
+class PairedComparison(HtmlTable):
     """Two scorers compared on the same pairs, by resampling the same documents for both.
 
     Attributes

@@ -20,6 +20,7 @@ from corefsample.errors import ParameterError
 
 _log = logger("calibration")
 
+_ROUNDING = 1e-14  # draws that differ by less do not differ
 IntervalKind = Literal["auto", "simulated", "bootstrap"]
 
 
@@ -87,7 +88,8 @@ class CalibrationError(Result):
     estimate
         In [0, 1]; a debiased "mse" can be negative.
     lower, upper
-        Ends of the confidence interval of the true error, in [0, 1]; None without an interval. It may exclude the
+        Ends of the confidence interval of the true error, in [0, 1]; None without an interval, also where draws do
+        not vary, because all labels of each bin are equal: an interval of width 0 would be wrong. It may exclude the
         estimate: see `simulated_interval` and `bootstrap_interval`.
     level
         Of the interval, in (0, 1).
@@ -262,5 +264,11 @@ class _Measure:
             method = "bootstrap pivotal" if norm in ("l1", "max") else "bootstrap inverted"
         else:
             raise ParameterError("must be at least 2 for a bootstrap, got 1", parameter="documents")
+        if float(np.ptp(draws.errors)) <= _ROUNDING:
+            found = bins.n_pairs, bins.n_bins
+            _log.warning(
+                "calibration error without an interval: the %d pairs in %d bins are too few or too much alike", *found
+            )
+            return CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
         ends = interval_of_draws(draws, method, level, norm)
         return CalibrationError(estimate, ends.lower, ends.upper, level, method, norm, debiased, bins)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -16,6 +16,8 @@ from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, St
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import checked_level
 from corefsample.calibration.intervals._draws import require_bins, require_blocks
+from corefsample.calibration.measures._smooth import SmoothCurve, smooth_curve
+from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +39,8 @@ class ReliabilityCurve(Result):
         How they were computed: "normal" or "clopper-pearson".
     by_block
         Whether they allow for dependence between pairs of one block (a document).
+    smooth
+        A smooth curve of the same pairs, or None.
     """
 
     bins: ReliabilityBins
@@ -45,6 +49,7 @@ class ReliabilityCurve(Result):
     level: float
     method: BinMethod
     by_block: bool
+    smooth: SmoothCurve | None = None
 
     @property
     def overconfident(self) -> Bools:
@@ -95,6 +100,7 @@ def reliability_curve(
     n_samples: int | None = None,
     level: float = 0.95,
     method: BinMethod = "clopper-pearson",
+    smooth: bool = False,
 ) -> ReliabilityCurve:
     """Reliability curve of predictions q against labels y.
 
@@ -113,11 +119,14 @@ def reliability_curve(
         Of the intervals, in (0, 1).
     method
         "normal" (the paper's) or "clopper-pearson".
+    smooth
+        Add a smooth curve with a band for all of it, and the bin size with the best held-out log score. It takes
+        predictions at face value, so it cannot be had with `n_samples`.
 
     Raises
     ------
     ParameterError
-        As `bin_pairs` and `bin_intervals`.
+        As `bin_pairs` and `bin_intervals`; and for a smooth curve of fewer than 5 pairs or documents.
 
     References
     ----------
@@ -131,7 +140,12 @@ def reliability_curve(
     """
     options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
     bins = bin_pairs(q, y, **options) if documents is None else block_bin_pairs(q, y, documents, **options)
-    return curve_of_bins(bins, level=level, method=method)
+    curve = curve_of_bins(bins, level=level, method=method)
+    if not smooth:
+        return curve
+    if n_samples is not None:
+        raise ParameterError(f"must be left out with a smooth curve, got {n_samples}", parameter="n_samples")
+    return replace(curve, smooth=smooth_curve(q, y, documents=documents, level=level))
 
 
 BinMethod = Literal["normal", "clopper-pearson"]

@@ -1,6 +1,6 @@
 """Recalibrators with few distinct values: histogram binning and scaling-binning.
 
-Also here: recalibrators with a continuous range: isotonic regression and Platt scaling.
+Also here: isotonic regression, whose range is continuous.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from corefsample.calibration.binning._bins import STRATEGIES, Strategy
 from corefsample.calibration.binning._pairs import Pairs, isotonic_blocks, pooled
 from corefsample.calibration.binning._validation import generator
 from corefsample.calibration.recalibrators._base import Recalibrator, fixed
+from corefsample.calibration.recalibrators._logistic import PlattScaling
 from corefsample.errors import ParameterError
 
 Scaler = Literal["isotonic", "platt"]
@@ -232,62 +233,3 @@ class IsotonicRecalibration(Recalibrator):
 
     def _predict(self, q: Floats) -> Floats:
         return np.asarray(np.interp(q, self.q_, self.values_))
-
-
-class PlattScaling(Recalibrator):
-    """A logistic curve: the log odds of the prediction, times a slope, plus an intercept; by maximum likelihood.
-
-    Labels are smoothed as by Platt, (N1 + 1) / (N1 + 2) for a positive one and 1 / (N0 + 2) for a negative one with
-    N1 and N0 the weight of each kind, so that pairs that a threshold separates, or of one label only, still have a
-    finite fit. Predictions are clipped to [1e-12, 1 - 1e-12], so that log odds are finite.
-
-    Attributes
-    ----------
-    slope_, intercept_
-        float: 1 and 0 leave predictions unchanged; a slope below 1 corrects overconfidence.
-
-    References
-    ----------
-    Platt (1999), "Probabilistic outputs for support vector machines"; Lin, Lin & Weng (2007).
-    """
-
-    _fitted: ClassVar[tuple[str, ...]] = ("slope_", "intercept_")
-
-    slope_: float
-    intercept_: float
-
-    def _fit(self, pairs: Pairs) -> None:
-        from scipy.optimize import minimize
-        from scipy.special import expit
-
-        ties = pooled(pairs.q, pairs.y, pairs.weights)
-        total = float(ties.weights.sum())
-        n_positive = float(ties.positives.sum())
-        high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (total - n_positive + 2.0)
-        share = (ties.positives * high + (ties.weights - ties.positives) * low) / ties.weights
-        weights = ties.weights / total
-        odds = _log_odds(ties.q)
-        design = np.stack([odds, np.ones_like(odds)])
-
-        def loss(theta: Floats) -> tuple[float, Floats]:
-            scores = theta @ design
-            gradient = design @ (weights * (expit(scores) - share))
-            return float(weights @ (np.logaddexp(0.0, scores) - share * scores)), gradient
-
-        def curvature(theta: Floats) -> Floats:
-            p = expit(theta @ design)
-            return np.asarray((design * (weights * p * (1.0 - p))) @ design.T)
-
-        found = minimize(loss, np.array([1.0, 0.0]), jac=True, hess=curvature, method="trust-ncg", tol=1e-10)
-        self.slope_, self.intercept_ = (float(value) for value in found.x)
-
-    def _predict(self, q: Floats) -> Floats:
-        from scipy.special import expit
-
-        return np.asarray(expit(self.slope_ * _log_odds(q) + self.intercept_))
-
-
-def _log_odds(q: Floats) -> Floats:
-    from scipy.special import logit
-
-    return np.asarray(logit(np.clip(q, 1e-12, 1.0 - 1e-12)))

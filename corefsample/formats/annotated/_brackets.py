@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Literal
 
 from corefsample._checks import shown
 from corefsample.errors import ParameterHint
 
 OnFault = Literal["skip", "refuse"]
+OnDiscontinuous = Literal["head", "skip", "refuse"]
 ON_FAULT = ("skip", "refuse")
 _RULES = {
     "discontinuous": "a mention must be in one piece",
     "crossing_sentences": "a mention must lie in one sentence",
-    "empty_nodes_only": "a mention must contain a word",
 }
 
 
@@ -70,12 +69,21 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A mention: its opening bracket (of the first part), its span, and its nodes, empty ones counted."""
+    """A mention: its opening bracket (of the first part), its parts that do not adjoin, and its nodes, in order."""
 
     bracket: Bracket
-    start: int
-    end: int
+    parts: Sequence[tuple[int, int]]
     nodes: Sequence[int]
+
+    @property
+    def start(self) -> int:
+        """First token."""
+        return self.parts[0][0]
+
+    @property
+    def end(self) -> int:
+        """End of the last part."""
+        return self.parts[-1][1]
 
 
 @dataclass
@@ -87,13 +95,14 @@ class MentionCollector:
     column
         Name of the annotation in the file, for messages.
     on_fault
-        "skip" or "refuse", for each of "discontinuous", "crossing_sentences", "empty_nodes_only".
+        "skip" or "refuse", for each of "discontinuous", "crossing_sentences"; "head" keeps all parts of a discontinuous
+        mention.
     sentences
         Each sentence in words, for messages; it grows while the document is read.
     """
 
     column: str
-    on_fault: Mapping[str, OnFault]
+    on_fault: Mapping[str, OnDiscontinuous]
     sentences: Sequence[str]
     found: list[Found] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -142,16 +151,16 @@ class MentionCollector:
     def _finish(self, parts: list[tuple[Bracket, Place]]) -> None:
         bracket = parts[0][0]
         spans = [(opened.place.before, place.after) for opened, place in parts]
-        spans = [(start, end) for start, end in spans if start < end]
-        if not spans:
-            self._skip("empty_nodes_only", bracket)
-        elif any(before[1] != after[0] for before, after in pairwise(spans)):
+        joined = [spans[0]]
+        for start, end in spans[1:]:
+            joined[-1:] = [(joined[-1][0], end)] if start == joined[-1][1] else [joined[-1], (start, end)]
+        if len(joined) > 1 and self.on_fault["discontinuous"] != "head":
             self._skip("discontinuous", bracket)
         elif bracket.place.sentence != parts[-1][1].sentence:
             self._skip("crossing_sentences", bracket)
         else:
             nodes = [node for opened, place in parts for node in range(opened.place.node, place.node + 1)]
-            self.found.append(Found(bracket, spans[0][0], spans[-1][1], nodes))
+            self.found.append(Found(bracket, joined, nodes))
 
     def _skip(self, reason: str, bracket: Bracket) -> None:
         if self.on_fault[reason] == "refuse":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from corefsample._checks import shown
 from corefsample.documents._annotated import SentenceNotes
 from corefsample.documents._base import FIELDS
-from corefsample.documents._tokens import STRING_COLUMNS, Tokens
+from corefsample.documents._tokens import EMPTY_COLUMN, STRING_COLUMNS, Tokens
 from corefsample.formats.annotated._brackets import DocumentFaultError, Place
 from corefsample.formats.annotated._stream import Lines
 
@@ -22,7 +22,7 @@ COMMENT = re.compile(r"#\s*([^=]*?)\s*=\s?(.*)")
 _RANGE = re.compile(r"([0-9]+)-([0-9]+)")
 _EMPTY = re.compile(r"([0-9]+)\.([0-9]+)")
 _COLUMNS = ("id", "text", "lemma", "upos", "xpos", "feats", "head", "dep", "deps", "misc")
-_ID, _MISC = _COLUMNS.index("id"), _COLUMNS.index("misc")
+_ID, _TEXT, _UPOS, _MISC = (_COLUMNS.index(name) for name in ("id", "text", "upos", "misc"))
 _ENTITY = "Entity="
 
 
@@ -30,6 +30,15 @@ def metadata_name(key: str) -> str:
     """Name in the metadata of a comment's key: without meta::, unless a field of documents has that name."""
     bare = key.removeprefix(META)
     return key if bare in FIELDS else bare
+
+
+def has_zeros(rows: Iterable[str]) -> bool:
+    """Whether empty nodes are tokens in a document: where one of them is in a mention, or nothing is annotated.
+
+    Other annotated corpora have empty nodes for ellipsis alone, which are no mentions.
+    """
+    annotated = [row.partition("\t")[0] for row in rows if _ENTITY in row]
+    return not annotated or any("." in each for each in annotated)
 
 
 def blocks(lines: Iterable[tuple[int, str]]) -> Iterator[Lines]:
@@ -49,8 +58,10 @@ def blocks(lines: Iterable[tuple[int, str]]) -> Iterator[Lines]:
 class _Sentence:
     """State of a sentence that is being read."""
 
-    first: int  # its first word, as an offset in the document
-    numbers: list[int] = field(default_factory=list)  # line of each word
+    first: int  # its first token, as an offset in the document
+    numbers: list[int] = field(default_factory=list)  # line of each token
+    ids: list[str] = field(default_factory=list)  # ID of each token: words, and empty nodes that are tokens
+    n_words: int = 0
     further: list[tuple[int, str]] = field(default_factory=list)
     within: int = 0  # last word of the latest multiword token
     spaced: bool = True  # whether a blank follows that multiword token
@@ -63,6 +74,8 @@ class ConlluRows:
 
     Attributes
     ----------
+    has_zeros
+        Whether empty nodes that are pronouns, or have Entity=, are tokens of their own: see `has_zeros`.
     sentences
         Name of each sentence, for messages.
     notes
@@ -70,9 +83,10 @@ class ConlluRows:
     annotations
         Values of Entity= in MISC with their places, in order.
     words
-        Token offset of each node, -1 for an empty one.
+        Token offset of each node, -1 for an empty one that is no token.
     """
 
+    has_zeros: bool = False
     sentences: list[str] = field(default_factory=list)
     notes: list[SentenceNotes] = field(default_factory=list)
     annotations: list[tuple[str, Place]] = field(default_factory=list)
@@ -81,6 +95,7 @@ class ConlluRows:
     _heads: list[int] = field(default_factory=list)
     _sent: list[int] = field(default_factory=list)
     _space_after: list[bool] = field(default_factory=list)
+    _empty: list[str] = field(default_factory=list)  # FORM of an empty node, "" of a word
 
     def add(self, block: Lines, comments: tuple[str, ...], name: str) -> None:
         """Read one sentence; `comments` are those to keep, `name` is for messages."""
@@ -89,9 +104,9 @@ class ConlluRows:
         for number, line in block:
             if not line.startswith("#"):
                 self._add_row(sentence, number, line)
-            elif sentence.numbers or sentence.further:
+            elif sentence.ids or sentence.further:
                 raise self._fault(number, f"comments must come before the words, got {shown(line)}")
-        n_words = len(sentence.numbers)
+        n_words = sentence.n_words
         if not n_words:
             raise self._fault(block[-1][0], "a sentence must have a word, got none")
         if sentence.within > n_words:
@@ -101,9 +116,11 @@ class ConlluRows:
         self.notes.append(SentenceNotes(comments, tuple(sentence.further)))
 
     def tokens(self) -> Tokens:
-        """Return all words; further columns are xpos, feats, deps, misc (without Entity) and space_after."""
+        """Return all tokens, with the further columns that `corefsample.formats.annotated._corefud` names."""
         columns: dict[str, Any] = {name: self._columns[name] for name in STRING_COLUMNS}
         extra = {name: self._columns[name] for name in ("xpos", "feats", "deps", "misc")}
+        if any(self._empty):
+            extra[EMPTY_COLUMN] = self._empty
         return Tokens(
             **columns,
             head=np.array(self._heads, np.int32),
@@ -116,9 +133,14 @@ class ConlluRows:
         if len(columns) != len(_COLUMNS) or "" in columns:
             found = "an empty one" if len(columns) == len(_COLUMNS) else len(columns)
             raise self._fault(number, f"a row must have {len(_COLUMNS)} columns, tabs between them, got {found}")
-        n_words = len(sentence.numbers)
+        n_words = sentence.n_words
         if columns[_ID] == str(n_words + 1):
-            self._add_word(sentence, number, columns)
+            self._add_token(sentence, number, columns, is_empty=False)
+            sentence.n_empty = 0
+            sentence.n_words += 1
+            joined = sentence.n_words <= sentence.within
+            is_last = sentence.n_words == sentence.within and sentence.spaced
+            self._space_after.append(is_last if joined else _is_spaced(columns))
         elif match := _RANGE.fullmatch(columns[_ID]):
             start, end = int(match[1]), int(match[2])
             if start != n_words + 1 or end < start or n_words < sentence.within:
@@ -127,31 +149,36 @@ class ConlluRows:
             if any(part.startswith(_ENTITY) for part in columns[_MISC].split("|")):
                 raise self._fault(number, f"Entity: must not be on a multiword token, got it on {columns[_ID]}")
             sentence.within, sentence.spaced = end, _is_spaced(columns)
-            sentence.further.append((n_words, line))
+            sentence.further.append((len(sentence.ids), line))
         elif match := _EMPTY.fullmatch(columns[_ID]):
             sentence.n_empty += 1
             if (int(match[1]), int(match[2])) != (n_words, sentence.n_empty):
                 raise self._fault(number, f"ID: must be {n_words}.{sentence.n_empty}, got {columns[_ID]}")
-            self._annotate(columns, number, is_word=False)
-            sentence.further.append((n_words, "\t".join(columns)))
+            if self.has_zeros and (columns[_UPOS] == "PRON" or _ENTITY in columns[_MISC]):
+                self._add_token(sentence, number, columns, is_empty=True)
+            else:
+                self._annotate(columns, number, is_token=False)
+                sentence.further.append((len(sentence.ids), "\t".join(columns)))
         else:
             raise self._fault(number, f"ID: must be {n_words + 1}, got {shown(columns[_ID])}")
 
-    def _add_word(self, sentence: _Sentence, number: int, columns: list[str]) -> None:
-        self._annotate(columns, number, is_word=True)
+    def _add_token(self, sentence: _Sentence, number: int, columns: list[str], *, is_empty: bool) -> None:
+        """Add a word or an empty node; that has no text, and no blank after it."""
+        self._annotate(columns, number, is_token=True)
+        sentence.ids.append(columns[_ID])
+        sentence.numbers.append(number)
+        self._empty.append(columns[_TEXT] if is_empty else "")
+        if is_empty:
+            columns[_TEXT] = ""
+            self._space_after.append(False)
         for name, value in zip(_COLUMNS, columns, strict=True):
             self._columns[name].append(value)
         self._sent.append(len(self.sentences) - 1)
-        sentence.numbers.append(number)
-        sentence.n_empty = 0
-        n_words = len(sentence.numbers)
-        joined = n_words <= sentence.within
-        self._space_after.append(n_words == sentence.within and sentence.spaced if joined else _is_spaced(columns))
 
-    def _annotate(self, columns: list[str], number: int, *, is_word: bool) -> None:
+    def _annotate(self, columns: list[str], number: int, *, is_token: bool) -> None:
         """Count the node, and take Entity= out of its MISC."""
         token, node = len(self._sent), len(self.words)
-        self.words.append(token if is_word else -1)
+        self.words.append(token if is_token else -1)
         if _ENTITY not in columns[_MISC]:
             return
         parts = columns[_MISC].split("|")
@@ -159,34 +186,52 @@ class ConlluRows:
         if len(values) > 1:
             raise self._fault(number, f"Entity: must appear once, got it {len(values)} times")
         if values:
-            place = Place(token, token + is_word, node, len(self.sentences) - 1, number)
+            place = Place(token, token + is_token, node, len(self.sentences) - 1, number)
             self.annotations.append((values[0], place))
             columns[_MISC] = "|".join(part for part in parts if not part.startswith(_ENTITY)) or "_"
 
     def _add_heads(self, sentence: _Sentence) -> None:
         """Turn heads within the sentence into token offsets, which must form trees."""
         first, numbers = sentence.first, sentence.numbers
-        n_words = len(numbers)
-        offsets = {str(i + 1): first + i for i in range(n_words)} | {"0": -1}
-        for i in range(n_words):
-            written = self._columns["head"][first + i]
+        n_tokens = len(numbers)
+        words = {each: first + i for i, each in enumerate(sentence.ids) if "." not in each}
+        offsets = words | {"0": -1}
+        for i, own in enumerate(sentence.ids):
+            token = first + i
+            if own not in words:
+                self._attach(token, words)
+                continue
+            written = self._columns["head"][token]
             head = offsets.get(written)
             if head is None:
-                rule = f"must be 0 or a word of the sentence (1 to {n_words})"
+                rule = f"must be 0 or a word of the sentence (1 to {sentence.n_words})"
                 raise self._fault(numbers[i], f"HEAD: {rule}, got {shown(written)}")
-            if head == first + i:
+            if head == token:
                 raise self._fault(numbers[i], f"HEAD: must not be the word itself, got {written}")
             self._heads.append(head)
-        reached_from = [-1] * n_words  # the word whose walk to the root first met this one
-        for i in range(n_words):
+        reached_from = [-1] * n_tokens  # the word whose walk to the root first met this one
+        for i in range(n_tokens):
             word = first + i
             while word >= 0 and reached_from[word - first] < 0:
                 reached_from[word - first] = i
                 word = self._heads[word]
             if word >= 0 and reached_from[word - first] == i:
                 raise self._fault(
-                    numbers[word - first], f"HEAD: must form trees, got a cycle through {word - first + 1}"
+                    numbers[word - first], f"HEAD: must form trees, got a cycle through {sentence.ids[word - first]}"
                 )
+
+    def _attach(self, token: int, words: Mapping[str, int]) -> None:
+        """Hang an empty node on the first word among its enhanced heads, or else on the next word as "dep"."""
+        for relation in self._columns["deps"][token].split("|"):
+            head, _, label = relation.partition(":")
+            if head in words:
+                base, _, rest = label.partition(":")
+                self._columns["dep"][token] = f"{base}:pass" if rest.startswith("pass") else base
+                self._heads.append(words[head])
+                return
+        offsets = list(words.values())
+        self._columns["dep"][token] = "dep"
+        self._heads.append(next((each for each in offsets if each > token), offsets[-1]))
 
     def _fault(self, number: int, reason: str) -> DocumentFaultError:
         return DocumentFaultError(number, self.sentences[-1], reason)

@@ -10,8 +10,11 @@ declared, is missing, or names an empty node, the head is the first word of the 
 it (as that of a sentence's root does). A ``minspan`` stays an attribute: it contains the words that a system must find,
 which may be several, and in a span without a single head it often ends in another word.
 
-Words are the tokens; empty nodes and multiword tokens are kept separately, to be written back. Tokens carry the further
-columns xpos, feats, deps, misc (without Entity) and space_after, which is false within a multiword token.
+Words are the tokens; other empty nodes and multiword tokens are kept separately, to be written back. In a document
+where an empty node is in a mention, or nothing is annotated, the empty nodes that are pronouns or in mentions (zeros,
+such as dropped subjects) are tokens too: without text, marked in the further column `empty`, and hanging on the first
+word among their enhanced heads. Tokens carry the further columns xpos, feats, deps, misc (without Entity) and
+space_after, which is false within a multiword token.
 
 References
 ----------
@@ -25,19 +28,22 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from corefsample._checks import choice, shown
 from corefsample.documents._annotated import REFERENCES, AnnotatedDocument, SentenceNotes
 from corefsample.documents._rejected import Rejected
-from corefsample.documents._tokens import Tokens
+from corefsample.documents._tokens import EMPTY_COLUMN, Tokens
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated._brackets import ON_FAULT, OnFault
+from corefsample.formats.annotated._brackets import ON_FAULT, OnDiscontinuous, OnFault
 from corefsample.formats.annotated._conllu_reading import COMMENT, META, metadata_name
 from corefsample.formats.annotated._corefud_reading import (
     DEFAULT_FIELDS,
     IDS,
+    PARTS,
     CorefudOptions,
     attribute_name,
     require_fields,
@@ -53,9 +59,8 @@ def read_corefud(
     *,
     entity_fields: str | None = None,
     date_keys: Sequence[str] = DATE_KEYS,
-    on_discontinuous: OnFault = "skip",
+    on_discontinuous: OnDiscontinuous = "head",
     on_crossing_sentences: OnFault = "skip",
-    on_empty_nodes_only: OnFault = "skip",
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> AnnotatedStream:
     """Read documents one after another, in constant memory.
@@ -73,10 +78,12 @@ def read_corefud(
     date_keys
         Comments of a document's first sentence that contain its date; the first one present is used, and must be an ISO
         date. A document without any has no date.
-    on_discontinuous, on_crossing_sentences, on_empty_nodes_only
-        A mention in parts that do not adjoin; one that closes in another sentence than it opens; one without a word:
-        "skip" counts it in `AnnotatedDocument.skipped`, "refuse" rejects the document. The span of a mention of words
-        and empty nodes is the words.
+    on_discontinuous
+        A mention in parts that do not adjoin. "head": its span is the part with its head, and the attribute `parts` has
+        all, so that they are written back; others as for the next.
+    on_crossing_sentences
+        A mention that closes in another sentence than it opens: "skip" counts it in `AnnotatedDocument.skipped`,
+        "refuse" rejects the document. The span of a mention of words and empty nodes that are no tokens is the words.
     on_rejected
         Called with each bad document, which is then left out. By default the first one raises.
 
@@ -95,13 +102,12 @@ def read_corefud(
     >>> document.mention_text(0), document.entities[0]  # doctest: +SKIP
     ('Introduction', '1')
     """
-    on_fault = {
+    choice("on_discontinuous", on_discontinuous, ("head", *ON_FAULT))
+    choice("on_crossing_sentences", on_crossing_sentences, ON_FAULT)
+    on_fault: dict[str, OnDiscontinuous] = {
         "discontinuous": on_discontinuous,
         "crossing_sentences": on_crossing_sentences,
-        "empty_nodes_only": on_empty_nodes_only,
     }
-    for fault, value in on_fault.items():
-        choice(f"on_{fault}", value, ON_FAULT)
     if entity_fields is not None:
         require_fields(entity_fields)
     options = CorefudOptions(entity_fields, tuple(date_keys), on_fault)
@@ -204,10 +210,11 @@ class CorefudLines:
             written = {_encoded(entity): name for entity, name in ids.items()}
             extra["misc"] = [_with_references(written, misc) for misc in extra["misc"]]
             dated = dataclasses.replace(dated, tokens=dataclasses.replace(dated.tokens, extra=extra))
-        opened = _opened(document, fields, ids, kept)
+        parts = _parts(document, kept)
+        opened = _opened(document, fields, ids, parts)
         entities = [""] * len(document.tokens)
-        for token, brackets in layout(document.mentions[list(kept)]).items():
-            closing = "".join(f"{ids[document.entities[kept[i]]]})" for i in brackets.closing)
+        for token, brackets in layout(np.array([(*each.span, 0) for each in parts]).reshape(-1, 3)).items():
+            closing = "".join(f"{ids[document.entities[parts[i].mention]]}{parts[i].number})" for i in brackets.closing)
             opening = "".join(f"({opened[i]}" for i in brackets.opening)
             single = "".join(f"({opened[i]})" for i in brackets.single)
             # The order that validators require.
@@ -227,22 +234,45 @@ class CorefudLines:
         return ids
 
 
+class _Part(NamedTuple):
+    """One part of a mention: its span, the mention, its number as in the file ("" of one alone), and all parts."""
+
+    span: tuple[int, int]
+    mention: int
+    number: str
+    spans: tuple[tuple[int, int], ...]
+
+
+def _parts(document: AnnotatedDocument, kept: Sequence[int]) -> list[_Part]:
+    """The parts of the mentions `kept` by start, then longest first."""
+    written = document.attributes.get(PARTS, [""] * document.n_mentions)
+    parts = []
+    for i in kept:
+        start, end, _ = document.mentions[i].tolist()
+        spans = tuple((int(a), int(b)) for a, b in (each.split("-") for each in written[i].split())) or ((start, end),)
+        for number, span in enumerate(spans, start=1):
+            parts.append(_Part(span, i, f"[{number}/{len(spans)}]" if len(spans) > 1 else "", spans))
+    return sorted(parts, key=lambda part: (part.span[0], -part.span[1]))
+
+
 def _opened(
-    document: AnnotatedDocument, fields: Sequence[str], ids: Mapping[str, str], kept: Sequence[int]
+    document: AnnotatedDocument, fields: Sequence[str], ids: Mapping[str, str], parts: Sequence[_Part]
 ) -> list[str]:
     """Fields of each opening bracket."""
     numbers = node_numbers(document)
     missing = [""] * document.n_mentions
     columns = [document.attributes.get(attribute_name(name), missing) for name in fields]
     texts = []
-    for i in kept:
+    for _, i, number, spans in parts:
         values = [column[i] for column in columns]
         for k, name in enumerate(fields):
             if name in IDS:
-                values[k] = ids[document.entities[i]]
+                values[k] = ids[document.entities[i]] + number
             elif name == "head":
-                start, _, head = document.mentions[i].tolist()
-                values[k] = str(numbers[head] - numbers[start] + 1)
+                head = int(document.mentions[i, 2])
+                before = sum(numbers[end - 1] - numbers[start] + 1 for start, end in spans if end <= head)
+                start = next(start for start, end in spans if start <= head < end)
+                values[k] = str(before + numbers[head] - numbers[start] + 1)
             elif _FORBIDDEN.search(values[k]) or ("-" in values[k] and k < len(fields) - 1):
                 rule = "must contain no bracket, bar, tab or line break, and no hyphen except in the last field"
                 place = f"doc_id {document.doc_id!r}"
@@ -364,19 +394,26 @@ def _rows(document: AnnotatedDocument, entities: Sequence[str]) -> list[str]:
     """Lines of the words."""
     tokens, extra = document.tokens, document.tokens.extra
     place = f"doc_id {document.doc_id!r}"
-    numbers: list[int] = []
-    heads: list[int] = []
+    empty = extra.get(EMPTY_COLUMN, [""] * len(tokens))
+    numbers: list[str] = []
     for start, end in tokens.sentences().values():
-        numbers += range(1, end - start + 1)
+        n_words = n_empty = 0
+        for token in range(start, end):
+            n_words, n_empty = (n_words, n_empty + 1) if empty[token] else (n_words + 1, 0)
+            numbers.append(f"{n_words}.{n_empty}" if n_empty else str(n_words))
+    heads: list[str] = []
+    for start, end in tokens.sentences().values():
         for token, head in enumerate(tokens.head[start:end].tolist(), start=start):
             if head >= 0 and not start <= head < end:
                 rule = f"tokens.head[{token}] must lie in its sentence ({start} to {end - 1}) to be written"
                 raise ParameterError(f"{rule}, got {head}", place=place)
-            heads.append(head - start + 1 if head >= 0 else 0)
+            heads.append("_" if empty[token] else numbers[head] if head >= 0 else "0")
+    dep = ["_" if form else label for form, label in zip(empty, tokens.dep, strict=True)]
+    text = [form or word for form, word in zip(empty, tokens.text, strict=True)]
     xpos, feats, deps = (extra.get(name, [""] * len(tokens)) for name in ("xpos", "feats", "deps"))
     misc = extra.get("misc") or ["_" if spaced else "SpaceAfter=No" for spaced in _spaces(tokens)]
     rows = []
-    columns = (numbers, tokens.text, tokens.lemma, tokens.upos, xpos, feats, heads, tokens.dep, deps, misc)
+    columns = (numbers, text, tokens.lemma, tokens.upos, xpos, feats, heads, dep, deps, misc)
     for values, entity in zip(zip(*columns, strict=True), entities, strict=True):
         cells = ["_" if value is None or value == "" else str(value) for value in values]
         for cell in cells:
@@ -401,7 +438,8 @@ def _header(document: AnnotatedDocument, declared: str) -> Iterator[str]:
 
 def _generated(document: AnnotatedDocument, k: int, start: int, end: int) -> SentenceNotes:
     """Make sent_id and text of a sentence that came without; a slash has a meaning in a sent_id."""
-    words = [word if word else "_" for word in document.tokens.text[start:end]]
+    empty = document.tokens.extra.get(EMPTY_COLUMN, [""] * end)
+    words = ["" if empty[token] else document.tokens.text[token] or "_" for token in range(start, end)]
     blanks = [" " if spaced else "" for spaced in _spaces(document.tokens)[start : end - 1]] + [""]
     text = "".join(word + blank for word, blank in zip(words, blanks, strict=True))
     doc_id = re.sub(r"[/\s]", "_", document.doc_id)

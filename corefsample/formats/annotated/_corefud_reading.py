@@ -14,14 +14,29 @@ import numpy as np
 from corefsample._checks import shown
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._base import iso_date
-from corefsample.documents._tokens import span_head
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.formats.annotated._brackets import Bracket, DocumentFaultError, Found, MentionCollector, OnFault, Place
-from corefsample.formats.annotated._conllu_reading import COMMENT, META, NEWDOC, ConlluRows, blocks, metadata_name
+from corefsample.formats.annotated._brackets import (
+    Bracket,
+    DocumentFaultError,
+    Found,
+    MentionCollector,
+    OnDiscontinuous,
+    Place,
+)
+from corefsample.formats.annotated._conllu_reading import (
+    COMMENT,
+    META,
+    NEWDOC,
+    ConlluRows,
+    blocks,
+    has_zeros,
+    metadata_name,
+)
 from corefsample.formats.annotated._stream import Lines
 
 DEFAULT_FIELDS = "eid-etype-head-other"
 IDS = ("eid", "GRP")
+PARTS = "parts"  # attribute of discontinuous mentions
 _DECLARATION = "global.Entity"
 _CHUNK = re.compile(r"\([^()]*\)?|[^()]+\)")
 _PART = re.compile(r"(.+)\[([0-9]+)/([0-9]+)\]", re.DOTALL)
@@ -34,7 +49,7 @@ class CorefudOptions:
 
     entity_fields: str | None
     date_keys: Sequence[str]
-    on_fault: Mapping[str, OnFault]
+    on_fault: Mapping[str, OnDiscontinuous]
 
 
 @dataclass
@@ -54,7 +69,7 @@ class _RawDocument:
     def document(self) -> AnnotatedDocument:
         """Parse the lines."""
         comments = _Comments(self.options.date_keys, self.declared)
-        rows = ConlluRows()
+        rows = ConlluRows(has_zeros(text for _, text in self.lines if not text.startswith("#")))
         for k, block in enumerate(self.blocks):
             name, kept = comments.of_sentence(k, block)
             rows.add(block, kept, name)
@@ -62,7 +77,15 @@ class _RawDocument:
         found, skipped = _mentions(rows, fields, self.options.on_fault) if fields else ([], {})
         tokens = rows.tokens()
         heads = tokens.head.tolist()
-        spans = [(each.start, each.end, _head(each, fields, rows, heads)) for each in found]
+        heads_of = [_head(each, fields, rows, heads) for each in found]
+        # Of a discontinuous mention the part with the head is the mention.
+        spans = [
+            (*next(part for part in each.parts if part[0] <= head < part[1]), head)
+            for each, head in zip(found, heads_of, strict=True)
+        ]
+        order = sorted(range(len(spans)), key=lambda i: (spans[i][0], -spans[i][1]))
+        found, spans = [found[i] for i in order], [spans[i] for i in order]
+        parts = [written_parts(each.parts) for each in found]
         values = [each.bracket.values for each in found]
         return AnnotatedDocument(
             doc_id=self.doc_id,
@@ -74,7 +97,8 @@ class _RawDocument:
                 attribute_name(name): [row[i] if i < len(row) else "" for row in values]
                 for i, name in enumerate(fields)
                 if name not in IDS and name != "head"
-            },
+            }
+            | ({PARTS: parts} if any(parts) else {}),
             metadata=comments.metadata,
             skipped=skipped,
             entity_fields=fields or None,
@@ -118,6 +142,11 @@ def split_corefud(path: str, lines: Iterable[tuple[int, str]], options: CorefudO
             declared = match[2].strip() if match and match[1] == _DECLARATION else declared
     if raw is not None:
         yield raw
+
+
+def written_parts(parts: Sequence[tuple[int, int]]) -> str:
+    """Parts of a discontinuous mention as text: start and end (exclusive) of each; "" of a mention in one piece."""
+    return " ".join(f"{start}-{end}" for start, end in parts) if len(parts) > 1 else ""
 
 
 def attribute_name(name: str) -> str:
@@ -186,7 +215,7 @@ def require_fields(entity_fields: str) -> None:
 
 
 def _mentions(
-    rows: ConlluRows, fields: Sequence[str], on_fault: Mapping[str, OnFault]
+    rows: ConlluRows, fields: Sequence[str], on_fault: Mapping[str, OnDiscontinuous]
 ) -> tuple[list[Found], Mapping[str, int]]:
     """Match the brackets of a document."""
     collector = MentionCollector("Entity", on_fault, rows.sentences)
@@ -224,7 +253,8 @@ def _head(found: Found, fields: Sequence[str], rows: ConlluRows, heads: Sequence
         token = rows.words[found.nodes[number - 1]]
         if token >= 0:
             return token
-    return span_head(heads, found.start, found.end)
+    inside = [token for start, end in found.parts for token in range(start, end)]
+    return next(token for token in inside if heads[token] not in inside)
 
 
 def _raise_fault(rows: ConlluRows, place: Place, reason: str) -> NoReturn:

@@ -46,9 +46,10 @@ class ParquetWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
         try:
-            self.close()
+            if error is None:  # after a failure, such as a full disk, another would hide it
+                self.close()
         finally:
             self.abandon()
 

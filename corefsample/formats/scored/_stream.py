@@ -13,7 +13,7 @@ from corefsample.documents._batch_checks import checked
 from corefsample.documents._rejected import Fault, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.files._digests import SeenIds
-from corefsample.files._paths import PathLike, input_paths
+from corefsample.files._paths import PathLike, input_paths, partition_values
 from corefsample.files._reading import FileSeries, read_ahead
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
@@ -43,8 +43,8 @@ class DocumentStream(FileSeries):
     parses
         Whether documents with several parses are accepted; otherwise they are rejected with a reason.
     selected
-        Called with the doc_id and the metadata of each document; those for which it is false are left out. None: all
-        are read.
+        Called with the doc_id and the metadata of each document; those for which it is false are left out; folders
+        such as year=2001 in the path of a file are metadata of its documents. None: all are read.
     ahead
         Whether a thread reads and checks the next batch while one is used; it takes the memory of one more batch.
 
@@ -103,20 +103,23 @@ class DocumentStream(FileSeries):
             The documents that are accepted, and their results by row of this batch.
         """
         seen = SeenIds()
-        for _, reader in self._readers(self._opened):
-            batches = self._checked(reader)
+        for path, reader in self._readers(self._opened):
+            batches = self._checked(reader, partition_values(path))
             for valid, rejected in read_ahead(batches) if self._ahead else batches:
                 yield self._accepted(valid, rejected, inspect, seen)
 
     def _opened(self, path: str) -> JsonLinesReader | ParquetReader:
         return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
 
-    def _checked(self, reader: JsonLinesReader | ParquetReader) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
-        """The documents of each batch that satisfy the format, and the others."""
+    def _checked(
+        self, reader: JsonLinesReader | ParquetReader, of_file: Mapping[str, str]
+    ) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
+        """The documents of each batch that satisfy the format, and the others; `of_file` is metadata of all of them."""
         for read, rejected in reader.batches(self._batch_size):
             batch = read
             if self._selected is not None:
-                rows = [row for row in range(len(read)) if self._selected(read.doc_ids[row], read.metadata(row))]
+                metadata = ({**of_file, **read.metadata(row)} for row in range(len(read)))
+                rows = [row for row, each in enumerate(metadata) if self._selected(read.doc_ids[row], each)]
                 batch = read.take(np.array(rows, np.int64))
             valid, faults = checked(batch, self._needs)
             if valid.parses is not None and not self._parses:
@@ -162,7 +165,7 @@ def read_documents(
     Parameters
     ----------
     inputs
-        Files (.jsonl, .jsonl.gz, .parquet), globs, or "-" for JSON Lines on standard input.
+        Files (.jsonl, .jsonl.gz, .parquet), folders of these, globs, or "-" for JSON Lines on standard input.
     needs
         Fields that every document must have: "date", "tokens", "gold".
     on_rejected

@@ -11,13 +11,14 @@ import numpy.typing as npt
 from corefsample._arrays import Ints32, Words32
 from corefsample.documents._base import checked_mentions
 from corefsample.documents._tokens import Tokens
+from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.mention_ranking.features import _atom_kernels, _codes, _hash_kernels
 from corefsample.mention_ranking.features._codes import Column
 from corefsample.mention_ranking.features._encoding_kernels import Text
 from corefsample.mention_ranking.features._hash_kernels import Hashed
 from corefsample.mention_ranking.features._pair_kernels import Encoded
 from corefsample.mention_ranking.features._templates import CompiledTemplates, TemplateSet
-from corefsample.mention_ranking.features._words import word_lists_hash, word_table
+from corefsample.mention_ranking.features._words import language_hash, word_table
 from corefsample.syntax._codes import syntax_codes
 from corefsample.syntax._roles import neutral_parse
 
@@ -25,13 +26,13 @@ VERSION = 2  # of how the loops compute atoms; raise it when they change and the
 
 
 @cache
-def features_hash() -> int:
-    """CRC-32 of all that decides features: names of atoms, codes, limits, hash functions and word lists.
+def features_hash(language: Language) -> int:
+    """CRC-32 of all that decides features: names of atoms, codes, limits, hash functions and resources of the language.
 
     A model file names the hash it was trained with; a model of another hash cannot be read.
     """
     numbers = (VERSION, syntax_codes(), sorted(_codes.feature_codes().items()))
-    return zlib.crc32(repr(numbers).encode(), word_lists_hash())
+    return zlib.crc32(repr(numbers).encode(), language_hash(language))
 
 
 def _known(hashes: Words32, endings: Words32, vocabulary: Words32) -> Words32:
@@ -42,7 +43,14 @@ def _known(hashes: Words32, endings: Words32, vocabulary: Words32) -> Words32:
     return np.where(vocabulary[places] == hashes, hashes, endings)
 
 
-def encode(tokens: Tokens, mentions: npt.ArrayLike, vocabulary: Words32, *, scheme: str | None = None) -> Encoded:
+def encode(
+    tokens: Tokens,
+    mentions: npt.ArrayLike,
+    vocabulary: Words32,
+    *,
+    scheme: str | None = None,
+    language: Language | None = None,
+) -> Encoded:
     """Encode the mentions of a document.
 
     Parameters
@@ -55,6 +63,8 @@ def encode(tokens: Tokens, mentions: npt.ArrayLike, vocabulary: Words32, *, sche
         uint32, ascending: hashes of the words that features may name.
     scheme
         ud2, ud1 or clearnlp; None recognises it from the labels.
+    language
+        Resources; None: English.
 
     Raises
     ------
@@ -63,7 +73,9 @@ def encode(tokens: Tokens, mentions: npt.ArrayLike, vocabulary: Words32, *, sche
         that is not a string.
     """
     spans = checked_mentions(mentions, len(tokens))
-    words = word_table(tokens)
+    language = language or load_language(ENGLISH)
+    tokens = language.adapted(tokens)
+    words = word_table(tokens, language)
     endings = words[:, Column.ENDING]
     parse = neutral_parse(tokens, scheme)
     text = Text(
@@ -83,6 +95,9 @@ def encode(tokens: Tokens, mentions: npt.ArrayLike, vocabulary: Words32, *, sche
     atoms, facts = np.zeros((n, len(_codes.ATOMS)), np.uint32), np.zeros((n, len(_codes.Fact)), np.uint32)
     n_sentences = int(text.sent[-1]) + 1 if len(text.sent) else 0
     _atom_kernels.encode(text, n_sentences, atoms, facts)
+    if not language.natural_gender:  # a masculine noun may be anything
+        quantity = facts[:, _codes.Fact.QUANTITY]
+        quantity[quantity == _codes.ONE_PERSON] = 0
     indptr, blooms = np.zeros(n + 1, np.int32), np.zeros(n, np.uint32)
     room = int(np.minimum(spans[:, 1] - spans[:, 0], _codes.MODIFIER_TOKENS).sum())
     modifiers, before = np.empty(room, np.uint32), np.empty(room, np.bool_)

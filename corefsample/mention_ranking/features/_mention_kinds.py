@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bytes, Ints
 from corefsample.documents._tokens import Tokens
+from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Number
 from corefsample.mention_ranking.features._words import word_table
 from corefsample.syntax._codes import UPOS
@@ -27,7 +28,7 @@ _UPOS_CODES = {upos: code for code, upos in enumerate(UPOS, start=1)}
 _PERSONAL = (Kind.PERSONAL, Kind.POSSESSIVE, Kind.REFLEXIVE)
 
 
-def mention_kinds(tokens: Tokens, mentions: npt.ArrayLike) -> Bytes:
+def mention_kinds(tokens: Tokens, mentions: npt.ArrayLike, language: Language | None = None) -> Bytes:
     """Kind of each mention by its head.
 
     Names and nouns are recognised by the universal part of speech, plural nouns by the features, the Penn tag or the
@@ -39,6 +40,8 @@ def mention_kinds(tokens: Tokens, mentions: npt.ArrayLike) -> Bytes:
         Words; ``extra`` may have ``xpos`` (Penn tags) and ``feats`` (UD features).
     mentions
         int (n_mentions, 3): start, end (exclusive) and head.
+    language
+        Resources; None: English.
 
     Returns
     -------
@@ -52,7 +55,8 @@ def mention_kinds(tokens: Tokens, mentions: npt.ArrayLike) -> Bytes:
         If ``xpos`` or ``feats`` has a value that is not a string.
     """
     heads: Ints = np.asarray(mentions, np.int64).reshape(-1, 3)[:, 2]
-    words = word_table(tokens)[heads].astype(np.int64)
+    language = language or load_language(ENGLISH)
+    words = word_table(language.adapted(tokens), language)[heads].astype(np.int64)
     upos, kind, person, number, gender = (
         words[:, column] for column in (Column.UPOS, Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER)
     )

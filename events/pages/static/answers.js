@@ -18,7 +18,7 @@ function keyed(text, key) {
 
 // --- actors ---
 
-const shownActors = () => [...byId("actors").querySelectorAll("button:not([hidden])")];
+const shownActors = () => [...byId("label-actors").querySelectorAll("button:not([hidden])")];
 
 function draftLabel() {
   const named = sheet.actors.flatMap(([code], a) => (draft.states[a] ? [code + (draft.states[a] === 2 ? "?" : "")] : []));
@@ -26,27 +26,27 @@ function draftLabel() {
 }
 
 function drawDraft() {
-  const buttons = [...byId("actors").querySelectorAll("button")];
+  const buttons = [...byId("label-actors").querySelectorAll("button")];
   sheet.actors.forEach(([, name], a) => {
     const state = draft.states[a];
     buttons[a].setAttribute("aria-pressed", ["false", "true", "mixed"][state]);
     buttons[a].querySelector(".state").textContent = state ? states[state] : "";
     buttons[a].setAttribute("aria-label", `${name}: ${states[state]}`);
   });
-  byId("other").setAttribute("aria-pressed", String(draft.isOther));
+  byId("label-other").setAttribute("aria-pressed", String(draft.isOther));
   byId("done").setAttribute("aria-disabled", String(draftLabel() === ""));
   numberActors();
 }
 
 // The first nine actors shown have digits as their keys.
 function numberActors() {
-  for (const button of byId("actors").querySelectorAll("kbd")) button.textContent = "";
+  for (const button of byId("label-actors").querySelectorAll("kbd")) button.textContent = "";
   shownActors().slice(0, DIGITS).forEach((button, i) => (button.querySelector("kbd").textContent = String(i + 1)));
 }
 
 function filterActors() {
   const wanted = byId("filter").value.trim().toLowerCase();
-  [...byId("actors").querySelectorAll("button")].forEach((button, a) => {
+  [...byId("label-actors").querySelectorAll("button")].forEach((button, a) => {
     button.hidden = !sheet.actors[a].some((text) => text.toLowerCase().includes(wanted));
   });
   numberActors();
@@ -78,7 +78,7 @@ function listenToActors(give) {
     button.addEventListener("click", () => turn(a));
     return button;
   });
-  byId("actors").append(...buttons);
+  byId("label-actors").append(...buttons);
   byId("actor-answers").hidden = false;
   byId("filter-line").hidden = sheet.actors.length <= DIGITS;
   byId("filter").addEventListener("input", filterActors);
@@ -87,12 +87,12 @@ function listenToActors(give) {
     if (event.key === "Enter") shownActors()[0]?.click();
     byId("filter").value = "";
     filterActors();
-    byId("heading").focus();
+    byId("heading")?.focus();
     event.preventDefault();
     event.stopPropagation();
   });
-  byId("other").hidden = sheet.kind !== "actors";
-  byId("other").addEventListener("click", turnOther);
+  byId("label-other").hidden = sheet.kind !== "actors";
+  byId("label-other").addEventListener("click", turnOther);
   byId("done").addEventListener("click", () => draftLabel() && give(draftLabel()));
 }
 

@@ -1,11 +1,15 @@
 // One document: its text, its label, and the model's P once it has a label.
 
-import { byId, element, markedText, probability, whole } from "./elements.js";
+import { byId, element, markedText, packedContents, probability, whole } from "./elements.js";
 import { drawAnswers } from "./answers.js";
 import { nLabelled, progress } from "./progress.js";
-import { contentOf, documents, nDocuments, place, sheet } from "./sheet.js";
+import { nDocuments, sheetPlace, sheet, sheetDocuments } from "./sheet.js";
+
+const contentOf = packedContents("texts", sheet.perPart);
 
 const isChecked = (id) => byId(id).checked;
+
+export const textAt = async (i) => (await contentOf(i)).text.map(([, piece]) => piece).join("");
 
 // The model's P in words; empty if it is not to be shown.
 export async function modelWords(i) {
@@ -28,7 +32,7 @@ export function drawProgress() {
 const shortLabel = (label) => (label === "" ? "" : `: ${label}`);
 
 export function drawChoices() {
-  const options = documents.doc_id.map((_, i) => element("option", { value: String(i) }, `${i + 1}${shortLabel(progress.labels[i])}`));
+  const options = sheetDocuments.doc_id.map((_, i) => element("option", { value: String(i) }, `${i + 1}${shortLabel(progress.labels[i])}`));
   byId("jump").replaceChildren(...options);
 }
 
@@ -37,18 +41,18 @@ export function redrawChoice(i) {
 }
 
 export async function drawArticle() {
-  const i = place.shown;
+  const i = sheetPlace.shown;
   const label = progress.labels[i];
   byId("heading").textContent = `Document ${whole(i + 1)} of ${whole(nDocuments)}`;
   byId("jump").value = String(i);
-  byId("date").textContent = documents.date[i];
-  byId("doc-id").textContent = documents.doc_id[i];
+  byId("date").textContent = sheetDocuments.date[i];
+  byId("doc-id").textContent = sheetDocuments.doc_id[i];
   byId("given").textContent = label === "" ? "no label yet" : `label: ${label}`;
   byId("note").value = progress.notes[i];
   byId("back").setAttribute("aria-disabled", String(i === 0));
   drawAnswers(label);
   const [{ text }, words] = await Promise.all([contentOf(i), modelWords(i)]);
-  if (place.shown !== i) return; // another one was chosen meanwhile
+  if (sheetPlace.shown !== i) return; // another one was chosen meanwhile
   byId("model").textContent = words;
   const pieces = isChecked("marks") ? markedText(text) : [text.map(([, piece]) => piece).join("")];
   byId("text").replaceChildren(...pieces);

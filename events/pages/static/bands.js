@@ -1,6 +1,6 @@
 // The large chart: the counts of the chosen actor, and of another beside it.
 
-import { byId, element, plain, whole } from "./elements.js";
+import { byId, digits, element, whole } from "./elements.js";
 import { csvText, fileWord, save, saveText } from "./files.js";
 import { bandRows, drawChart, mark, periodAt, scaleOf } from "./charts.js";
 import { greaterBounds, isComparable } from "./differences.js";
@@ -26,7 +26,7 @@ const bandTables = () => {
 function periodText(i) {
   const [actor, other] = chosen();
   if (!other) return described(actor, i);
-  const text = `${described(actor, i)}; ${other.name}: mean ${plain(other.mean[i])}, interval ${range(other, i)}`;
+  const text = `${described(actor, i)}; ${other.name}: mean ${digits(2)(other.mean[i])}, interval ${range(other, i)}`;
   if (!comparable()) return text;
   return `${text}; P(${actor.name} > ${other.name}) = ${boundsText(greaterBounds(choice.actor, choice.other, i))}`;
 }
@@ -78,8 +78,8 @@ export function drawTable() {
   const rows = periods.map(({ label, n }, i) => {
     const button = element("button", { type: "button", class: "link" }, label);
     button.addEventListener("click", () => ask("period", i));
-    const cells = [whole(n), plain(actor.mean[i]), String(actor.error[i]), plain(actor.sd[i]), range(actor, i), whole(actor.oneBest[i])];
-    if (other) cells.push(plain(other.mean[i]), range(other, i));
+    const cells = [whole(n), digits(2)(actor.mean[i]), digits(3)(actor.error[i]), digits(2)(actor.sd[i]), range(actor, i), whole(actor.oneBest[i])];
+    if (other) cells.push(digits(2)(other.mean[i]), range(other, i));
     if (other && comparable()) cells.push(boundsText(greaterBounds(choice.actor, choice.other, i)));
     return element("tr", {}, element("th", { scope: "row" }, button), ...cells.map((text) => element("td", {}, text)));
   });

@@ -2,16 +2,17 @@
 
 import { periods } from "./page.js";
 
-export function bandRows(actor) {
-  return periods.map(({ start, end }, i) => ({
-    i,
-    middle: (start + end) / 2,
-    mean: actor.mean[i],
-    lower: actor.lower[i],
-    upper: actor.upper[i],
-    one_best: actor.oneBest[i],
-  }));
+const middles = periods.map(({ start, end }) => (start + end) / 2);
+
+// Rows of the periods for a chart of steps; the last one again at its end.
+export function stepRows(valuesOf) {
+  const rows = periods.map(({ start }, i) => ({ i, start, middle: middles[i], ...valuesOf(i) }));
+  const last = rows[rows.length - 1];
+  return [...rows, { mean: last.mean, lower: last.lower, upper: last.upper, one_best: last.one_best, start: periods[last.i].end }];
 }
+
+export const bandRows = (actor) =>
+  stepRows((i) => ({ mean: actor.mean[i], lower: actor.lower[i], upper: actor.upper[i], one_best: actor.oneBest[i] }));
 
 // The scale ends at 1 or above, so that a mean of .01 does not look like a war.
 export function scaleOf(...several) {
@@ -22,7 +23,8 @@ export function scaleOf(...several) {
 
 // Draw a chart; `tables` has the rows of its data sets by name.
 export async function drawChart(frame, specification, tables, { top, bottom }) {
-  const signals = { cursor: -1, first: periods[0].start, last: periods[periods.length - 1].end, top, bottom };
+  const ends = { first: periods[0].start, last: periods[periods.length - 1].end };
+  const signals = { cursor: -1, ...ends, top, bottom, middles, names: periods.map(({ label }) => label.split("/")[0]) };
   const withData = {
     ...specification,
     data: specification.data.map((set) => (set.name in tables ? { ...set, values: tables[set.name] } : set)),

@@ -5,13 +5,13 @@ import { isState, readAddress, remember } from "./address.js";
 import { drawBand, point } from "./bands.js";
 import { drawList, drawScopes, focusFirst } from "./listing.js";
 import { choice, evidence } from "./page.js";
-import { closeReader, openDocument } from "./reader.js";
+import { closeReader, openDocument, redrawText } from "./reader.js";
 
 function chooseActor(c) {
   choice.actor = c;
   choice.period = -1;
   if (choice.other === c) choice.other = -1;
-  if (choice.scope === "period") choice.scope = "actor";
+  choice.scope = "actor"; // the list follows
   if (choice.row >= 0 && evidence.actor[choice.row] !== c) closeReader();
   drawBand();
   drawScopes();
@@ -56,5 +56,6 @@ export function listenToChoices() {
   addEventListener("ask-other", ({ detail }) => chooseOther(detail));
   addEventListener("ask-period", ({ detail }) => choosePeriod(detail));
   addEventListener("ask-document", ({ detail }) => openDocument(detail));
+  addEventListener("ask-search", redrawText);
   addEventListener("popstate", () => isState() && restore());
 }

@@ -22,7 +22,8 @@ export function element(name, properties = {}, ...children) {
 
 export const digits = (n) => (value) =>
   value.toLocaleString("en", { minimumFractionDigits: n, maximumFractionDigits: n });
-export const plain = (value) => value.toLocaleString("en", { maximumFractionDigits: 2 });
+// Numbers of one column of a table, with as many digits as the others.
+export const aligned = (values) => digits(values.every(Number.isInteger) ? 0 : 2);
 export const probability = digits(2);
 export const whole = digits(0);
 
@@ -44,6 +45,27 @@ export function packedContents(prefix, perPart) {
     if (!unpacked.has(part)) unpacked.set(part, inflated(jsonOf(`${prefix}-${part}`)).then(JSON.parse));
     return (await unpacked.get(part))[number % perPart];
   };
+}
+
+export const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter((word) => word);
+
+// Mark the words of a search in the text of a node.
+export function markHits(node, words) {
+  if (!words.length) return;
+  const found = new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "giu");
+  node.normalize();
+  const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(walker.currentNode);
+  for (const text of texts) {
+    const pieces = [];
+    let last = 0;
+    for (const { 0: hit, index } of text.data.matchAll(found)) {
+      pieces.push(text.data.slice(last, index), element("mark", { class: "hit" }, hit));
+      last = index + hit.length;
+    }
+    if (pieces.length) text.replaceWith(...pieces, text.data.slice(last));
+  }
 }
 
 // Text with marked words: pairs of a kind (0: none, 1: trigger, 2: name) and a piece of the text.

@@ -1,35 +1,37 @@
 // The sheet with its labels as CSV, which `corefsample audit estimate` reads.
 
-import { byId } from "./elements.js";
 import { csvText, fileWord, saveText } from "./files.js";
 import { progress } from "./progress.js";
-import { contentOf, documents, nDocuments, sheet } from "./sheet.js";
+import { nDocuments, sheet, sheetDocuments } from "./sheet.js";
 
 export const exported = { isComplete: true };
 
-function fileName() {
+function sheetName() {
   const name = fileWord(progress.labeller);
   return name && name !== "resolved" ? sheet.file.replace(/\.csv$/, `-${name}.csv`) : sheet.file;
 }
 
-async function sheetRows() {
+// All documents of a plan; of those that a person may choose, the chosen ones.
+async function sheetRows(textOfNumber) {
   const rows = [sheet.columns];
   for (let i = 0; i < nDocuments; i++) {
-    const { text } = await contentOf(i);
+    if (sheet.same.round && progress.labels[i] === "") continue;
     const own = {
+      ...sheet.same,
       plan: sheet.plan,
-      text: text.map(([, piece]) => piece).join(""),
+      text: await textOfNumber(i),
       label: progress.labels[i],
       labeller: progress.labeller,
       note: progress.notes[i],
     };
-    rows.push(sheet.columns.map((name) => own[name] ?? documents[name][i]));
+    rows.push(sheet.columns.map((name) => own[name] ?? sheetDocuments[name][i]));
   }
   return rows;
 }
 
-export async function exportSheet() {
-  saveText(csvText(await sheetRows()), fileName(), "text/csv");
+// Save the sheet, and return what to say.
+export async function exportSheet(textOfNumber) {
+  saveText(csvText(await sheetRows(textOfNumber)), sheetName(), "text/csv");
   exported.isComplete = true;
-  byId("status").textContent = `Exported as ${fileName()}.`;
+  return `Exported as ${sheetName()}.`;
 }

@@ -3,10 +3,10 @@
 import { byId, plural, whole } from "./elements.js";
 import { unescaped } from "./files.js";
 import { entryOf, nLabelled, progress, setLabeller, storeEntry } from "./progress.js";
-import { documents, sheet } from "./sheet.js";
+import { sheetDocuments, sheet } from "./sheet.js";
 
 const NEEDED = ["plan", "doc_id", "label"];
-const numberOf = new Map(documents.doc_id.map((id, i) => [id, i]));
+const numberOf = new Map(sheetDocuments.doc_id.map((id, i) => [id, i]));
 const codes = new Set(sheet.actors.map(([code]) => code));
 
 // Rows of a CSV file: fields may be quoted, with quotes doubled, and hold line breaks.

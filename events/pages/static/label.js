@@ -2,15 +2,15 @@
 
 import { byId } from "./elements.js";
 import { answerKey, listenToAnswers } from "./answers.js";
-import { drawArticle, drawChoices, drawProgress, modelWords, redrawChoice } from "./article.js";
+import { drawArticle, drawChoices, drawProgress, modelWords, redrawChoice, textAt } from "./article.js";
 import { exported, exportSheet } from "./export.js";
 import { listenToImport } from "./import.js";
-import { listenToOthers, optionOf, progress, restore, setEntry, setLabeller, setOption, unlabelledFrom } from "./progress.js";
-import { isResolving, nDocuments, place } from "./sheet.js";
+import { listenToOthers, optionOf, progress, restoreLabels, setEntry, setLabeller, setOption, unlabelledFrom } from "./progress.js";
+import { isResolving, nDocuments, sheetPlace } from "./sheet.js";
 
 async function show(i) {
   if (i < 0 || i >= nDocuments) return;
-  place.shown = i;
+  sheetPlace.shown = i;
   await drawArticle();
   scrollTo(0, 0);
   byId("heading").focus({ preventScroll: true });
@@ -18,7 +18,7 @@ async function show(i) {
 
 // Label the document that is shown, and go on: to the next one, at the end to the first without a label, if there is one.
 async function give(label) {
-  const i = place.shown;
+  const i = sheetPlace.shown;
   setEntry(i, label, byId("note").value);
   exported.isComplete = false;
   redrawChoice(i);
@@ -31,13 +31,13 @@ async function give(label) {
 }
 
 const actions = {
-  b: () => show(place.shown - 1),
-  arrowleft: () => show(place.shown - 1),
-  arrowright: () => show(place.shown + 1),
-  f: () => show(unlabelledFrom(place.shown + 1)),
+  b: () => show(sheetPlace.shown - 1),
+  arrowleft: () => show(sheetPlace.shown - 1),
+  arrowright: () => show(sheetPlace.shown + 1),
+  f: () => show(unlabelledFrom(sheetPlace.shown + 1)),
   t: () => byId("note").focus(),
   h: () => byId("marks").click(),
-  e: exportSheet,
+  e: async () => (byId("status").textContent = await exportSheet(textAt)),
 };
 
 function onKey(event) {
@@ -78,10 +78,10 @@ function listenToButtons() {
   byId("back").addEventListener("click", actions.b);
   byId("next").addEventListener("click", actions.arrowright);
   byId("first").addEventListener("click", actions.f);
-  byId("export").addEventListener("click", exportSheet);
+  byId("export").addEventListener("click", actions.e);
   byId("jump").addEventListener("change", () => show(Number(byId("jump").value)));
   byId("note").addEventListener("input", () => {
-    setEntry(place.shown, progress.labels[place.shown], byId("note").value);
+    setEntry(sheetPlace.shown, progress.labels[sheetPlace.shown], byId("note").value);
     drawProgress();
   });
   addEventListener("keydown", onKey);
@@ -90,8 +90,8 @@ function listenToButtons() {
   });
 }
 
-restore();
-place.shown = Math.max(0, unlabelledFrom(0));
+restoreLabels();
+sheetPlace.shown = Math.max(0, unlabelledFrom(0));
 listenToAnswers(give);
 listenToOptions();
 listenToButtons();

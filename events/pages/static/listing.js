@@ -1,12 +1,15 @@
 // The list of documents: the most uncertain of all actors, those of one actor, or those of one period.
 
-import { byId, element, plural, probability, whole } from "./elements.js";
+import { byId, element, markedText, markHits, plural, probability, whole, wordsOf } from "./elements.js";
 import { csvText, saveText } from "./files.js";
 import { remember } from "./address.js";
-import { actors, ask, choice, counts, documents, evidence, labelled, periods, rowsOf } from "./page.js";
-import { hasText, plainText } from "./texts.js";
+import { labelHere } from "./desk.js";
+import { actors, ask, choice, counts, documents, evidence, labelled, learnedP, periods, rowsOf } from "./page.js";
+import { eventSentences, headlineOf } from "./sentences.js";
+import { hasText, plainText, textOf } from "./texts.js";
 
 const AT_ONCE = 50;
+const isChosen = new Set(counts.chosen ?? []); // documents whose label is not of a sample
 let listed = []; // rows of evidence
 let shown = 0;
 let searches = 0;
@@ -17,6 +20,7 @@ const misjudged = (row) => ({ yes: 1 - evidence.probability[row], no: evidence.p
 const orders = {
   half: (a, b) => Math.abs(evidence.probability[a] - 0.5) - Math.abs(evidence.probability[b] - 0.5) || a - b,
   high: (a, b) => evidence.probability[b] - evidence.probability[a] || a - b,
+  learned: (a, b) => (learnedP(b) ?? -1) - (learnedP(a) ?? -1) || a - b,
   label: (a, b) => misjudged(b) - misjudged(a) || a - b,
   date: (a, b) => (documents.date[evidence.document[a]] < documents.date[evidence.document[b]] ? -1 : 1),
 };
@@ -42,6 +46,7 @@ function rowsInScope() {
 const ORDERED = {
   half: "the most uncertain documents",
   high: "the likeliest documents",
+  learned: "documents of which a reader likeliest says yes",
   label: "documents whose P is furthest from the label",
   date: "documents by date",
 };
@@ -64,7 +69,7 @@ async function hasWords(row, words) {
 export async function drawList() {
   const search = ++searches;
   const rows = rowsInScope().sort(orders[choice.order]);
-  const words = choice.words.toLowerCase().split(/\s+/).filter((word) => word);
+  const words = wordsOf(choice.words);
   if (!words.length) {
     drawRows(rows);
     return;
@@ -82,20 +87,37 @@ function drawRows(rows) {
   byId("list").scrollTop = 0;
   drawMore();
   const found = choice.words.trim() ? ` and “${choice.words.trim()}”` : "";
-  const size = choice.scope === "all"
-    ? `${plural(listed.length, "pair", "pairs")} of a document and an actor with P(event) above 0${found}`
-    : `${plural(listed.length, "document", "documents")} with P(event) above 0${found}`;
+  const n = new Set(listed.map((row) => evidence.document[row])).size;
+  const twice = n < listed.length ? `; one with an event of several actors is listed for each, ${whole(listed.length)} lines` : "";
+  const size = `${plural(n, "document", "documents")} with P(event) above 0${found}${twice}`;
   const texts = listed.filter(hasText).length;
   byId("status").textContent = texts < listed.length ? `${size}; this page has the text of ${whole(texts)}.` : `${size}.`;
 }
 
 function drawMore() {
   const next = listed.slice(shown, shown + AT_ONCE);
-  byId("list").append(...next.map(item));
+  const lines = next.map(item);
+  byId("list").append(...lines);
+  drawQuotes(next, lines);
   shown += next.length;
   byId("more").hidden = shown >= listed.length;
   byId("more").textContent = `Show more (${whole(listed.length - shown)} left)`;
   makeRoving();
+}
+
+// Headlines and sentences come when their texts are unpacked, so that the list need not wait for them.
+async function drawQuotes(rows, lines) {
+  const search = searches;
+  const words = wordsOf(choice.words);
+  await Promise.all(rows.map(async (row, k) => {
+    if (!hasText(row)) return;
+    const content = await textOf(row);
+    const [line, quote] = [".headline", ".quote"].map((name) => lines[k].querySelector(name));
+    line.textContent = headlineOf(content);
+    quote.replaceChildren(...markedText(eventSentences(content, content.events[evidence.actor[row]], words)));
+    markHits(quote, words);
+  }));
+  if (search === searches) document.documentElement.dataset.quotes = String(shown);
 }
 
 function item(row) {
@@ -105,15 +127,18 @@ function item(row) {
   bar.firstChild.style.width = `${100 * p}%`;
   const text = hasText(row);
   const facts = element("span", { class: "facts" },
+    element("span", { class: "name", dir: "auto" }, documents.id[d]),
     element("span", {}, documents.date[d]),
     choice.scope === "period" ? null : element("span", {}, actors[evidence.actor[row]].name),
     evidence.oneBest[row] ? element("span", { class: "tag", title: "the one best resolution has the event" }, "one best") : null,
-    labelled(row) ? element("span", { class: "tag" }, `labelled ${labelled(row)}`) : null,
+    learnedP(row) === null ? null : element("span", { class: "tag", title: "P that a reader says yes" }, `learned P ${probability(learnedP(row))}`),
+    labelled(row) ? element("span", { class: "tag" }, `labelled ${labelled(row)}${isChosen.has(documents.id[d]) ? ", chosen" : ""}`) : null,
+    labelHere(documents.id[d]) ? element("span", { class: "tag" }, `labelled here ${labelHere(documents.id[d])}`) : null,
     text ? null : element("span", { class: "tag" }, "text left out"),
   );
   const button = element("button", { type: "button", class: "item", "data-row": String(row), "aria-disabled": String(!text) },
     element("span", { class: "p" }, element("span", { class: "unseen" }, "P "), probability(p)), bar,
-    element("span", { class: "name", dir: "auto" }, documents.id[d]), facts,
+    element("span", { class: "quoted-text" }, element("span", { class: "headline", dir: "auto" }), element("span", { class: "quote", dir: "auto" }), facts),
   );
   if (row === choice.row) button.setAttribute("aria-current", "true");
   button.addEventListener("click", () => text && ask("document", row));
@@ -171,6 +196,7 @@ export function listenToList() {
   byId("find").addEventListener("input", (event) => {
     choice.words = event.target.value;
     drawList();
+    ask("search");
     remember(false);
   });
   byId("save-list").addEventListener("click", async () => saveText(csvText(await listRows()), "documents.csv", "text/csv"));

@@ -2,6 +2,7 @@
 
 import { startAudited } from "./audited.js";
 import { drawTable, listenToBand } from "./bands.js";
+import { startDesk } from "./desk.js";
 import { listenToChoices, restore } from "./choices.js";
 import { listenToList } from "./listing.js";
 import { startOthers } from "./others.js";
@@ -14,7 +15,7 @@ const hasEvents = actors.length > 0;
 
 addEventListener("beforeprint", () => {
   if (hasEvents) drawTable();
-  for (const part of document.querySelectorAll("details:not([open])")) {
+  for (const part of document.querySelectorAll("details:not([open], .other-list *)")) {
     part.open = true;
     closedDetails.push(part);
   }
@@ -32,5 +33,6 @@ async function startCounts() {
   listenToPanels();
 }
 
+startDesk();
 (hasEvents ? startCounts() : Promise.resolve()).then(startAudited);
 startOthers();

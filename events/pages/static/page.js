@@ -1,6 +1,6 @@
 // Shared by the other modules: data, descriptions, and the current choice of the user.
 
-import { jsonOf, plain, plural, probability, whole } from "./elements.js";
+import { aligned, digits, jsonOf, plural, probability, whole } from "./elements.js";
 
 export const counts = jsonOf("counts");
 export const specifications = jsonOf("charts");
@@ -10,14 +10,15 @@ export const { periods, actors, documents, evidence } = counts;
 export const choice = { actor: 0, other: -1, period: -1, scope: "all", order: "half", words: "", row: -1 };
 
 export function range(actor, i) {
-  return `${plain(actor.lower[i])} to ${plain(actor.upper[i])}`;
+  const ends = aligned([...actor.lower, ...actor.upper]);
+  return `${ends(actor.lower[i])} to ${ends(actor.upper[i])}`;
 }
 
 // Describe a count in one line.
 export function described(actor, i) {
   const { label, n } = periods[i];
   return (
-    `${label}: mean ${plain(actor.mean[i])}, ${100 * counts.level}% interval ${range(actor, i)}, ` +
+    `${label}: mean ${digits(2)(actor.mean[i])}, ${100 * counts.level}% interval ${range(actor, i)}, ` +
     `one best ${whole(actor.oneBest[i])}, of ${plural(n, "document", "documents")}`
   );
 }
@@ -30,6 +31,9 @@ export function boundsText([low, high]) {
 
 // The label of a row of evidence: yes, no, unsure, or "" without one.
 export const labelled = (row) => evidence.label?.[row] ?? "";
+
+// P that a reader says yes of a row, after labels taught it; null without.
+export const learnedP = (row) => evidence.learned?.[row] ?? null;
 
 // Rows of evidence by actor and period.
 export const rowsOf = new Map();

@@ -1,7 +1,7 @@
 // Labels and notes of a labeller, kept in this browser: one entry per document, so that two windows do not undo each
 // other's work.
 
-import { documents, isResolving, nDocuments, sheet } from "./sheet.js";
+import { sheetDocuments, isResolving, nDocuments, sheet } from "./sheet.js";
 
 const PREFIX = `corefsample-audit-${sheet.plan}-${sheet.key}`;
 
@@ -44,7 +44,7 @@ export const setEntry = (i, label, note) => storeEntry(progress.labeller, i, lab
 
 function load() {
   for (let i = 0; i < nDocuments; i++) {
-    const [label, note] = entryOf(progress.labeller, i) ?? ["", isResolving ? documents.note[i] : ""];
+    const [label, note] = entryOf(progress.labeller, i) ?? ["", isResolving ? sheetDocuments.note[i] : ""];
     progress.labels[i] = label;
     progress.notes[i] = note;
   }
@@ -54,7 +54,7 @@ function load() {
 export function setLabeller(name) {
   const { labels, notes, labeller } = progress;
   const entries = labels.map((label, i) => [label, notes[i]]);
-  const isNew = documents.doc_id.every((_, i) => entryOf(name, i) === null);
+  const isNew = sheetDocuments.doc_id.every((_, i) => entryOf(name, i) === null);
   progress.labeller = name;
   store("labeller", name);
   if (labeller === "" && name !== "" && isNew) {
@@ -78,9 +78,9 @@ export function unlabelledFrom(i) {
   return later >= 0 ? later : progress.labels.indexOf("");
 }
 
-export function restore() {
+export function restoreLabels() {
   const name = stored("labeller");
-  progress.labeller = isResolving ? documents.labeller[0] : typeof name === "string" ? name : "";
+  progress.labeller = isResolving ? sheetDocuments.labeller[0] : typeof name === "string" ? name : "";
   store("labeller", progress.labeller);
   load();
 }

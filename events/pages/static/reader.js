@@ -1,15 +1,22 @@
 // One document: its text with mentions, and the likeliest antecedents of each.
 
-import { byId, digits, element, plural } from "./elements.js";
+import { byId, digits, element, markedText, markHits, plural, wordsOf } from "./elements.js";
 import { remember } from "./address.js";
 import { focusItem, items } from "./listing.js";
-import { actors, choice, documents, evidence, labelled } from "./page.js";
+import { showDesk } from "./desk.js";
+import { actors, choice, documents, evidence, labelled, learnedP } from "./page.js";
+import { headlineOf, markedTokens, sentenceOf } from "./sentences.js";
 import { textOf } from "./texts.js";
 
 const COLOURS = 7;
 const SHOWN_AT_FIRST = 4; // mentions that make an event
 let reading = null; // {content, row, event, spans}
 let pinned = -1; // the mention that a click or Enter keeps in view
+
+function pin(i) {
+  pinned = i;
+  byId("mention").classList.toggle("kept", i >= 0); // a narrow page shows antecedents only then
+}
 
 const isEstimate = () => byId("entities").value === "estimate";
 const entityOf = (content, i) => (isEstimate() ? content.estimate[i] : content.mentions[i].entity);
@@ -25,12 +32,11 @@ function words(content, start, end, most = 14) {
   return end - start > most ? `${text} …` : text;
 }
 
-const sentenceOf = (content, token) => content.sentences.findLastIndex((start) => start <= token);
-
 export function closeReader() {
   choice.row = -1;
   reading = null;
   byId("reader").hidden = true;
+  byId("documents").classList.remove("reading-one");
   for (const button of items()) button.removeAttribute("aria-current");
 }
 
@@ -50,17 +56,19 @@ export async function openDocument(row, isNew = true) {
     else button.removeAttribute("aria-current");
   }
   reading = { content, row, event: content.events[evidence.actor[row]] };
-  pinned = -1;
+  pin(-1);
   byId("reader").hidden = false;
-  byId("reader-heading").textContent = documents.id[evidence.document[row]];
+  byId("documents").classList.add("reading-one");
+  byId("reader-heading").textContent = headlineOf(content) || documents.id[evidence.document[row]];
   drawFacts();
+  showDesk(byId("reader-label"), documents.id[evidence.document[row]], labelled(row));
   drawText();
   showMention(firstMention());
   if (isNew) {
     remember();
     byId("reader-heading").focus({ preventScroll: true });
   }
-  const first = byId("text").querySelector("mark.trigger");
+  const first = byId("text").querySelector("mark.hit") ?? byId("text").querySelector("mark.trigger");
   if (first) byId("text").scrollTop = first.closest("p").offsetTop - 80;
   if (isNew && (byId("reader").getBoundingClientRect().top > innerHeight * 0.7 || innerWidth < 900)) byId("reader").scrollIntoView();
 }
@@ -78,8 +86,9 @@ function drawFacts() {
   const actor = actors[evidence.actor[row]];
   const line = element("p", { class: "verdict" },
     element("b", {}, `P(${actor.name}) = ${digits(3)(evidence.probability[row])}`),
-    ` ± ${digits(3)(evidence.error[row])}; the one best resolution ${evidence.oneBest[row] ? "has" : "does not have"} the event; ` +
-      `${documents.date[evidence.document[row]]}${labelled(row) ? `; labelled ${labelled(row)}` : ""}`,
+    ` ± ${digits(3)(evidence.error[row])} (Monte Carlo error of the samples); the one best resolution ${evidence.oneBest[row] ? "has" : "does not have"} the event; ` +
+      (learnedP(row) === null ? "" : `P that a reader says yes = ${digits(3)(learnedP(row))}; `) +
+      `${headlineOf(content) ? `${documents.id[evidence.document[row]]}, ` : ""}${documents.date[evidence.document[row]]}${labelled(row) ? `; labelled ${labelled(row)}` : ""}`,
   );
   const head = element("tr", {}, ...["P", "What made it", ""].map((text) => element("th", { scope: "col" }, text)));
   const instances = event.instances.map(({ trigger, mentions, p }) => element("tr", {},
@@ -147,9 +156,8 @@ function heights(content) {
 
 function drawText() {
   const { content, event } = reading;
-  const triggers = new Set(event.instances.map(({ trigger }) => trigger));
-  const named = new Set(event.descriptions.flatMap(({ words: [start, end] }) => Array.from({ length: end - start }, (_, k) => start + k)));
-  const marked = new Set([...triggers, ...named, ...event.instances.flatMap(({ mentions }) => mentions.map((i) => mentionOf(content, i).start))]);
+  const kinds = markedTokens(event);
+  const marked = new Set([...kinds.keys(), ...event.instances.flatMap(({ mentions }) => mentions.map((i) => mentionOf(content, i).start))]);
   const height = heights(content);
   const starts = new Map();
   for (let i = 0; i < mentionCount(content); i++) {
@@ -179,9 +187,7 @@ function drawText() {
       if (t === first) open.filter((mention) => mention.end > t).forEach(enter);
       (starts.get(t) ?? []).forEach(enter);
       const text = word.trimStart();
-      if (triggers.has(t)) place().append(element("mark", { class: "trigger" }, text));
-      else if (named.has(t)) place().append(element("mark", { class: "word" }, text));
-      else place().append(text);
+      place().append(...markedText([[kinds.get(t) ?? 0, text]]));
       for (const { mention, span } of stack) if (mention.end === t + 1 && mention.entity) span.append(element("sup", {}, String(mention.entity)));
       if (marked.has(t)) line.classList.add("of-event");
     }
@@ -189,6 +195,11 @@ function drawText() {
     return line;
   });
   byId("text").replaceChildren(...paragraphs);
+  markHits(byId("text"), wordsOf(choice.words));
+  const hits = byId("text").querySelectorAll("mark.hit");
+  byId("next-hit").hidden = !hits.length;
+  byId("next-hit").textContent = `Next of ${plural(hits.length, "hit", "hits")}`;
+  reading.hit = 0;
   byId("text").classList.toggle("only-events", byId("only-events").checked);
 }
 
@@ -198,6 +209,20 @@ function spanOf({ i, entity }, height) {
   if (!reading.spans.has(i)) reading.spans.set(i, []);
   reading.spans.get(i).push(span);
   return span;
+}
+
+function nextHit() {
+  const hits = byId("text").querySelectorAll("mark.hit");
+  reading.hit = (reading.hit + 1) % hits.length;
+  byId("text").scrollTop = hits[reading.hit].closest("p").offsetTop - 80;
+  if (byId("text").scrollHeight <= byId("text").clientHeight) hits[reading.hit].scrollIntoView({ block: "center" });
+}
+
+// The words of the search have changed.
+export function redrawText() {
+  if (!reading) return;
+  drawText();
+  showMention(pinned >= 0 ? pinned : firstMention());
 }
 
 // --- antecedents of one mention ---
@@ -243,7 +268,7 @@ function goTo(i) {
   if (!span) return;
   byId("only-events").checked = byId("only-events").checked && span.closest("p").classList.contains("of-event");
   byId("text").classList.toggle("only-events", byId("only-events").checked);
-  pinned = i;
+  pin(i);
   showMention(i);
   for (const other of byId("text").querySelectorAll('.mention[tabindex="0"]')) other.tabIndex = -1;
   span.tabIndex = 0;
@@ -259,10 +284,13 @@ export function listenToReader() {
   const text = byId("text");
   byId("only-events").addEventListener("change", (event) => text.classList.toggle("only-events", event.target.checked));
   byId("entities").addEventListener("change", () => {
-    if (!reading) return;
-    drawFacts();
-    drawText();
-    showMention(pinned >= 0 ? pinned : firstMention());
+    if (reading) drawFacts();
+    redrawText();
+  });
+  byId("next-hit").addEventListener("click", nextHit);
+  byId("close-mention").addEventListener("click", () => {
+    pin(-1);
+    byId("text").focus();
   });
   text.addEventListener("pointerover", (event) => {
     const i = mentionUnder(event.target);
@@ -271,7 +299,7 @@ export function listenToReader() {
   text.addEventListener("click", (event) => {
     const i = mentionUnder(event.target);
     if (i >= 0 && i !== pinned) goTo(i);
-    else pinned = -1;
+    else pin(-1);
   });
   text.addEventListener("keydown", (event) => {
     const isVisible = (i) => i >= 0 && i < mentionCount(reading.content) && reading.spans.get(i)?.[0].offsetParent;
@@ -288,7 +316,7 @@ export function listenToReader() {
   });
   byId("reader").addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    pinned = -1;
+    pin(-1);
     focusItem(items().find((button) => Number(button.dataset.row) === choice.row) ?? items()[0]);
   });
 }

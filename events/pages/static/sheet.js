@@ -1,12 +1,11 @@
-// Shared by the other modules: the sheet, its documents, and which of them is shown.
+// Shared by the modules of labelling: the sheet, its documents, and which of them is shown.
 
-import { jsonOf, packedContents } from "./elements.js";
+import { jsonOf } from "./elements.js";
 
 export const sheet = jsonOf("sheet");
-export const { documents } = sheet;
-export const nDocuments = documents.doc_id.length;
-export const contentOf = packedContents("texts", sheet.perPart);
-export const place = { shown: 0 };
+export const sheetDocuments = sheet.documents;
+export const nDocuments = sheetDocuments.doc_id.length;
+export const sheetPlace = { shown: 0 };
 
 // The label that the sheet had already, for a sheet that resolves disagreements: none.
-export const isResolving = documents.labeller.some((name) => name !== "");
+export const isResolving = sheetDocuments.labeller.some((name) => name !== "");

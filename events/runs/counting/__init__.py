@@ -1,5 +1,5 @@
 """The job of `events`: partitions of documents, counted and merged into the tables of a run."""
 
-import lazy_loader
+from corefsample._lazy import attached
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attached(__name__, __file__)

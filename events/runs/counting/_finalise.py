@@ -242,6 +242,8 @@ def _written(run: RunFolder, merged: MergedPartitions, pictures: bool) -> tuple[
     """Write the tables and pictures of the counts, and return these."""
     plan, counter = merged.plan, merged.counter
     if counter is None or not counter.n_documents:
+        if plan.options.where and not run.n_set_aside:
+            raise InputError("must hold for at least one document, got none", parameter="where")
         aside = f", {run.n_set_aside} set aside, first: {run.first_set_aside}" if run.n_set_aside else ""
         message = f"a corpus must hold at least one document, got none{aside}"
         raise InputError(message, place=", ".join(file.path for file in plan.inputs))
@@ -329,8 +331,7 @@ def write_counts(
         table = joined_counts(several, counter.roles)
         comparison = _comparison(several, options.compare or ())
         documents.result()
-    if counter.uncertainty in ("fit", "domain"):
-        pq.write_table(samples_table(several, counter.roles), run.file("count_samples.parquet"))
+    pq.write_table(samples_table(several, counter.roles), run.file("count_samples.parquet"))
     escaped_frame(table).to_csv(run.file("counts.csv"), index=False)
     columns = {"recalibrated": counter.uncertainty is not None, "defaults": counter.has_defaults}
     schema = arrow_schema(count_columns(counter.roles, **columns))

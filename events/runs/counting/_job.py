@@ -294,7 +294,6 @@ def _counter(plan: RunPlan, store: Store, folder: Path) -> EventCounter:
         n_samples=options.n_samples,
         seed=options.seed,
         recalibration=recalibration,
-        by_sample=options.interval == "normal",
         compared=options.compare or (),
         filled=options.filled,
         folder=folder,

@@ -140,8 +140,8 @@ def _checksum(*sources: str | None) -> str:
             with open_binary(source) as stream:
                 content += bytes(stream.read())
     shipped = resources.files("events") / "data"
-    for path in sorted([*shipped.iterdir(), *(shipped / "rules").iterdir()], key=lambda path: path.name):
-        if path.name.endswith(".yaml"):
+    with resources.as_file(shipped) as folder:
+        for path in sorted(folder.rglob("*.yaml")):
             content += path.read_bytes()
     return hashlib.sha256(content).hexdigest()
 

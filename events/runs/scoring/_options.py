@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from events import _shared_options as shared
-from events._options import declared, option
+from events._options import Options, declared, option
+from events.news._repeated import Duplicates
 
 ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "date_format")
 
 
 @declared
-class ScoringOptions(shared.Where, shared.Scheme, shared.EntityFields, shared.OnError, shared.Recalibrated):
-    """How to score.
+class Reading(Options):
+    """How texts are read and parsed.
 
     Attributes
     ----------
@@ -34,19 +35,13 @@ class ScoringOptions(shared.Where, shared.Scheme, shared.EntityFields, shared.On
         What separates the paragraphs of a text.
     fix_text
         Repair characters of a wrong encoding with ftfy (extra `text`).
+    duplicates
+        Articles whose text an earlier one has: keep them with a warning, drop them, or group them: mark each with
+        the metadata text_group and is_copy.
     parses
         Draw this many parses of each text, and score all. [default: the usual parse]
     parse_temperature
         Temperature of the drawn parses. [default: that fitted for the pipeline]
-    model
-        A trained model. [default: the English one in the package]
-    mentions
-        Those of the file, or those found in the parse. [default: annotated; for news: parse]
-    min_prob
-        Candidates below this probability are left out.
-    clusters
-        Also write one clustering of each document, in CorefUD, beside --out. map: likeliest antecedents;
-        sample: one sampled clustering; others: the smallest expected loss of that name. [default: scores only]
     """
 
     pipeline: str | None = option(default=None, metavar="SPACY")
@@ -58,12 +53,9 @@ class ScoringOptions(shared.Where, shared.Scheme, shared.EntityFields, shared.On
     headline: bool = True
     paragraphs: Literal["blank-line", "line"] = "blank-line"
     fix_text: bool = False
+    duplicates: Duplicates = "keep"
     parses: int | None = option(default=None, at_least=1, at_most=10_000)
     parse_temperature: float | None = option(default=None, above=0.0)
-    model: str | None = option(default=None, metavar="FILE")
-    mentions: Literal["annotated", "parse"] | None = None
-    min_prob: float = option(default=1e-4, at_least=0.0, below=1.0)
-    clusters: shared.Clustering | None = None
 
     def _check(self) -> None:
         from corefsample.errors import ParameterError
@@ -85,6 +77,29 @@ class ScoringOptions(shared.Where, shared.Scheme, shared.EntityFields, shared.On
 
 
 @declared
+class ScoringOptions(Reading, shared.Where, shared.Scheme, shared.EntityFields, shared.OnError, shared.Recalibrated):
+    """How to score.
+
+    Attributes
+    ----------
+    model
+        A trained model, or es: the Spanish one in the package. [default: the English one in the package]
+    mentions
+        Those of the file, or those found in the parse. [default: annotated; for news: parse]
+    min_prob
+        Candidates below this probability are left out.
+    clusters
+        Also write one clustering of each document, in CorefUD, beside --out. map: likeliest antecedents;
+        sample: one sampled clustering; others: the smallest expected loss of that name. [default: scores only]
+    """
+
+    model: str | None = option(default=None, metavar="FILE")
+    mentions: Literal["annotated", "parse"] | None = None
+    min_prob: float = option(default=1e-4, at_least=0.0, below=1.0)
+    clusters: shared.Clustering | None = None
+
+
+@declared
 class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
     """How to score, and where to write it.
 
@@ -94,12 +109,22 @@ class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
         File for the scored mentions: .jsonl, .jsonl.gz, .parquet.
     number_articles
         Name articles by file and number instead: news.csv#1.
+    folds
+        Score annotated documents with gold by as many models, each trained like the model but without a part of the
+        documents, and score that part. A fit to such scores holds for other documents. [default: one model, of all]
     """
 
     out: str = option(metavar="FILE")
     number_articles: bool = option(default=False, is_recorded=False)
+    folds: int | None = option(default=None, at_least=2)
 
     def _check(self) -> None:
+        from corefsample.errors import ParameterError
+
         super()._check()
+        if self.folds is not None:
+            for name in ("pipeline", "clusters", "scheduler"):
+                if getattr(self, name) is not None:
+                    raise ParameterError("must be left out with folds", parameter=name)
         if self.number_articles:
             object.__setattr__(self, "id_column", None)

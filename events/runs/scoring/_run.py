@@ -12,26 +12,30 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+import corefsample
 from corefsample._log import logger
 from corefsample._processors import processors
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._atomic import remove_file, require_free, write_json
+from corefsample.files._atomic import new_file, remove_file, require_free, write_json
+from corefsample.files._contents import read_json
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike, is_file, require_suffix, suffix_of
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QuarantineFile, convert, quarantine_file, write_documents
-from corefsample.mention_ranking._model import ScoringTally
+from corefsample.mention_ranking._model import ScoringTally, few_known_words
 from corefsample.recalibration._english import chosen_recalibration
 from corefsample.syntax._roles import is_unparsed
+from events._csv_cells import write_csv
 from events._options import Result, fields_of
 from events._selection import Selection
 from events.news._fields import Article
 from events.news._quality import TextTally
+from events.news._repeated import Duplicates, RepeatedTexts
 from events.runs._annotated_output import write_annotated
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import Engine
-from events.runs._plan import InputFile, Part, Plan
+from events.runs._plan import STANDARD_INPUT, InputFile, Part, Plan
 from events.runs._progress import Progress
 from events.runs._record import free_outputs, run_record
 from events.runs._run import begun, must_stop, working_in
@@ -92,7 +96,7 @@ def score_missing(
             record.update(_described(task, scored))
         n_done += len(scored.documents)
         if task.number == 1 and len(task.items) == DOCUMENTS_A_PART:
-            _warn_early(scored.texts)
+            _warn_early(scored)
         if on_progress is not None:
             on_progress(task.bytes_read, inputs.total_bytes, n_done)
     return n_known
@@ -124,8 +128,11 @@ def _described(task: Task, scored: Scored) -> dict[str, Any]:
     }
 
 
-def _warn_early(texts: TextTally) -> None:
-    """Say after the first part, before a long run is done, that most texts have no upper case."""
+def _warn_early(scored: Scored) -> None:
+    """Say after the first part, before a long run is done, that most texts have no upper case or another language."""
+    texts = scored.texts
+    if few_known := few_known_words(scored.tally):
+        logger("score").warning("of the first texts, %s", few_known)
     if texts.n_lower_case > texts.n_texts / 2:
         rule = "of the first texts have no upper-case letter; taggers and parsers of English need upper case"
         logger("score").warning("%s of %s %s", texts.n_lower_case, texts.n_texts, rule)
@@ -183,6 +190,7 @@ def _rejected(row: Mapping[str, str]) -> Rejected:
 
 
 RECORD_SUFFIX = ".scoring.json"
+DUPLICATES_SUFFIX = ".duplicates.csv"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,6 +209,8 @@ class ScoreResult(Result):
         Number of the written documents that an earlier run had scored.
     n_not_selected
         Documents that `ScoringOptions.where` leaves out.
+    n_repeated, duplicates
+        Articles whose text an earlier one has, and the file that lists them, or None.
     n_quarantined, reasons
         Number of bad documents, and the messages of the first three.
     skipped
@@ -230,9 +240,12 @@ class ScoreResult(Result):
     workers: int | None
     seconds: float
     n_not_selected: int = 0
+    n_repeated: int = 0
+    duplicates: str | None = None
 
     def _more(self) -> dict[str, Any]:
-        tally = {**dataclasses.asdict(self.tally), "mean_dropped_mass": self.tally.mean_dropped_mass}
+        shares = {name: getattr(self.tally, name) for name in ("mean_dropped_mass", "known_share")}
+        tally = {**dataclasses.asdict(self.tally), **shares}
         return {**tally, "texts": dataclasses.asdict(self.texts)}
 
 
@@ -258,6 +271,7 @@ def score_corpus(
         article_options=options.article_options(),
         prefer_news=options.pipeline is not None,
         selected=selection if options.where else None,
+        repeated=RepeatedTexts(options.duplicates),
     )
     _require_pipeline_for_text(documents, options)
     scorer = Scorer(options)
@@ -292,6 +306,7 @@ def score_corpus(
             workers=None if chosen.scheduler is not None else engine.workers or 1,
             seconds=round(time.time() - started, 3),
             n_not_selected=selection.n_not_selected,
+            **_written_duplicates(documents, path, options.duplicates),
         )
         content = run_record(
             {**dataclasses.asdict(options), "out": path},
@@ -305,6 +320,56 @@ def score_corpus(
         write_json(record, content)
         places.discard()
     return run
+
+
+def _written_duplicates(documents: DocumentInputs, path: str, duplicates: Duplicates) -> dict[str, Any]:
+    """Write which articles have the text of an earlier one, and warn where they are counted with it."""
+    assert documents.repeated is not None
+    rows = documents.repeated.rows
+    name = path + DUPLICATES_SUFFIX
+    remove_file(name)
+    if not rows:
+        return {}
+    import pandas as pd
+
+    table = pd.DataFrame(rows, columns=["doc_id", "date", "first"])
+    with new_file(name, overwrite=True) as partial:
+        write_csv(table, partial)
+    if duplicates == "keep":
+        doc_id, _, first = rows[0]
+        logger("score").warning(
+            "%s of the texts are those of earlier articles, such as %r of %r, and count again: %s lists them; "
+            "duplicates drop or group leaves them out or marks them",
+            f"{len(rows):,}",
+            doc_id,
+            first,
+            name,
+        )
+    return {"n_repeated": len(rows), "duplicates": name}
+
+
+def is_scored(inputs: PathLike | Iterable[PathLike], path: str, options: ScoringOptions) -> bool:
+    """Whether a file has the scores of these inputs with these options, and of the model that there is now."""
+    if not (is_file(path) and is_file(path + RECORD_SUFFIX)) or Places(path).any() is not None:
+        return False
+    documents = DocumentInputs(inputs, article_options=options.article_options(), prefer_news=True)
+    if STANDARD_INPUT in documents.paths:  # it may have other documents now
+        return False
+    scorer = Scorer(options)
+    plan = planned(documents.paths, scorer)
+    try:
+        record = read_json(path + RECORD_SUFFIX)
+        model = {**plan.contents["model"][1], "provenance": dict(scorer.model.provenance)}
+        now = {
+            "corefsample": corefsample.__version__,
+            "arguments": {**dataclasses.asdict(options), "out": path},
+            "inputs": [file.to_record(file.sha256) for file in plan.inputs],
+            "model": model,
+            "pipeline": plan.contents["pipeline"][1],
+        }
+        return all(record[name] == json.loads(json.dumps(value)) for name, value in now.items())
+    except (InputError, KeyError, TypeError):
+        return False
 
 
 def _require_own(path: str, parts: list[Path], store: Store) -> None:

@@ -19,14 +19,22 @@ from typing import TYPE_CHECKING, Any
 import corefsample
 from corefsample.documents import Parse
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._base import RECALIBRATION_FIELD
 from corefsample.documents._rejected import Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
+from corefsample.languages._language import code_of, require_same
 from corefsample.mention_ranking import AntecedentModel, english_model, load_model, score_documents
-from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource, ScoringTally, score_parses
+from corefsample.mention_ranking._model import (
+    MENTION_SOURCES,
+    MentionSource,
+    ScoringTally,
+    other_model,
+    score_parses,
+    scored_metadata,
+)
+from corefsample.mention_ranking._model_file import model_file
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._english import chosen_recalibration
 from corefsample.recalibration._model import Recalibration
@@ -119,8 +127,13 @@ class Scorer:
         self.sampler: Any = None
         if options.parses is not None and self.pipeline is not None:
             self.sampler = parse_sampler(self.pipeline, options.parse_temperature)
+        language = self.model.language.code
+        if self.pipeline is not None:
+            of_pipeline = code_of(self.pipeline.lang)
+            hint = other_model(of_pipeline)
+            require_same("model", language, "the pipeline", of_pipeline, parameter="model", hint=hint)
         given = options.recalibration, options.model
-        self.recalibrations = {source: load_recalibration(*given, source) for source in MENTION_SOURCES}
+        self.recalibrations = {source: load_recalibration(*given, source, language) for source in MENTION_SOURCES}
 
     def recalibration_of(self, mentions: MentionSource) -> dict[str, Any] | None:
         """What the scores of such mentions are recalibrated with; None for nothing."""
@@ -134,7 +147,7 @@ class Scorer:
             name = "the English model of the package"
             content = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").read_bytes()
         else:
-            name, content = options.model, Path(options.model).read_bytes()
+            name, content = options.model, Path(model_file(options.model)).read_bytes()
         return {
             "corefsample": corefsample.__version__,
             "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
@@ -170,6 +183,7 @@ class Scorer:
             tally = ScoringTally()
             try:
                 source = item.document
+                self.model.require_language(source.metadata, item.source)
                 if isinstance(source, Article) and self.options.fix_text:
                     source = repaired(source)
                 document = self._scored(source, tally)
@@ -227,9 +241,7 @@ class Scorer:
             parses = [(1, parsed_article(article, self.pipeline, **texts))]
         else:
             parses = sampled_articles(article, self.sampler, options.parses, **texts)
-        metadata = article_metadata(article)
-        metadata = {name: value for name, value in metadata.items() if name != RECALIBRATION_FIELD}
-        return ParsedArticle(article, parses, metadata)
+        return ParsedArticle(article, parses, scored_metadata(self.model, article_metadata(article)))
 
     def _scored_article(self, parsed: ParsedArticle, tally: ScoringTally) -> ScoredDocument:
         """Score the mentions of every parse of an article; the tally counts those of the pipeline's own."""
@@ -239,7 +251,7 @@ class Scorer:
             scored = score_parses(self.model, tokens, min_prob=options.min_prob, scheme=options.scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {article.doc_id!r}") from None
-        tally.add(scored[0][1], None)
+        tally.add(scored[0][1], None, self.model.known_words(tokens[0]))
         documents = [
             self._recalibrated(
                 ScoredDocument(
@@ -306,7 +318,10 @@ def add_tally(total: ScoringTally, more: ScoringTally) -> None:
 
 
 def load_recalibration(
-    path: PathLike | None, model: PathLike | None = None, mentions: MentionSource = "parse"
+    path: PathLike | None,
+    model: PathLike | None = None,
+    mentions: MentionSource = "parse",
+    language: str | None = None,
 ) -> Recalibration | None:
     """Read the recalibration of a model's scores.
 
@@ -314,6 +329,8 @@ def load_recalibration(
     ----------
     path, model, mentions
         As for `corefsample.recalibration.chosen_recalibration`.
+    language
+        Of the model; None: not compared.
 
     Raises
     ------
@@ -326,6 +343,9 @@ def load_recalibration(
         return None
     uncertain = read_recalibration(name)
     try:
+        hint = ParameterHint("recalibration", "none leaves the scores as they are")
+        own = uncertain.language
+        require_same("recalibration", own, "the model", language, parameter="recalibration", hint=hint)
         uncertain.is_in("")
     except ParameterError as error:
         raise error.as_input_error(name) from None

@@ -199,3 +199,17 @@ def test_the_top_face_has_the_main_names_and_all_subpackages() -> None:
     assert subpackages < set(dir(calibration))
     assert {"calibration_error", "CalibrationTable", "IsotonicRecalibration"} < set(dir(calibration))
     assert all(hasattr(calibration, name) for name in dir(calibration))
+
+
+def test_too_few_pairs_for_an_interval_have_none(caplog: pytest.LogCaptureFixture) -> None:
+    # One pair, or bins whose labels are all equal: draws of labels at their shares never vary.
+    for q, y in (([0.5], [1]), ([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1])):
+        caplog.clear()
+        error = calibration_error(q, y, n_bins=2 if len(q) > 1 else 1)
+        assert error.estimate > 0.0
+        assert (error.lower, error.upper, error.interval) == (None, None, None)
+        assert any("without an interval" in record.getMessage() for record in caplog.records)
+    some = calibration_error([0.1, 0.2, 0.8, 0.9], [0, 1, 1, 1], n_bins=2)
+    assert some.lower is not None
+    assert some.upper is not None
+    assert some.lower < some.upper

@@ -22,6 +22,7 @@ from references.calibration_recalibrators_and_tags import (
     softmax_loss,
     weighted_mean,
 )
+from scipy.optimize import minimize
 from tolerance import plausible_means
 
 from corefsample import ParameterError
@@ -30,10 +31,10 @@ from corefsample.calibration.recalibrators._base import FittedModel, Recalibrato
 from corefsample.calibration.recalibrators._binners import (
     HistogramBinning,
     IsotonicRecalibration,
-    PlattScaling,
     ScalingBinning,
 )
 from corefsample.calibration.recalibrators._grouped import GroupedRecalibrator
+from corefsample.calibration.recalibrators._logistic import BetaCalibration, BinaryTemperatureScaling, PlattScaling
 from corefsample.calibration.recalibrators._temperature import TemperatureScaling
 
 values = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
@@ -46,6 +47,8 @@ WITHOUT_SPLIT: list[Callable[[], Recalibrator]] = [
     lambda: HistogramBinning(n_bins=1, strategy="uniform"),
     IsotonicRecalibration,
     PlattScaling,
+    BetaCalibration,
+    BinaryTemperatureScaling,
 ]
 EVERY: list[Callable[[], Recalibrator]] = [
     *WITHOUT_SPLIT,
@@ -230,6 +233,77 @@ def test_one_label_has_a_finite_fit() -> None:
     # Two positive pairs: smoothed label (2 + 1) / (2 + 2).
     assert PlattScaling().fit([0.5, 0.5], [1, 1]).predict([0.5]) == pytest.approx([0.75], abs=1e-6)
     assert np.isfinite(PlattScaling().fit([0.0, 1.0], [0, 1]).predict(grid)).all()
+
+
+# --- beta calibration --------------------------------------------------------------------------------------
+
+
+def beta_loss(theta: np.ndarray, rows: list[Pair]) -> float:
+    """Minus the log likelihood of a, b, c with smoothed labels, pair by pair."""
+    q, y, w = columns(rows)
+    n_positive, n_negative = float((w * y).sum()), float((w * (1 - y)).sum())
+    total = 0.0
+    for qi, yi, wi in zip(q.tolist(), y.tolist(), w.tolist(), strict=True):
+        score = theta[0] * math.log(qi) - theta[1] * math.log(1 - qi) + theta[2]
+        target = (n_positive + 1) / (n_positive + 2) if yi else 1 / (n_negative + 2)
+        total += wi * (np.logaddexp(0.0, score) - target * score)
+    return total
+
+
+@few
+@given(triples.filter(lambda rows: len({q for q, _, _ in rows}) > 1))
+def test_beta_calibration_is_the_likeliest_curve_that_never_falls(rows: list[Pair]) -> None:
+    rows = [(min(max(q, 0.01), 0.99), y, w) for q, y, w in rows]
+    model = BetaCalibration().fit(*columns(rows))
+    found = np.array([model.a_, model.b_, model.c_])
+    assert found[:2].min() >= 0.0
+    least = beta_loss(found, rows)
+    bounds = [(0.0, None), (0.0, None), (None, None)]
+    for start in ([1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [3.0, 0.1, 1.0]):
+        other = minimize(beta_loss, start, args=(rows,), bounds=bounds, method="L-BFGS-B")
+        assert least <= other.fun + 1e-7
+    assert (np.diff(model.predict(grid)) >= 0.0).all()
+
+
+def test_a_beta_distortion_is_undone() -> None:
+    # True log odds: 0.5 log q - 2 log(1 - q) + 0.3.
+    rng = np.random.default_rng(6)
+    q = rng.beta(0.8, 0.8, 100_000)
+    features = np.stack([np.log(q), -np.log1p(-q), np.ones_like(q)])
+    p = 1 / (1 + np.exp(-(np.array([0.5, 2.0, 0.3]) @ features)))
+    model = BetaCalibration().fit(q, rng.random(q.size) < p)
+    errors = np.sqrt(np.diag(np.linalg.inv((features * (p * (1 - p))) @ features.T)))  # inverse Fisher information
+    assert plausible_means([model.a_, model.b_, model.c_], [0.5, 2.0, 0.3], errors).all()
+
+
+# --- temperature of a probability --------------------------------------------------------------------------
+
+
+@few
+@given(triples)
+def test_a_binary_temperature_is_that_of_two_classes(rows: list[Pair]) -> None:
+    q, y, w = columns([(min(max(q, 0.001), 0.999), y, w) for q, y, w in rows])
+    model = BinaryTemperatureScaling(lowest=0.1, highest=10.0).fit(q, y, w)
+    classes = TemperatureScaling(lowest=0.1, highest=10.0).fit(np.log(np.stack([1 - q, q], axis=1)), y.astype(int), w)
+    assert model.temperature_ == pytest.approx(classes.temperature_, rel=1e-6)
+    assert model.at_bound_ == classes.at_bound_
+
+    # No temperature of a grid is likelier.
+    def loss(temperature: float) -> float:
+        odds = np.log(q / (1 - q)) / temperature
+        return float((w * (np.logaddexp(0.0, odds) - y * odds)).sum())
+
+    assert loss(model.temperature_) <= min(map(loss, np.geomspace(0.1, 10.0, 60))) + 1e-9
+
+
+def test_a_temperature_leaves_one_half_where_it_is() -> None:
+    q, y, _ = some_pairs()
+    model = BinaryTemperatureScaling().fit(q, y)
+    assert model.temperature_ > 1.2  # overconfident
+    assert model.predict([0.5]).tolist() == [0.5]
+    np.testing.assert_allclose(model.predict(grid) + model.predict(grid[::-1]), 1.0, atol=1e-12)
+    with error(ParameterError, "highest"):
+        BinaryTemperatureScaling(lowest=2.0, highest=1.0).fit(q, y)
 
 
 # --- temperature -------------------------------------------------------------------------------------------

@@ -15,13 +15,20 @@ from corefsample.calibration.recalibrators._base import Recalibrator
 from corefsample.calibration.recalibrators._binners import (
     HistogramBinning,
     IsotonicRecalibration,
-    PlattScaling,
     ScalingBinning,
 )
+from corefsample.calibration.recalibrators._logistic import BetaCalibration, BinaryTemperatureScaling, PlattScaling
 
 pytest.importorskip("sklearn", minversion="1.6")
 
-RECALIBRATORS = [HistogramBinning(n_bins=1), IsotonicRecalibration(), PlattScaling(), ScalingBinning(n_bins=1)]
+RECALIBRATORS = [
+    HistogramBinning(n_bins=1),
+    IsotonicRecalibration(),
+    PlattScaling(),
+    BetaCalibration(),
+    BinaryTemperatureScaling(),
+    ScalingBinning(n_bins=1),
+]
 each_recalibrator = pytest.mark.parametrize("model", RECALIBRATORS, ids=lambda model: type(model).__name__)
 
 # Checks of scikit-learn that do not hold, and why.

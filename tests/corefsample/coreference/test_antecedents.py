@@ -291,3 +291,118 @@ def test_an_impossible_antecedent_raises(parameter: str, choices: list[tuple[Any
         with error(ParameterError, parameter) as caught:
             distribution.with_antecedent(*choice)
         assert reason in caught.value.message
+
+
+# --- matrices ----------------------------------------------------------------------------------------------
+
+NEW_PLACES = ("number", "numbers", "diagonal", "first", "last")
+
+
+def matrix_of(lists: Lists, new: list[float], place: str) -> tuple[Any, Any]:
+    """A matrix with the scores of the lists plus NEW's score of the mention, and the option `new`."""
+    n = len(new)
+    square = np.full((n, n), -np.inf)
+    for i, (candidates, scores) in enumerate(zip(*lists, strict=True)):
+        for k, score in zip(candidates, scores, strict=True):
+            square[i, k] = score + new[i]
+        square[i, i:] = 7.0  # what is not before its mention has no meaning
+    if place == "diagonal":
+        np.fill_diagonal(square, new)
+    if place in ("first", "last"):
+        columns = [np.array(new).reshape(-1, 1), square]
+        return np.hstack(columns if place == "first" else columns[::-1]), place
+    return square, place if place == "diagonal" else np.array(new)
+
+
+@pytest.mark.parametrize("place", NEW_PLACES)
+@given(lists=strategies.antecedent_lists(scores=st.floats(-9.0, 9.0)), data=st.data())
+def test_a_matrix_of_scores_is_the_distribution_of_its_lists(place: str, lists: Lists, data: st.DataObject) -> None:
+    n = len(lists[0])
+    new = data.draw(st.lists(st.integers(-3, 3).map(float), min_size=n, max_size=n))
+    new = [2.0] * n if place == "number" else new
+    matrix, option = matrix_of(lists, new, place)
+    option = 2.0 if place == "number" else option
+    found = AntecedentDistribution.from_dense(matrix, new=option)
+    expected = AntecedentDistribution.from_lists(*lists)
+    assert found.antecedents.tolist() == expected.antecedents.tolist()
+    np.testing.assert_allclose(found.probs, expected.probs, atol=1e-12)
+    np.testing.assert_allclose(found.new_probs, expected.new_probs, atol=1e-12)
+    # And its probabilities give the same, in double precision and in that of most systems.
+    probs = np.zeros((n, n))
+    probs[np.repeat(np.arange(n), np.diff(expected.indptr)), expected.antecedents] = expected.probs
+    for kind, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
+        for given_new in (None, expected.new_probs.astype(kind)):
+            again = AntecedentDistribution.from_probabilities(probs.astype(kind), new=given_new)
+            np.testing.assert_allclose(link_marginals(again), link_marginals(expected), atol=tolerance)
+
+
+def test_masked_candidates_and_a_masked_new_have_no_probability() -> None:
+    scores = np.array([[0, 0, 0], [1.0, 0, 0], [-1e9, 2.0, 0]])
+    found = AntecedentDistribution.from_dense(scores, new=-np.inf)
+    assert found.antecedents.tolist() == [0, 1]
+    assert found.probs.tolist() == [1.0, 1.0]
+    assert found.new_probs[0] == 1.0
+    certain = AntecedentDistribution.from_probabilities([[0, 0, 0], [1.0, 0, 0], [0.25, 0.75, 0]])
+    assert certain.antecedents.tolist() == [0, 0, 1]
+    np.testing.assert_allclose(certain.probs, [1.0, 0.25, 0.75], atol=1e-15)
+    assert AntecedentDistribution.from_dense([]).n_mentions == 0
+
+
+@pytest.mark.parametrize(
+    ("scores", "new", "parameter"),
+    [
+        ([[0.0, 0.0]], 0.0, "scores"),
+        ([[0.0, 0.0]], "diagonal", "scores"),
+        ([[0.0]], "first", "scores"),
+        ([[0.0], [0.0, 1.0]], 0.0, "scores"),
+        ([["a"]], 0.0, "scores"),
+        ([[0.0]], "middle", "new"),
+        ([[0.0]], [0.0, 1.0], "new"),
+        ([[0.0]], float("nan"), "new"),
+        ([[0.0, 0.0], [float("nan"), 0.0]], 0.0, None),
+        ([[0.0, 0.0], [float("inf"), 0.0]], 0.0, None),
+        ([[0.0, 0.0], [-np.inf, 0.0]], -np.inf, None),
+    ],
+)
+def test_matrices_that_are_no_distribution_raise(scores: Any, new: Any, parameter: str | None) -> None:
+    with error(ParameterError, parameter):
+        AntecedentDistribution.from_dense(scores, new=new)
+
+
+@pytest.mark.parametrize(
+    ("probs", "new"),
+    [
+        ([[0.0, 0.0], [1.1, 0.0]], None),
+        ([[0.0, 0.0], [-0.1, 0.0]], None),
+        ([[0.0, 0.0], [float("nan"), 0.0]], None),
+        ([[0, 0, 0], [0.5, 0, 0], [0.6, 0.6, 0]], None),
+        ([[0.0, 0.0], [0.5, 0.0]], [1.0, 0.4]),
+    ],
+)
+def test_probabilities_that_do_not_sum_to_one_raise(probs: Any, new: Any) -> None:
+    with error(ParameterError):
+        AntecedentDistribution.from_probabilities(probs, new=new)
+
+
+# --- equality ----------------------------------------------------------------------------------------------
+
+
+def test_values_are_equal_if_their_fields_are() -> None:
+    def made(score: float = 1.0, doc_id: str = "a", gold: Any = ("x", None)) -> ScoredDocument:
+        distribution = AntecedentDistribution.from_lists([[], [0]], [[], [score]])
+        mentions = [(0, 1, 0), (1, 2, 1)]
+        return ScoredDocument(doc_id, mentions, distribution, gold=gold, metadata={"list": [1, 2]})
+
+    first = made()
+    assert (first, hash(first)) == (made(), hash(made()))
+    assert first == made(gold=["x", None])
+    assert hash(first) == hash(made(gold=["x", None]))
+    assert first.antecedents == made().antecedents
+    assert first.antecedents != made(2.0).antecedents
+    assert first != made(2.0)
+    assert first != made(doc_id="b")
+    assert first != made(gold=None)
+    assert first != "a"
+    draws = [sample_clusterings(first.antecedents, n_samples=5, seed=seed) for seed in (0, 0, 1)]
+    assert draws[0] == draws[1]
+    assert draws[0] != draws[2]

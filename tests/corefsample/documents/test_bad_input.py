@@ -257,8 +257,10 @@ def test_no_inputs_at_all_are_rejected() -> None:
     assert_rejected([], "inputs must name at least one file, got none")
 
 
-def test_a_folder_is_no_input(folder: Path) -> None:
-    assert_rejected(folder, f"{folder}: input must be a regular file, got a folder (name its files, such as ")
+def test_a_folder_without_scored_documents_is_no_input(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("none")
+    with error(InputError, place=str(tmp_path)):
+        DocumentStream(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["good.jsonl", "good.parquet"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
+from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens
+from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import from_documents
 from corefsample.documents._rejected import Rejected
 
@@ -179,14 +182,69 @@ def test_documents_that_break_a_rule_are_rejected(fields: dict[str, Any], messag
 # --- display -----------------------------------------------------------------------------------------------
 
 
-def test_the_html_of_a_document_is_compact_and_escaped() -> None:
-    text = ["<b>", *["word"] * 1_000]
+class Marks(HTMLParser):
+    """The words of a page, and for each mark its words, look and title."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.open: list[tuple[int, dict[str, str | None]]] = []
+        self.found: list[tuple[list[str], str, str]] = []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "mark":
+            self.open.append((len(self.words), dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "mark":
+            start, attributes = self.open.pop()
+            self.found.append((self.words[start:], str(attributes["style"]), str(attributes["title"])))
+
+    def handle_data(self, data: str) -> None:
+        if self.lasttag != "sub" or not data.isdigit():  # the number of an entity
+            self.words += data.split()
+
+
+def words_of(text: list[str]) -> Tokens:
     n = len(text)
-    columns = dict.fromkeys(("text", "lemma", "upos", "dep"), text) | {"head": [-1] * n, "sent": [0] * n}
-    page = document(doc_id="<i>", tokens=tokens(**columns))._repr_html_()
+    return Tokens(**dict.fromkeys(("text", "lemma", "upos", "dep"), text), head=[-1] * n, sent=[0] * n)  # type: ignore[arg-type]
+
+
+def test_the_html_of_a_document_is_compact_and_escaped() -> None:
+    page = document(doc_id="<i>", tokens=words_of(["<b>", *["word"] * 1_000]))._repr_html_()
     assert "<b>&lt;i&gt;</b>" in page
-    assert "&lt;b&gt; word" in page
-    assert len(page) < 600
+    assert "&lt;b&gt;" in page
+    assert len(page) < 3_500
+    assert Marks(page).words.count("word") < 500
+
+
+def test_the_html_of_a_document_has_its_entities_and_antecedents() -> None:
+    # The mayor [met the "king"]: he saw the mayor; he is the mayor with 3/4, the king with 1/8, NEW with 1/8.
+    text = ["The", "mayor", "met", "the", '"king"', "he", "saw", "her"]
+    mentions = [[0, 2, 1], [3, 5, 4], [4, 5, 4], [5, 6, 5], [7, 8, 7]]
+    lists: list[list[int]] = [[], [], [], [0, 1], [0]]
+    scores = [[], [], [], [math.log(6), 0.0], [9.0]]
+    made = ScoredDocument("d", mentions, AntecedentDistribution.from_lists(lists, scores), tokens=words_of(text))
+    page = Marks(made._repr_html_().partition("<br>")[2])
+    assert page.words == text
+    by_words = {" ".join(words): (look, title) for words, look, title in page.found}
+    assert by_words.keys() == {"The mayor", 'the "king"', '"king"', "he", "her"}
+    looks = {words: look for words, (look, _) in by_words.items()}
+    assert looks["The mayor"] == looks["he"] == looks["her"] != looks['the "king"']
+    assert "dotted" in looks['"king"']  # an entity of its own
+    assert by_words["he"][1] == '3: The mayor 0.75, NEW 0.12, the "king" 0.12'
+    assert by_words["The mayor"][1] == "0: NEW 1.00"
+
+
+def test_a_mention_that_crosses_another_is_not_marked() -> None:
+    # b c crosses a b, which begins before it.
+    antecedents = AntecedentDistribution.from_lists([[], [0], [1]], [[], [1.0], [1.0]])
+    made = ScoredDocument("d", [[0, 2, 0], [1, 3, 2], [3, 4, 3]], antecedents, tokens=words_of(list("abcd")))
+    assert [" ".join(words) for words, _, _ in Marks(made._repr_html_().partition("<br>")[2]).found] == ["a b", "d"]
+    gold = AnnotatedDocument("d", words_of(list("abcd")), made.mentions, ["<x>", "y", "<x>"])
+    assert [title for _, _, title in Marks(gold._repr_html_().partition("<br>")[2]).found] == ["<x>", "<x>"]
 
 
 # --- rejected documents ------------------------------------------------------------------------------------

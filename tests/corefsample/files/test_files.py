@@ -21,7 +21,7 @@ from corefsample import InputError, OutputError, ParameterError
 from corefsample.files._atomic import new_file, new_text_file, require_writable, write_bytes, write_json
 from corefsample.files._digests import SeenIds
 from corefsample.files._locks import LOCK_NAME, lock_file, new_partial, remove_leftovers
-from corefsample.files._paths import input_paths, suffix_hint, suffix_of
+from corefsample.files._paths import input_paths, partition_values, suffix_hint, suffix_of
 from corefsample.files._reading import FileSeries, LineReader, read_ahead
 
 # --- paths -------------------------------------------------------------------------------------------------
@@ -51,15 +51,23 @@ def test_inputs_that_name_no_file_are_an_error(inputs: Any, kind: type[Exception
     assert str(raised.value) == message
 
 
-def test_a_folder_is_allowed_only_on_request(tmp_path: Path) -> None:
+def test_a_folder_stands_for_its_files_of_a_known_kind(tmp_path: Path) -> None:
+    suffixes = (".jsonl", ".parquet")
     assert input_paths(tmp_path, folders=True) == [str(tmp_path)]
     with pytest.raises(InputError, match="input must be a regular file, got a folder") as caught:
-        input_paths(tmp_path, suffixes=(".jsonl", ".parquet"))
+        input_paths(tmp_path, suffixes=suffixes)
     assert caught.value.hint == f"name its files, such as {str(tmp_path / '*.parquet')!r}"
-    (tmp_path / "documents.parquet").touch()
-    with pytest.raises(InputError) as caught:
-        input_paths(tmp_path, suffixes=(".jsonl", ".parquet"))
-    assert caught.value.hint == f"name its files, such as {str(tmp_path / 'documents.parquet')!r}"
+    kept = ["b.jsonl", "year=2001/month=1/part-0.parquet", "year=2002/part-0.parquet"]
+    left = ["_SUCCESS", ".b.jsonl.crc", "year=2002/.hidden.parquet", "notes.txt", "scored.parquet.partial/1/a.parquet"]
+    for name in [*kept, *left, "run/run.json", "run/counts.parquet"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert input_paths(tmp_path, suffixes=suffixes) == [str(tmp_path / name) for name in kept]
+    with pytest.raises(InputError, match="got a folder"):
+        input_paths(tmp_path / "run", suffixes=suffixes)
+    with pytest.raises(InputError, match="got a folder"):
+        input_paths(tmp_path)
+    assert partition_values("in/year=2001/section=Home%20news/a=b.parquet") == {"year": "2001", "section": "Home news"}
 
 
 @pytest.mark.parametrize(

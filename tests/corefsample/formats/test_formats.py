@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import itertools
 import json
 import os
@@ -16,7 +17,7 @@ from expected_errors import error
 from references import coreference as references
 from strategies.documents import Document
 
-from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
+from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Rejected
 from corefsample.formats import DocumentStream
@@ -399,3 +400,17 @@ def test_a_stream_may_be_read_twice(ten: list[ScoredDocument], tmp_path: Path, e
     once, again = ([doc_id for batch in stream for doc_id in batch.doc_ids] for _ in range(2))
     assert once == again == [document.doc_id for document in ten]
     assert stream.bytes_read == stream.total_bytes
+
+
+def test_a_full_disk_is_named_and_leaves_no_file(
+    ten: list[ScoredDocument], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[Exception] = [OSError(errno.ENOSPC, "No space left on device"), ValueError("closed file")]
+
+    def full(*arguments: Any, **keywords: Any) -> None:
+        raise tries.pop(0)
+
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", full)
+    with pytest.raises(OutputError, match="No space left on device"):
+        write_documents((dataclasses.replace(ten[0], doc_id=f"d{i}") for i in range(300)), tmp_path / "out.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["source.jsonl"]

@@ -7,6 +7,7 @@ import datetime
 import gzip
 import io
 import logging
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -179,7 +180,6 @@ def test_minspan_is_an_attribute_and_no_head() -> None:
 
 GAP = words("(e1[1/2]-x-1", "e1[1/2])", "(e2)", "(e1[2/2]-x-1)", comments=header())
 ACROSS = words("(e1", "(e2)", comments=header()) + words("e1)", "(e3)")
-EMPTY = sentence("1 a 0 _", "1.1 _ _ Entity=(e1)", "1.2 _ _ Entity=(e2)", "2 b 1 Entity=(e3)", comments=header())
 
 
 @pytest.mark.parametrize(
@@ -187,33 +187,75 @@ EMPTY = sentence("1 a 0 _", "1.1 _ _ Entity=(e1)", "1.2 _ _ Entity=(e2)", "2 b 1
     [
         (GAP, "discontinuous", 1, [(2, 3, "e2")]),
         (ACROSS, "crossing_sentences", 1, [(1, 2, "e2"), (3, 4, "e3")]),
-        (EMPTY, "empty_nodes_only", 2, [(1, 2, "e3")]),
     ],
 )
 def test_mentions_that_are_not_spans_of_words_are_skipped_and_counted_or_rejected(
     text: str, reason: str, n_skipped: int, remaining: list[tuple[int, int, str]]
 ) -> None:
-    document = read_one(text)
+    document = read_one(text, on_discontinuous="skip")
     assert spans(document) == remaining
     assert document.skipped == {reason: n_skipped}
     with pytest.raises(InputError, match=r"line [0-9]+: doc_id 'd': sentence 1: Entity: a mention must .*, got '\(e1"):
         read(text, **{f"on_{reason}": "refuse"})
-    others = {"on_discontinuous", "on_crossing_sentences", "on_empty_nodes_only"} - {f"on_{reason}"}
-    assert spans(read_one(text, **dict.fromkeys(others, "refuse"))) == remaining
+    others = {"on_discontinuous": "refuse", "on_crossing_sentences": "refuse", f"on_{reason}": "skip"}
+    assert spans(read_one(text, **others)) == remaining
+
+
+def test_a_discontinuous_mention_is_its_part_with_the_head_and_is_written_back_whole() -> None:
+    document = read_one(GAP)  # a is the head: b hangs on it, and d, the second part, on c
+    assert spans(document) == [(0, 2, "e1"), (2, 3, "e2")]
+    assert heads(document) == [0, 2]
+    assert document.attributes["parts"] == ["0-2 3-4", ""]
+    assert document.skipped == {}
+    written_back = GAP.replace("(e2)", "(e2--1)")
+    assert written([document])[0] == written_back
+    # The field head counts the words of all parts: the third is d.
+    other = read_one(GAP.replace("-x-1", "-x-3"))
+    assert spans(other) == [(2, 3, "e2"), (3, 4, "e1")]
+    assert written([other])[0] == written_back.replace("-x-1", "-x-3")
+
+
+ZERO = (
+    "# newdoc id = d\n# global.Entity = eid\n# text = Dicen que llueve.\n"
+    "0.1\t_\t_\tPRON\tp\t_\t_\t_\t1:nsubj\tEntity=(e1)\n"
+    "1\tDicen\tdecir\tVERB\t_\tNumber=Plur|Person=3\t0\troot\t0:root\t_\n"
+    "2-3\tquellueve\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n"
+    "2\tque\tque\tSCONJ\t_\t_\t3\tmark\t3:mark\t_\n"
+    "2.1\t#It\t_\tPRON\t_\t_\t_\t_\t2.2:dep|1:nsubj:pass|3:x\tGloss=it\n"
+    "2.2\t_\t_\tVERB\t_\t_\t_\t_\t3:dep\t_\n"
+    "3\tllueve\tllover\tVERB\t_\t_\t1\tccomp\t1:ccomp\tEntity=(e2)\n\n"
+)
+
+
+def test_zeros_are_tokens_without_text_that_hang_on_a_word() -> None:
+    document = read_one(ZERO)
+    tokens = document.tokens
+    assert tokens.text == ["", "Dicen", "que", "", "llueve"]
+    assert tokens.extra["empty"] == ["_", "", "", "#It", ""]
+    assert (tokens.head.tolist(), tokens.dep) == ([1, -1, 4, 1, 1], ["nsubj", "root", "mark", "nsubj:pass", "ccomp"])
+    assert tokens.extra["space_after"] == [False, True, False, False, False]  # the text is what it was
+    assert spans(document) == [(0, 1, "e1"), (4, 5, "e2")]
+    assert written([document])[0] == ZERO
+
+
+def test_without_a_zero_in_a_mention_an_annotated_document_has_no_empty_tokens() -> None:
+    assert "empty" not in read_one(ZERO.replace("Entity=(e1)", "_")).tokens.extra
+    unannotated = re.sub(r"Entity=\(e.\)", "_", ZERO)
+    assert read_one(unannotated).tokens.extra["empty"] == ["_", "", "", "#It", ""]
 
 
 def test_parts_that_adjoin_make_one_mention() -> None:
     rows = ("1 a 0 Entity=(e1[1/3]-x-4)", "1.1 _ _ Entity=(e1[2/3]-x-4)", "2 b 1 Entity=(e1[3/3]-x-4",
             "3 c 2 Entity=e1[3/3])")  # fmt: skip
     document = read_one(sentence(*rows, comments=header()), on_discontinuous="refuse")
-    assert spans(document) == [(0, 3, "e1")]
-    assert heads(document) == [2]
+    assert spans(document) == [(0, 4, "e1")]  # the empty node is a token
+    assert heads(document) == [3]
 
 
-def test_a_mention_with_empty_nodes_is_its_words() -> None:
+def test_a_mention_with_empty_nodes_has_them_as_tokens() -> None:
     rows = ("0.1 _ _ Entity=(e1", "1 a 0 Entity=(e2", "2 b 1 Entity=e1)", "2.1 _ _ Entity=e2)", "3 c 1 _")
     document = read_one(sentence(*rows, comments=header(fields="eid")))
-    assert spans(document) == [(0, 2, "e1"), (0, 2, "e2")]
+    assert spans(document) == [(0, 3, "e1"), (1, 4, "e2")]
     assert document.skipped == {}
 
 
@@ -222,7 +264,7 @@ def test_a_stream_adds_up_what_it_skipped() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "corpus.conllu"
         path.write_text(GAP + second)
-        stream = read_corefud(path)
+        stream = read_corefud(path, on_discontinuous="skip")
         assert len(list(stream)) == stream.n_documents == 2
         assert stream.skipped == {"discontinuous": 2}
         assert stream.bytes_read == stream.total_bytes == path.stat().st_size
@@ -423,7 +465,7 @@ def test_a_file_that_is_broken_off_missing_or_empty_is_rejected(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "option", [{"on_discontinuous": "drop"}, {"on_empty_nodes_only": ""}, {"entity_fields": "etype-head"}]
+    "option", [{"on_discontinuous": "drop"}, {"on_crossing_sentences": "head"}, {"entity_fields": "etype-head"}]
 )
 def test_options_are_checked_before_the_first_document(option: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=f"{next(iter(option))} must be"):
@@ -504,8 +546,8 @@ def test_empty_nodes_and_multiword_tokens_are_written_where_they_stood_and_count
     text = sentence(*rows, comments=comments)
     text += sentence("1 a 0 Entity=(e4--3", "1.1 z _ _", "2 b 1 Entity=e4)", comments=["# text = ab"])
     document = read_one(text)
-    assert heads(document) == [1, 2, 4]
-    assert written([document])[0] == text.replace("Entity=(e2)", "_").replace("e1)(e3--1)", "(e3--1)e1)")
+    assert heads(document) == [0, 2, 3, 5]
+    assert written([document])[0] == text.replace("e1)(e3--1)", "(e3--1)e1)").replace("(e2)", "(e2--1)")
 
 
 def test_a_sentence_that_came_without_gets_an_id_and_its_text() -> None:

@@ -7,14 +7,17 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from corefsample.languages._language import load_language
 from corefsample.mention_ranking.features import _codes, _words
 from corefsample.mention_ranking.features._encoding import features_hash
 from corefsample.syntax import _codes as syntax_codes
 
 MODULES = (syntax_codes, _codes)
-HASH = features_hash()
+ENGLISH = load_language("en")
+HASH = features_hash(ENGLISH)
 KERNELS = (
     *("syntax._role_kernels", "syntax._mention_kernels"),
     *(f"mention_ranking.features._{name}_kernels" for name in ("encoding", "atom", "pair", "hash")),
@@ -42,15 +45,15 @@ def test_any_other_code_or_limit_gives_another_hash(module: Any, name: str, monk
         return
     for value in changed(getattr(module, name)):
         monkeypatch.setattr(module, name, value)
-        assert features_hash.__wrapped__() != HASH
+        assert features_hash.__wrapped__(ENGLISH) != HASH
 
 
 def test_another_word_gives_another_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_words, "PRONOUNS", _words.PRONOUNS[1:])
-    monkeypatch.setattr(
-        "corefsample.mention_ranking.features._encoding.word_lists_hash", _words.word_lists_hash.__wrapped__
-    )
-    assert features_hash.__wrapped__() != HASH
+    for name in ("pronouns", "plural_nouns", "definite_articles"):
+        other = msgspec.structs.replace(ENGLISH, **{name: getattr(ENGLISH, name)[1:]})
+        assert features_hash(other) != HASH
+    monkeypatch.setattr(_words, "_QUOTES", frozenset({"x"}))
+    assert features_hash.__wrapped__(ENGLISH) != HASH
 
 
 @pytest.mark.parametrize("name", KERNELS)

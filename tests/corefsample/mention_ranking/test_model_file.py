@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corefsample import InputError, ParameterError
+from corefsample.languages._language import load_language
 from corefsample.mention_ranking import AntecedentModel, load_model, save_model
 from corefsample.mention_ranking._model_file import rounded
 from corefsample.mention_ranking.features._encoding import features_hash
@@ -120,7 +121,7 @@ def test_a_file_has_arrays_and_json_and_no_pickle(path: Path) -> None:
     assert np.load(path, allow_pickle=False)["weights"].dtype == np.int8
     header = json.loads(parts["header.json"])
     assert (header["format"], header["version"]) == ("corefsample antecedent model", 1)
-    assert header["features"] == features_hash()
+    assert header["features"] == features_hash(load_language("en"))
 
 
 def test_an_existing_file_is_replaced_only_on_request(path: Path) -> None:
@@ -200,7 +201,7 @@ ONE_EACH = {"pronoun": ["i.any"], "phrase": ["i.any"], "new": ["i.any"]}
     [
         ("format", ["something else", None], "must be a corefsample antecedent model, got another format"),
         ("version", [2, None, "1"], "version must be 1, got "),
-        ("features", [7, None], f"features must be those of this version of corefsample ({features_hash()}), got "),
+        ("features", [7, None], "features must be those of this version of corefsample ("),
         (
             "templates",
             [None, {"pronoun": ["i.any"]}, ONE_EACH | {"pronoun": [1]}, ONE_EACH | {"pronoun": "i"}],

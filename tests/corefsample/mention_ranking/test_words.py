@@ -11,12 +11,12 @@ import pytest
 
 from corefsample import ParameterError
 from corefsample.documents._tokens import Tokens
-from corefsample.mention_ranking.features import _words as module
+from corefsample.languages._language import load_language
 from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Meaning, Number
-from corefsample.mention_ranking.features._words import word_hash, word_lists, word_table
+from corefsample.mention_ranking.features._words import language_hash, word_hash, word_table
 from corefsample.syntax._codes import UPOS
 
-LISTS = 1993025681
+LISTS = 1739178699
 GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
 
 
@@ -140,7 +140,8 @@ def test_acronyms_hash_like_initials() -> None:
 
 
 def test_every_class_of_the_noun_list_has_a_meaning_and_names_have_a_gender() -> None:
-    nouns, names = word_lists()
+    english = load_language("en")
+    nouns, names = english.noun_classes, english.genders_of_names
     known = {name.lower() for name in Meaning._fields} | {"male", "female"}
     assert set(nouns.values()) <= known
     assert set(names.values()) == {"male", "female"}
@@ -199,11 +200,12 @@ def test_endings_are_three_letters_and_a_shape(text: str, ending: str) -> None:
 
 def test_the_lists_are_what_models_were_trained_with() -> None:
     # A model file names this number: another one makes every trained model unreadable, the one that ships too.
-    assert module.word_lists_hash() == LISTS
+    assert language_hash(load_language("en")) == LISTS
 
 
 def test_no_word_is_in_a_list_of_names_for_both_and_every_word_is_one() -> None:
-    nouns, names = word_lists()
+    english = load_language("en")
+    nouns, names = english.noun_classes, english.genders_of_names
     for word in [*nouns, *names]:
         assert word.strip(".").replace(".", "").isalpha()
     assert len(nouns) > 1000

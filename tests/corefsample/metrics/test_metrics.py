@@ -29,6 +29,7 @@ from corefsample import (
     sample_clusterings,
 )
 from corefsample.metrics import corpus_posterior, corpus_scores
+from corefsample.metrics._bootstrap import resampled_f1, score_differences
 from corefsample.metrics._counts import METRICS, PARTS, Metric, Part
 from corefsample.metrics._posterior import metric_posterior
 from corefsample.metrics._scores import ClusteringScores, Scores, clustering_scores
@@ -322,9 +323,27 @@ def test_several_mentions_of_one_span_are_paired_in_order() -> None:
     spans = [(0, 2), (0, 2), (3, 4), (5, 6)]
     found = clustering_scores([0, 1, 0, 1], [5, 6, 5, 6], key_spans=spans, response_spans=spans)
     assert values(found, "muc") == (1.0, 1.0, 1.0)
-    # A third one is twinless.
+    # A third one, which the key does not have, is removed.
     more = clustering_scores([0, 1, 0, 1], [5, 6, 5, 6, 7], key_spans=spans, response_spans=[*spans, (0, 2)])
-    assert more.counts["mentions"].tolist() == [4, 5, 4]
+    assert more == found
+    assert more.counts["mentions"].tolist() == [4, 4, 4]
+
+
+def test_a_repeated_mention_of_the_response_counts_once() -> None:
+    # Key {a} {b c} {d e f}; response {a} {b c x} {d y} {z}, with b repeated and x, which is twinless, too.
+    key_spans = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]
+    response, spans = [0, 1, 1, 1, 2, 2, 3], [(0, 1), (1, 2), (2, 3), (6, 7), (3, 4), (7, 8), (8, 9)]
+    once = clustering_scores([0, 1, 1, 2, 2, 2], response, key_spans=key_spans, response_spans=spans)
+    assert values(once, "muc") == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    for again in (1, 3):  # in the same entity, in another
+        repeated = clustering_scores(
+            [0, 1, 1, 2, 2, 2],
+            [*response, again, again],
+            key_spans=key_spans,
+            response_spans=[*spans, (1, 2), (6, 7)],
+        )
+        assert repeated == once
+        assert repeated.counts["mentions"].tolist() == [6, 7, 4]
 
 
 def test_an_unannotated_mention_is_left_out_by_its_span() -> None:
@@ -617,6 +636,58 @@ def test_posteriors_of_different_kinds_raise(doc_id: str, options: dict[str, Any
 def test_the_mean_of_documents_is_no_document() -> None:
     with raises("documents must be posteriors with counts, got a mean over documents"):
         corpus_posterior([posterior("a"), corpus_posterior([posterior("b")]).macro])
+
+
+# --- resampled documents -----------------------------------------------------------------------------------
+
+
+def two_documents() -> tuple[list[ClusteringScores], list[ClusteringScores]]:
+    """Documents of a good system and of one that joins all."""
+    keys = [[0, 0, 1], [0, 0, 1, 1, 1]]
+    good = [clustering_scores(key, response) for key, response in zip(keys, [[0, 0, 1], [0, 0, 0, 1, 1]], strict=True)]
+    return good, [clustering_scores(key, [0] * len(key)) for key in keys]
+
+
+def test_resampled_scores_are_those_of_the_drawn_documents() -> None:
+    good, joined = two_documents()
+    draws = resampled_f1([good, joined], n_resamples=4000, seed=1)
+    # Two documents: the first twice with 1/4, both with 1/2, the second twice with 1/4.
+    corpora = [(good[i], good[j]) for i, j in ((0, 0), (0, 1), (1, 1))]
+    others = [(joined[i], joined[j]) for i, j in ((0, 0), (0, 1), (1, 1))]
+    for m, metric in enumerate(METRICS):
+        pairs = [
+            tuple(getattr(corpus_scores(list(each)).corpus, metric).f1 for each in both)
+            for both in zip(corpora, others, strict=True)
+        ]
+        found = [
+            np.isclose(draws[:, :, m].T, pair, rtol=0, atol=1e-12).all(axis=1) for pair in pairs
+        ]  # the same documents for both systems
+        assert np.any(found, axis=0).all()
+        if len(set(pairs)) == 3:
+            n_each = np.sum(found, axis=1)
+            # Five standard deviations of a binomial number.
+            assert np.all(np.abs(n_each - 4000 * np.array([0.25, 0.5, 0.25])) < 5 * np.sqrt(4000 * 0.25))
+
+
+def test_the_difference_of_two_systems_has_the_interval_of_its_resamples() -> None:
+    good, joined = two_documents()
+    draws = resampled_f1([good, joined], n_resamples=2000, seed=1)
+    found = {each.metric: each for each in score_differences(good, joined, draws, level=0.9)}
+    gaps = sorted((draws[0] - draws[1])[:, METRICS.index("b3")].tolist())
+    b3 = found["b3"]
+    assert b3.difference == pytest.approx(corpus_scores(good).corpus.b3.f1 - corpus_scores(joined).corpus.b3.f1)
+    assert gaps[99] <= b3.lower <= gaps[100]
+    assert gaps[1899] <= b3.upper <= gaps[1900]
+    assert b3.p_value == pytest.approx(2 / 2001)  # no resample in which the worse one is as good
+    same = score_differences(good, good, np.stack([draws[0], draws[0]]), level=0.9)
+    assert all((each.lower, each.upper, each.p_value) == (0.0, 0.0, 1.0) for each in same)
+
+
+def test_systems_with_other_numbers_of_documents_raise() -> None:
+    good, joined = two_documents()
+    for systems in ([good, joined[:1]], [[], []]):
+        with error(ParameterError, "systems"):
+            resampled_f1(systems, n_resamples=10, seed=0)
 
 
 # --- real documents ----------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from matplotlib.patches import Rectangle
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.plots import entity_count_bars, link_heat_map, link_network, save_figure
+from corefsample.plots import link_heat_map, link_network, save_figure
+from corefsample.plots.clusterings import entity_count_bars
 from corefsample.plots.networks import place_labels
 from corefsample.summaries import document_links, entity_count_posterior
 from corefsample.summaries._document_links import DocumentLinks, EntityCountPosterior

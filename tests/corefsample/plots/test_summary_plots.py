@@ -8,7 +8,8 @@ import pytest
 
 from corefsample import ScoredDocument
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.plots import core_curve_line, link_heat_map, precision_recall_line
+from corefsample.plots import link_heat_map
+from corefsample.plots.clusterings import core_curve_line, precision_recall_line
 from corefsample.summaries import core_curve, document_links, point_estimate, threshold_curve
 
 mpl.use("Agg")

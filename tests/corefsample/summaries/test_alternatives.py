@@ -27,6 +27,7 @@ from corefsample.summaries import (
     representatives,
     threshold_curve,
 )
+from corefsample.summaries._alternatives import DISTANCES
 
 
 def noisy(seed: int, n_mentions: int, n_samples: int) -> np.ndarray:
@@ -69,6 +70,19 @@ def test_tied_distances_lie_inside_together() -> None:
     ball = credible_ball(np.array([[0, 0, 2], [0, 0, 2], [0, 1, 2], [0, 1, 2]]), [0, 0, 2], level=0.6)
     assert ball.share == 1.0
     assert ball.radius == pytest.approx(2 / 3 * math.log(2))  # H(estimate | sample) = 0, the reverse 2/3 log 2
+
+
+def test_a_ball_of_a_distribution_has_a_centre_and_samples_of_its_own() -> None:
+    antecedents = AntecedentDistribution.from_lists([[], [0], [0, 1], [2]], [[], [0.5], [1.0, -1.0], [2.0]])
+    samples = sample_clusterings(antecedents, n_samples=300, seed=5, doc_id="a")
+    for distance in DISTANCES:
+        ball = credible_ball(antecedents, distance=distance, n_samples=300, seed=5, doc_id="a")
+        centre = point_estimate(antecedents, loss=distance, samples=samples).labels
+        expected = credible_ball(samples, centre, distance=distance)
+        assert ball.centre.tolist() == centre.tolist()
+        assert ball.distances.tolist() == expected.distances.tolist()
+        assert (ball.radius, ball.n_samples) == (expected.radius, 300)
+    assert credible_ball(samples).centre.tolist() == point_estimate(samples).labels.tolist()
 
 
 # --- confident cores ---------------------------------------------------------------------------------------

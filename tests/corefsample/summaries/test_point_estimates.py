@@ -17,9 +17,11 @@ from strategies.documents import Lists, antecedent_lists, mild_scores
 from tolerance import plausible_means
 
 from corefsample import AntecedentDistribution, ClusteringSamples, ParameterError, map_clustering, sample_clusterings
+from corefsample.coreference._exact import canonical_labels
 from corefsample.metrics._posterior import metric_posterior
 from corefsample.summaries import expected_loss, point_estimate
 from corefsample.summaries._losses import LOSSES, loss_under
+from corefsample.summaries._point_estimate import largest_places, swept
 from corefsample.summaries._posterior import posterior_from
 
 SAMPLED = [loss for loss in LOSSES if loss != "vi-bound"]
@@ -175,6 +177,27 @@ def test_splitting_costs_nothing_or_everything_at_the_ends() -> None:
     samples = random_samples(0, 8, 10)
     assert point_estimate(samples, loss="binder", split_cost=0.0).expected_loss == 0.0  # all apart
     assert point_estimate(samples, loss="vi", split_cost=2.0).n_entities == 1  # all together
+
+
+@pytest.mark.parametrize("split_cost", [1.0, 1.4, 1.9])
+def test_after_the_sweeps_no_move_of_one_mention_lowers_the_loss(split_cost: float) -> None:
+    # With 24 mentions many clusters have weak links only, which the sweeps do not compare with the samples.
+    source = posterior_from(random_samples(4, 24, 30))
+    start = np.arange(24, dtype=np.int32)
+    labels = swept(source, start, "vi", split_cost)
+    least = loss_under(source, labels, "vi", split_cost).value
+    assert least < loss_under(source, start, "vi", split_cost).value
+    for i in range(24):
+        for k in {*labels.tolist(), 100}:
+            moved = labels.copy()
+            moved[i] = k
+            assert loss_under(source, canonical_labels(moved), "vi", split_cost).value >= least - 1e-9
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0]), max_size=30), st.integers(0, 12))
+def test_the_likeliest_proposals_are_the_first_of_a_stable_sort(values: list[float], most: int) -> None:
+    expected = sorted((place for place, value in enumerate(values) if value >= 0.0), key=lambda place: -values[place])
+    assert largest_places(np.array(values), most).tolist() == expected[:most]
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -15,8 +15,8 @@ from places import PROJECT
 from references import audit as references
 
 from corefsample import InputError, ParameterError
-from events.audit import AuditFrame, AuditPlan, cohen_kappa, estimate_counts, estimate_total, plan_audit, read_sheets
-from events.audit._estimates import TOTAL
+from events.audit import AuditFrame, AuditPlan, estimate_counts, estimate_total, plan_audit, read_sheets
+from events.audit._estimates import TOTAL, cohen_kappa
 from events.audit._sheets import NO, YES, SheetLabels
 
 PLAN = plan_audit(frame(), 60)
@@ -266,7 +266,7 @@ def test_bad_options_are_named(labels: SheetLabels, options: dict[str, object]) 
 def test_the_code_of_the_page_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = PROJECT / "docs" / "audit.md"
+    page = PROJECT / "docs" / "audit-details.md"
     if not page.exists():
         pytest.skip("the pages are beside the sources alone")
     (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)

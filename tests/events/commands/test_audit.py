@@ -21,8 +21,14 @@ from corefsample import InputError, ParameterError
 from events.audit import _kernels, estimate_total, read_run_documents
 from events.audit._frame_files import read_scores
 from events.audit._totals import METHODS
-from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
+from events.commands import (
+    AuditEstimateOptions,
+    AuditPlanOptions,
+    run_audit_estimate,
+    run_audit_plan,
+)
 from events.commands._audit_files import read_plan
+from events.commands.audit_learn import AuditLearnOptions, run_audit_learn
 from events.pages._report_content import read_report
 
 
@@ -94,6 +100,7 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     ]
     record = json.loads((folder / "audited.json").read_text())
     assert record["summary"]["plan"] == first.plan
+    assert "95% model band (coreference only)" in (folder / "audited.svg").read_text(encoding="utf-8")
     wrong = pd.read_csv(folder / "disagreements.csv")
     assert (wrong["label"] == "yes").all()
     assert wrong["probability"].is_monotonic_increasing
@@ -360,3 +367,124 @@ def test_the_commands_print_what_was_found(capsys: pytest.CaptureFixture[str], s
     assert (status, "sheet.csv: row 2: label must be yes, no or unsure, got 'perhaps'" in line) == (3, True)
     status, line = refused(capsys, "audit", "plan", scores, "--labels", 5, "--out", tmp_path / "b")
     assert (status, line.startswith("corefsample: --labels must be at least 10")) == (2, True)
+
+
+# --- learning from labels ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def labelled(run: Path, tmp_path: Path) -> Path:
+    """A plan of 24 documents of the run, of which every third has the event, whatever P says."""
+    plan = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "audit", n_labels=24))
+    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
+    table.assign(label=["yes", "no", "no"] * 8).to_csv(plan.sheet, index=False)
+    return tmp_path / "audit"
+
+
+def learned(run: Path, audit: Path, **options: Any) -> Path:
+    folder = audit.parent / "learned"
+    run_audit_learn(run, [audit / "sheet.csv"], AuditLearnOptions(out=folder, **options))
+    return folder
+
+
+def test_what_was_learned_is_a_row_for_each_document_and_period(run: Path, labelled: Path) -> None:
+    folder = learned(run, labelled, pictures=True)
+    table = pd.read_csv(folder / "learned.csv", keep_default_na=False)
+    frame = read_run_documents(run)
+    assert table["doc_id"].tolist() == frame.doc_ids.tolist()
+    np.testing.assert_allclose(table["probability"], frame.probability(0))
+    sheet = pd.read_csv(labelled / "sheet.csv").set_index("doc_id")["label"]
+    assert table.set_index("doc_id")["label"].replace("", np.nan).dropna().to_dict() == sheet.to_dict()
+    counts = pd.read_csv(folder / "learned_counts.csv", keep_default_na=False)
+    assert counts["period"].tolist() == ["total", *sorted(set(counts["period"]) - {"total"})]
+    assert counts.loc[0, ["n_docs", "n_labels"]].tolist() == [30, 24]
+    assert (counts["n_docs"][1:].sum(), counts["n_labels"][1:].sum()) == (30, 24)
+    assert counts["mean"][1:].sum() == pytest.approx(counts["mean"][0])
+    assert table["learned"][table["label"] == ""].sum() + 8 == pytest.approx(counts["mean"][0], abs=0.3)
+    record = json.loads((folder / "learned.json").read_text())
+    (target,) = record["targets"]
+    assert (target["n_labels"], target["n_positive"]) == (24, 8)
+    assert target["model"] in {each["model"] for each in target["candidates"]}
+    assert (folder / "learned.png").is_file()
+    assert (folder / "learned_curve.png").is_file()
+
+
+def test_learned_p_is_used_beside_the_valid_estimate_and_in_a_second_round(run: Path, labelled: Path) -> None:
+    folder = learned(run, labelled, pictures=False)
+    valid = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False))
+    both = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False, learned=str(folder)))
+    assert both.totals == valid.totals
+    assert not valid.learned
+    (row,) = both.learned
+    assert (row["assumption"], row["n_labelled"], row["n_positive"]) == ("learned P", 24, 8)
+    assert 8 <= row["lower"] <= row["estimate"] <= row["upper"] <= 14
+    assert pd.read_csv(labelled / "audited-learned.csv")["upper"].tolist() == [row["upper"]]
+    more = run_audit_plan(run, AuditPlanOptions(out=labelled, more=4, learned=str(folder)))
+    sheet = pd.read_csv(more.sheet)
+    assert len(sheet) == 4
+    assert sheet["reason"].str.contains("at random from stratum").all()
+    assert not sheet["reason"].str.contains("P [<>=]").any()
+    # A sheet with reasons is read as any other.
+    run_audit_estimate(run, [labelled / "sheet.csv", fill(Path(more.sheet))], AuditEstimateOptions(pictures=False))
+    assert not (labelled / "audited-learned.csv").exists()
+
+
+def test_learned_p_must_be_of_the_plan(run: Path, labelled: Path, tmp_path: Path) -> None:
+    folder = learned(run, labelled, pictures=False)
+    with error(ParameterError, "out"):
+        learned(run, labelled)
+    other = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "other", n_labels=20))
+    options = AuditEstimateOptions(learned=str(folder), pictures=False)
+    with error(InputError, place="learned.json"):
+        run_audit_estimate(run, [fill(Path(other.sheet))], options)
+    rows = pd.read_csv(folder / "learned.csv", dtype=str, keep_default_na=False)
+    for value in ("1.5", "-0.1", "x", ""):
+        rows.assign(cross_fitted=[*rows["cross_fitted"][:-1], value]).to_csv(folder / "learned.csv", index=False)
+        with error(InputError, place="learned.csv") as raised:
+            run_audit_estimate(run, [labelled / "sheet.csv"], options)
+        assert f"row {len(rows)}: cross_fitted" in str(raised.value)
+        assert repr(value) in str(raised.value)
+    rows.iloc[:-1].to_csv(folder / "learned.csv", index=False)
+    with error(InputError, place="learned.csv"):
+        run_audit_estimate(run, [labelled / "sheet.csv"], options)
+    with error(InputError, place="none.csv"):
+        run_audit_estimate(run, [tmp_path / "none.csv"], AuditEstimateOptions(pictures=False))
+    with error(InputError):
+        run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(learned=str(tmp_path / "none")))
+    with error(ParameterError, "more"):
+        AuditPlanOptions(out=labelled, learned=str(folder))
+
+
+def test_words_and_tables_are_features_of_scores(scores: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(scores)
+    truth = np.arange(200) % 4 == 0
+    table.assign(text=np.where(truth, "police arrest a man", "rain falls on the plain")).to_csv(scores, index=False)
+    pd.DataFrame({"doc_id": table["doc_id"], "other": truth * 1.0}).to_csv(tmp_path / "t.csv", index=False)
+    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=60))
+    sheet = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
+    known = dict(zip(table["doc_id"], np.where(truth, "yes", "no"), strict=True))
+    sheet.assign(label=sheet["doc_id"].map(known)).to_csv(plan.sheet, index=False)
+    for options, model in (
+        ({"words": True}, "regression with words"),
+        ({"table": str(tmp_path / "t.csv")}, "regression"),
+    ):
+        out = tmp_path / model
+        result = run_audit_learn(scores, [plan.sheet], AuditLearnOptions(out=str(out), pictures=False, **options))
+        assert result.targets[0]["model"] == model
+        rows = pd.read_csv(out / "learned.csv")
+        assert rows["learned"][truth].min() > rows["learned"][~truth].max()
+    words = json.loads((tmp_path / "regression with words" / "learned.json").read_text())["targets"][0]["words"]
+    assert {"police", "rain"} <= {each["word"] for each in words}
+
+
+def test_the_screen_says_what_was_chosen_and_what_it_rests_on(
+    run: Path, labelled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = labelled / "sheet.csv"
+    status, shown, _ = called(capsys, "audit", "learn", run, sheet, "--out", labelled / "l", "--no-pictures")
+    text = " ".join(shown.split())
+    assert status == 0
+    assert "24 labels, 8 of them yes. average of " in text
+    assert "equally often in all periods" in text
+    _, shown, _ = called(capsys, "audit", "estimate", run, sheet, "--learned", labelled / "l", "--no-pictures")
+    assert "rests on learned P: no guarantee" in shown

@@ -13,8 +13,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 from command_line import called
-from places import PROJECT
+from places import EN_GUM_UD, PROJECT
 from references import events as er
 
 import events.counting._counter
@@ -22,6 +23,8 @@ import events.runs._pictures
 import events.runs.counting._finalise
 import events.runs.counting._job
 from corefsample import __version__, read_documents
+from corefsample._extras import install_hint
+from events.commands.events import _print_highest
 
 
 @pytest.fixture
@@ -75,16 +78,32 @@ def test_a_run_is_summarised_in_words(capsys: pytest.CaptureFixture[str], corpus
     lines = out.splitlines()
     assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line)
     head = lines.index("Highest posterior means, with 95% quantile intervals:")
-    assert lines[head + 1].split() == ["actor", "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]
-    assert {tuple(line.split()[:3]) for line in lines[head + 2 : head + 4]} == {
+    assert lines[head + 1].split() == ["actor", "period", "mean", "sd", "lower", "upper", "one_best", "of"]
+    assert {(*line.split()[:2], line.split()[-1]) for line in lines[head + 2 : head + 4]} == {
         ("IRQ", "1999Q1", "5"),
         ("USA", "1999Q1", "5"),
     }
-    end = lines.index("The intervals cover coreference only, not errors of rule, lexicon, parse or", head)
-    means = [float(line.split()[3]) for line in lines[head + 2 : end]]
+    end = next(i for i, line in enumerate(lines) if line.startswith("sd: standard deviation"))
+    assert "The intervals cover coreference only, not errors of rule, lexicon, parse or" in lines[end:]
+    means = [float(line.split()[2]) for line in lines[head + 2 : end]]
     assert means == sorted(means, reverse=True)
     assert min(means) > 0.0
     assert str(tmp_path / "run" / "bands.png") in out
+
+
+def test_the_highest_counts_are_those_of_somebody(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody named has the highest mean, and comes last; its code is not a gap in the line."""
+    rows = [("", "1999Q1", 9.0), ("USA", "1999Q1", 1.0), ("IRQ", "1999Q2", 2.0)]
+    table = pd.DataFrame(rows, columns=["actor", "period", "mean"]).assign(
+        event="arrest", n_docs=12, sd=0.5, lower=1, upper=4, one_best=3, level=0.95, interval="quantile"
+    )
+    _print_highest(table[["event", *table.columns.difference(["event"], sort=False)]])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[3:6]] == [["IRQ", "1999Q2"], ["USA", "1999Q1"], ["-", "1999Q1"]]
+    assert " ".join(lines[6:]) == (
+        "sd: standard deviation of the posterior; one_best: count of the single best resolution, without uncertainty; "
+        "of: all documents of the period; -: nobody named."
+    )
 
 
 def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
@@ -243,7 +262,10 @@ def test_doctor_names_the_preset_that_fails(capsys: pytest.CaptureFixture[str], 
     status, out, err = called(capsys, "doctor", rule)
     assert status == 3
     assert err == f"corefsample: {rule}: examples[5]: preset extended must find GBR, got USA\n"
-    assert "examples hold (31: ud2 19, ud1 6, clearnlp 6); serves ud2, ud1, clearnlp" in " ".join(out.split())
+    asserted = [e.get("scheme", "ud2") for e in yaml.safe_load(SHIPPED)["examples"] if "asserted" in e["expect"]]
+    held = ", ".join(f"{scheme} {asserted.count(scheme)}" for scheme in ("ud2", "ud1", "clearnlp"))
+    line = f"preset asserted examples hold ({len(asserted)}: {held}); serves ud2, ud1, clearnlp"
+    assert line in " ".join(out.split())
     assert "preset extended  an example fails; serves ud2, ud1, clearnlp" in out
 
 
@@ -281,7 +303,7 @@ def test_the_demo_simulates_and_counts(capsys: pytest.CaptureFixture[str], tmp_p
     assert f"Simulated news: {out / 'news.parquet'}" in text
     assert "30 documents" in text
     assert all(len(line) <= 80 for line in text.splitlines() if str(tmp_path) not in line)
-    assert "The simulation knows the true counts: of the " in text
+    assert "The simulation knows the true counts. The posterior is uncertain about " in text
     assert len(list(read_documents(out / "news.parquet"))) == 30
     assert int(pd.read_csv(out / "run" / "counts.csv").groupby("period")["n_docs"].first().sum()) == 30
     status, _, err = called(capsys, "demo", "--out", out, "--documents", 30)
@@ -343,3 +365,105 @@ def test_any_other_failure_has_status_1_and_one_line(
     monkeypatch.setenv("COREFSAMPLE_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         called(capsys, "events", corpus, "--out", tmp_path / "run")
+
+
+# --- errors for programs, closed pipes ---------------------------------------------------------------------
+
+
+def test_an_error_is_json_too_if_json_was_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, err = called(capsys, "audit", "plan", tmp_path / "none", "--out", tmp_path / "out", "--json")
+    content = json.loads(out)["error"]
+    assert (status, content["status"], content["kind"]) == (3, 3, "InputError")
+    assert (content["place"], content["parameter"]) == (str(tmp_path / "none"), None)
+    assert err == f"corefsample: {content['message']}\n"
+    assert content["message"].endswith(f"({content['hint']})")
+    status, out, _ = called(capsys, "audit", "plan", tmp_path, "--out", "", "--json")
+    assert (status, json.loads(out)["error"]["parameter"]) == (2, "--out")
+    status, out, _ = called(capsys, "audit", "plan", "--nothing", "--json")
+    assert (status, json.loads(out)["error"]["kind"]) == (2, "Error")
+    assert called(capsys, "audit", "plan", tmp_path / "none", "--out", tmp_path / "out")[1] == ""
+
+
+def test_a_group_lists_its_commands_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = called(capsys, "audit", "--json")
+    assert (status, list(json.loads(out)["commands"])[:2]) == (0, ["plan", "estimate"])
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_reader_of_the_first_line_alone_is_no_failure(corpus: Path, more: tuple[str, ...]) -> None:
+    lines = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(40) for each in er.corpus()]
+    er.write_lines(corpus, lines)
+    arguments = ("explain", corpus, "--rule", "attack", "--preset", "extended", "--sample", 400, *more)
+    command = [sys.executable, "-m", "corefsample", *map(str, arguments)]
+    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == b""
+        assert running.wait(60) == 0
+
+
+# --- folders of inputs -------------------------------------------------------------------------------------
+
+
+def test_a_folder_in_hives_partitions_is_an_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    documents = er.corpus()
+    for section, part in (("Foreign", documents[:6]), ("Home%20news", documents[6:])):
+        (tmp_path / "in" / f"section={section}").mkdir(parents=True)
+        er.write_lines(tmp_path / "in" / f"section={section}" / "part-0.jsonl", part)
+    (tmp_path / "in" / "_SUCCESS").touch()
+    assert called(capsys, "events", tmp_path / "in", "--samples", 20, "--no-pictures", "--out", tmp_path / "a")[0] == 0
+    both = er.write_lines(tmp_path / "both.jsonl", documents)
+    assert called(capsys, "events", both, "--samples", 20, "--no-pictures", "--out", tmp_path / "b")[0] == 0
+    assert (tmp_path / "a" / "counts.csv").read_text() == (tmp_path / "b" / "counts.csv").read_text()
+    for where, n_documents in (("section=Foreign", 6), ("section=Home*", 4)):
+        out = tmp_path / where
+        chosen = ("--where", where, "--samples", 20, "--no-pictures", "--out", out, "--json")
+        assert json.loads(called(capsys, "events", tmp_path / "in", *chosen)[1])["n_documents"] == n_documents
+
+
+def test_a_report_that_would_fail_is_not_advised_alone(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
+    advised = f"Explore  corefsample report {tmp_path / 'run'}"
+    monkeypatch.setattr("events.pages._report.can_report", lambda: False)
+    assert f"{advised} ({install_hint('report')})\n" in called(capsys, *arguments)[1]
+    monkeypatch.setattr("events.pages._report.can_report", lambda: True)
+    assert f"{advised}\n" in called(capsys, *arguments)[1]
+
+
+# --- one command -------------------------------------------------------------------------------------------
+
+
+def test_run_does_what_its_three_commands_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if not EN_GUM_UD.is_dir():
+        pytest.skip("needs the pipeline en_gum_ud")
+    news = tmp_path / "news.csv"
+    rows = [("a", "2001-01-01", "Iraqi troops attacked Kuwait."), ("b", "2001-05-02", "The president slept.")]
+    pd.DataFrame(rows, columns=["doc_id", "date", "text"]).to_csv(news, index=False)
+    counting = ["--preset", "extended", "--samples", 50, "--no-pictures"]
+    pipeline = ["--pipeline", EN_GUM_UD, "--workers", 1]
+    arguments = ["run", news, *pipeline, *counting, "--out", tmp_path / "run", "--json"]
+    status, out, err = called(capsys, *arguments)
+    assert status == 0, err
+    result = json.loads(out)
+    assert called(capsys, "score", news, *pipeline, "--out", tmp_path / "scored.parquet")[0] == 0
+    assert called(capsys, "events", tmp_path / "scored.parquet", *counting, "--out", tmp_path / "steps")[0] == 0
+    scored = Path(result["scored"])
+    assert scored.read_bytes() == (tmp_path / "scored.parquet").read_bytes()
+    assert (tmp_path / "run" / "counts.csv").read_text() == (tmp_path / "steps" / "counts.csv").read_text()
+    assert result["n_with_events"] == 1
+    if result["report"] is not None:
+        assert Path(result["report"]).stat().st_size > 1000
+    before = scored.stat().st_mtime_ns
+    assert json.loads(called(capsys, *arguments)[1])["n_computed"] == 0
+    status, out, err = called(capsys, *arguments, "--rule", "arrest")
+    assert (status, "--overwrite" in err) == (2, True)
+    assert called(capsys, *arguments, "--rule", "arrest", "--overwrite")[0] == 0
+    assert scored.stat().st_mtime_ns == before  # its scores are those of the same news
+    news.write_text(news.read_text("utf-8").replace("slept", "spoke"), "utf-8")
+    assert "--overwrite" in called(capsys, *arguments, "--out", tmp_path / "run")[2]
+    assert called(capsys, *arguments, "--overwrite")[0] == 0
+    assert scored.stat().st_mtime_ns > before

@@ -117,11 +117,11 @@ def test_mentions_that_are_skipped_are_counted_on_the_screen(
     arguments = ("convert", tmp_path / "a.conllu", tmp_path / "b.conll")
     status, out, err = called(capsys, *arguments)
     assert (status, out) == (0, f"1 document written to {tmp_path / 'b.conll'}\n")
-    assert err == "Mentions skipped: 1 crossing sentences, 1 discontinuous.\n"
+    assert err == "Mentions skipped: 1 crossing sentences.\n"
     status, out, _ = called(capsys, *arguments, "--overwrite", "--json")
-    assert json.loads(out)["skipped"] == {"crossing_sentences": 1, "discontinuous": 1}
+    assert json.loads(out)["skipped"] == {"crossing_sentences": 1}
     (found,) = read_conll2012(tmp_path / "b.conll")
-    assert found.n_mentions == 1
+    assert found.mentions[:, :2].tolist() == [[0, 1], [3, 4]]  # of e1 in two parts the one with the head
 
 
 def test_broken_brackets_name_file_line_and_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def assert_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], comm
 
 
 def test_every_command_is_in_the_schema(schema: dict[str, Any]) -> None:
-    assert set(schema["properties"]) == LEAVES.keys() | {"doctor --environment", "calibrate --paired"}
+    assert set(schema["properties"]) == LEAVES.keys() | {"doctor --environment", "calibrate --paired", "error"}
 
 
 def test_every_key_is_used_and_described(schema: dict[str, Any]) -> None:
@@ -62,6 +62,16 @@ def test_a_wrong_key_does_not_fit(schema: dict[str, Any]) -> None:
     part = {"$defs": schema["$defs"], **schema["properties"]["convert"]}
     with pytest.raises(jsonschema.ValidationError, match="output"):
         jsonschema.validate({"output": "a", "n_documents": 1, "n_quarantined": 0}, part)
+
+
+def test_an_error_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path) -> None:
+    content = json.loads(called(capsys, "report", tmp_path / "none", "--json")[1])
+    jsonschema.validate(content, {"$defs": schema["$defs"], **schema["properties"]["error"]})
+
+
+def test_run_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path) -> None:
+    counting = ("--preset", "paper", "--samples", 20, "--no-pictures")
+    assert_fits(capsys, schema, "run", OWN_NEWS, *counting, "--out", tmp_path / "run")
 
 
 def test_counting_auditing_and_reporting_fit(
@@ -77,8 +87,10 @@ def test_counting_auditing_and_reporting_fit(
     with open(audit / "sheet.csv", "w", encoding="utf-8", newline="") as sheet:
         writer = csv.DictWriter(sheet, fieldnames=list(rows[0]))
         writer.writeheader()
-        writer.writerows({**row, "label": "no"} for row in rows)
-    assert_fits(capsys, schema, "audit estimate", run, audit / "sheet.csv", "--no-pictures")
+        writer.writerows({**row, "label": "yes" if number < 9 else "no"} for number, row in enumerate(rows))
+    learned = tmp_path / "learned"
+    assert_fits(capsys, schema, "audit learn", run, audit / "sheet.csv", "--out", learned, "--no-pictures")
+    assert_fits(capsys, schema, "audit estimate", run, audit / "sheet.csv", "--learned", learned, "--no-pictures")
 
 
 def test_the_demo_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path) -> None:
@@ -115,6 +127,12 @@ def test_training_and_scoring_fit(capsys: pytest.CaptureFixture[str], schema: di
     assert_fits(capsys, schema, "warm-up")
 
 
+def test_scores_of_entities_fit(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], news: Path) -> None:
+    content = assert_fits(capsys, schema, "evaluate", news, news, "--samples", 10, "--against", news)
+    assert [row["difference"] for row in content["differences"]] == [0.0] * 7
+    assert content["posterior"]["lower"] <= content["posterior"]["mean"]
+
+
 @pytest.mark.skipif(not PIPELINE.exists(), reason="needs ../shared/models/en_gum_ud")
 def test_calibrating_parses_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any]) -> None:
     options = ["--pipeline", PIPELINE, "--temperature", 1.3, "--samples", 5, "--words", 40]
@@ -130,3 +148,20 @@ def test_rules_from_sentences_and_their_tests_fit(
     content = assert_fits(capsys, schema, "rule new", "seizure", *options)
     assert set(content["examples"][0]) == {"text", "trigger", "actor", "mention", "path", "extended", "asserted"}
     assert assert_fits(capsys, schema, "rule test", out)[0]["examples"][0]["found"] == ["FRA"]
+
+
+def test_suggested_rules_and_their_comparison_fit(
+    capsys: pytest.CaptureFixture[str], schema: dict[str, Any], news: Path, tmp_path: Path
+) -> None:
+    run, audit = tmp_path / "run", tmp_path / "audit"
+    assert called(capsys, "events", news, "--preset", "paper", "--samples", 50, "--no-pictures", "--out", run)[0] == 0
+    assert called(capsys, "audit", "plan", run, "--labels", 30, "--out", audit)[0] == 0
+    rows = list(csv.DictReader((audit / "sheet.csv").read_text("utf-8").splitlines()))
+    with (audit / "sheet.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows({**row, "label": ("yes", "no")[number % 2]} for number, row in enumerate(rows))
+    out = tmp_path / "better.yaml"
+    content = assert_fits(capsys, schema, "rule suggest", run, audit / "sheet.csv", "--out", out)
+    assert content["n_labels"] == 30
+    assert assert_fits(capsys, schema, "rule compare", run, run, audit / "sheet.csv")["verdict"] == "undecided"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import io
+import json
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from command_line import called
 
+from corefsample import __version__
 from corefsample._log import log_step
 from corefsample.mention_ranking._fitting import EpochReport
 from events.commands import _screen as screen
@@ -182,3 +187,40 @@ def test_progress_has_no_colours_with_no_color(monkeypatch: pytest.MonkeyPatch) 
 def test_counts_are_printed_unless_they_are_zero(capsys: pytest.CaptureFixture[str]) -> None:
     screen.print_counts((1, "bad document", "set aside"), (0, "mention", "skipped"), (2000, "document", "held out"))
     assert capsys.readouterr().out == "1 bad document set aside.\n2,000 documents held out.\n"
+
+
+@pytest.mark.parametrize(("verbose", "quiet"), [(False, False), (False, True)])
+def test_a_log_file_has_everything_as_json_lines_and_the_screen_what_it_had(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verbose: bool, quiet: bool
+) -> None:
+    stream = terminal(monkeypatch, is_terminal=False)
+    path = tmp_path / "log.jsonl"
+    path.write_text("earlier\n", "utf-8")
+    with screen.log_to_screen(verbose=verbose, quiet=quiet, log_file=str(path)):
+        logging.getLogger("corefsample.files").debug("read %s", "a “b”\nc")
+        logging.getLogger("corefsample.commands").error("failed")
+        logging.getLogger("corefsample.score").warning("doubtful")
+    logging.getLogger("corefsample.files").warning("silent again")
+    earlier, *lines = path.read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert earlier == "earlier"
+    assert [(row["level"], row["logger"], row["message"]) for row in rows] == [
+        ("DEBUG", "corefsample.files", "read a “b”\nc"),
+        ("ERROR", "corefsample.commands", "failed"),
+        ("WARNING", "corefsample.score", "doubtful"),
+    ]
+    times = [datetime.datetime.fromisoformat(row["time"]) for row in rows]
+    assert times == sorted(times)
+    assert all(each.utcoffset() == datetime.timedelta(0) for each in times)
+    assert stream.getvalue().splitlines() == ["corefsample: doubtful"]
+
+
+def test_a_command_logs_its_beginning_and_its_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    status, _, err = called(capsys, "explain", tmp_path / "none.jsonl", "--log-file", path)
+    assert (status, len(err.splitlines())) == (3, 1)
+    messages = [json.loads(line)["message"] for line in path.read_text("utf-8").splitlines()]
+    assert messages[0] == f"corefsample explain begins, version {__version__}"
+    assert messages[1] == f"corefsample explain failed: {err.strip().removeprefix('corefsample: ')}"
+    status, _, err = called(capsys, "explain", tmp_path / "none.jsonl", "--log-file", tmp_path / "no" / "log.jsonl")
+    assert (status, "log file must be writable" in err) == (1, True)

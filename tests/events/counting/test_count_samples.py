@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from expected_errors import error
+from references import events as er
 from run_cases import CountOptions, count_events
 from tallies import names
 
-from corefsample import InputError, ParameterError, ScoredDocument, write_documents
+from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample._extras import install_hint
 from events import EventCounter, load_rules, simulate_documents
 from events.arviz_export import to_arviz
@@ -84,6 +85,24 @@ def test_the_table_has_a_row_a_draw_country_and_period(samples: CountSamples) ->
     row = table[(table["sample"] == 7) & (table["actor"] == samples.actors[1])].iloc[2]
     assert row["count"] == samples.counts[7, 1, 2]
     assert (row["period"], row["period_start"]) == (samples.periods[2], pd.Timestamp(samples.period_starts[2]))
+
+
+def test_every_run_keeps_its_samples_where_there_is_evidence(tmp_path: Path) -> None:
+    """Whether or not its scores had a recalibration; the tables of the run have the same mean."""
+    corpus = er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
+    count_events(corpus, tmp_path / "run", CountOptions(n_samples=40, threads=1), pictures=False)
+    counter = EventCounter(load_rules("attack"), n_samples=40)
+    counter.update(read_documents(corpus))
+    read, drawn = read_count_samples(tmp_path / "run"), count_samples(counter.counts())
+    assert (read.actors, read.periods) == (drawn.actors, drawn.periods)
+    np.testing.assert_array_equal(read.counts, drawn.counts)
+    kept = pd.read_parquet(tmp_path / "run" / "count_samples.parquet")
+    counts = pd.read_parquet(tmp_path / "run" / "counts.parquet")
+    with_evidence = counts[counts["mean"] > 0]
+    assert kept[["actor", "period"]].to_numpy().tolist() == with_evidence[["actor", "period"]].to_numpy().tolist()
+    assert 0 < len(kept) < len(counts)
+    means = [np.mean(drawn) for drawn in kept["counts"]]
+    assert means == pytest.approx(with_evidence["mean"].tolist(), abs=1e-12)
 
 
 def test_countries_can_be_chosen(counts: EventCounts, samples: CountSamples) -> None:

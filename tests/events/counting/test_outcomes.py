@@ -155,6 +155,23 @@ def test_the_total_has_a_sign_of_its_own_and_outcomes_can_be_audited_and_reporte
     assert "USA|IRQ" in str(read_report(run).counts)
 
 
+def test_the_actor_of_a_rule_without_roles_is_anybody_beside_other_rules(news: Path, tmp_path: Path) -> None:
+    anyone = tmp_path / "anyone.yaml"
+    anyone.write_text("""{version: 1, name: anyone, description: Someone is arrested., event: [],
+        trigger: {lemma: [arrest]}, presets: {asserted: {unless: []}}}""")
+    options = CountOptions(rule=("arrest", str(anyone)), n_samples=20)
+    count_events(news, tmp_path / "run", options, pictures=False)
+    empty = {}
+    for table in ("counts", "evidence", "events"):
+        path = tmp_path / "run" / f"{table}.parquet"
+        rows = pd.read_parquet(path) if path.exists() else pd.read_csv(path.with_suffix(".csv"), keep_default_na=False)
+        assert set(rows.loc[rows["event"] == "anyone", "actor"]) == {"*"}, table
+        empty[table] = set(rows.loc[rows["event"] == "arrest", "actor"])
+    assert empty == {table: {"", "USA", "IRQ"} for table in empty}
+    assert means(pd.read_parquet(tmp_path / "run" / "counts.parquet"))["anyone", "*"] == 2.0
+    assert "anyone: *" in str(read_report(tmp_path / "run").counts)
+
+
 def test_a_merged_counter_has_the_table_of_the_run(news: Path, run: Path, tmp_path: Path) -> None:
     documents = list(read_documents(news))
     parts = [EventCounter([load_rules("attack"), load_rules("arrest")], outcomes=OUTCOMES, n_samples=200) for _ in "ab"]

@@ -55,7 +55,7 @@ def test_numbers_of_documents_add_up_and_are_read_back() -> None:
         hits = (numbers > 0).astype(np.uint8)
         return DocumentEvents("d", DAY, (("AAA",),), hits, np.array([values[0]]), numbers=numbers)
 
-    whole, one, other = CountTally(4), CountTally(4, by_sample=False), CountTally(4, by_sample=False)
+    whole, one, other = CountTally(4), CountTally(4), CountTally(4)
     for k, events in enumerate([numbered(0, 2, 2, 5), numbered(3, 3, 3, 3), numbered(0, 0, 0, 0)]):
         whole.add_events(events, 0)
         (one if k else other).add_events(events, 0)

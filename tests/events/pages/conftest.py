@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from chromium import chromium, requested, resize, until
-from page_documents import HOSTILE_TITLE, LEXICON, crossing, hostile
+from page_documents import HOSTILE_TITLE, LEXICON, crossing, hostile, titled
 from report_pages import DRAWN
 from run_cases import CountOptions, count_events
 
@@ -39,7 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
             end=datetime.date(1996, 12, 31),
         )
     ]
-    write_documents([*simulated, hostile(), crossing()], news)
+    write_documents([*simulated, hostile(), crossing(), titled()], news)
     options = CountOptions(n_samples=200, lexicon=str(folder / "lexicon.yaml"), threads=1)
     count_events(str(news), folder / "run", options, pictures=False)
     return folder / "run"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,7 +109,7 @@ def test_pointing_at_a_period_shows_its_values(browser: WebDriver, run: Path) ->
     for label in ("1995Q1", "1995Q4", "1996Q2"):
         at_period(browser, run, label, click=False)
         row = counts.loc[("USA", label)]
-        mean = f"{row['mean'] + 1e-9:.2f}".rstrip("0").rstrip(".")
+        mean = f"{row['mean'] + 1e-9:.2f}"
         assert text(browser, "#readout") == (
             f"{label}: mean {mean}, 95% interval {row['lower']:.0f} to {row['upper']:.0f}, "
             f"one best {row['one_best']}, of {row['n_docs']} documents"
@@ -309,7 +311,7 @@ def test_a_long_list_is_extended_on_demand(browser: WebDriver, run: Path) -> Non
     assert len(listed(browser)) == 100
     assert focused(browser) == "item"
     choose(browser, "#order", "date")
-    dates = [each.text for each in all_of(browser, "#list .facts > :first-child")]
+    dates = [each.text for each in all_of(browser, "#list .facts > :nth-child(2)")]
     assert dates == sorted(dates)
 
 
@@ -332,6 +334,8 @@ def test_a_chart_has_a_table_with_the_same_values(browser: WebDriver, run: Path)
         assert float(line[2]) == pytest.approx(row["mean"], abs=0.0051)
         assert line[5] == f"{row['lower']:.0f} to {row['upper']:.0f}"
         assert int(line[6]) == row["one_best"]
+    for column in zip(*(line[2:5] for line in cells[1:]), strict=True):  # mean, Monte Carlo error, sd
+        assert len({len(cell.partition(".")[2]) for cell in column}) == 1
     assert "Iraq" in text(browser, "#band-table caption")
     all_of(browser, "#band-table button")[0].click()
     assert text(browser, "#documents-heading") == f"Iraq, {rows[0]['period']}: the likeliest documents"
@@ -415,6 +419,53 @@ def test_printing_opens_closed_parts_and_leaves_out_controls(browser: WebDriver)
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert base64.b64decode(browser.print_page()).startswith(b"%PDF")
+
+
+def test_a_phone_shows_antecedents_only_when_a_mention_is_chosen(browser: WebDriver, run: Path) -> None:
+    resize(browser, 390, 800)
+    open_document(browser, evidence(run)["doc_id"].iloc[0])
+    panel = one(browser, "#mention")
+    assert not panel.is_displayed()
+    browser.execute_script("document.querySelector('#text .mention').click()")
+    assert panel.is_displayed()
+    assert panel.rect["height"] <= 0.4 * 800
+    one(browser, "#close-mention").click()
+    assert not panel.is_displayed()
+    assert focused(browser) == "text"
+
+
+def test_documents_without_evidence_are_printed_as_lines_with_their_names(browser: WebDriver) -> None:
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+        names = all_of(browser, "#other-list .name")
+        assert names
+        assert all(each.is_displayed() for each in names)
+        assert all_of(browser, "#other-list details[open]") == []
+        browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_lines_between_periods_are_steps(browser: WebDriver) -> None:
+    """Each point of a line has the height or the place of the point before it; a triangle would have neither."""
+    until(browser, ALL_DRAWN)
+    paths = browser.execute_script(
+        "return [...document.querySelectorAll('svg .mark-line path')].map((path) => path.getAttribute('d'))"
+    )
+    assert len(paths) > 20
+    for path in filter(None, paths):
+        assert not re.search("[CcQqSsAa]", path)
+        points = [tuple(map(float, pair.split(","))) for pair in re.findall(r"[-\d.e]+,[-\d.e]+", path)]
+        assert all(a[0] == b[0] or a[1] == b[1] for a, b in itertools.pairwise(points))
+
+
+def test_a_few_periods_are_named_on_the_axis(browser: WebDriver) -> None:
+    labels = browser.execute_script(
+        "const texts = document.querySelector('#band .role-axis-label').querySelectorAll('text');"
+        "return [...texts].map((it) => it.textContent)"
+    )
+    assert labels == [f"{year}Q{quarter}" for year in (1995, 1996) for quarter in (1, 2, 3, 4)]
 
 
 def test_a_text_that_was_left_out_is_listed_and_marked(session: WebDriver, run: Path, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_back_returns_through_documents_and_actors(browser: WebDriver, run: Path
     assert state(browser)["document"] == row["doc_id"]
     other = next(code for code in actors(browser)[1:] if code != state(browser).get("of"))
     choose_actor(browser, other)
-    assert state(browser) == {"actor": other}
+    assert state(browser) == {"actor": other, "show": "actor"}
     browser.back()
     until(browser, f"document.getElementById('reader-heading').textContent === {json.dumps(row['doc_id'])}")
     until(browser, "!document.getElementById('reader').hidden")
@@ -131,10 +131,103 @@ def test_words_are_searched_in_texts_and_ids(browser: WebDriver, run: Path) -> N
     word = max(texts[row["doc_id"]].split(), key=len)
     expected = {doc_id for doc_id in table["doc_id"] if word in texts[doc_id]}
     find(browser, word.upper())
-    number = table["doc_id"].isin(expected).sum()
-    until(browser, f"document.getElementById('status').textContent.startsWith('{number} pair')")
+    until(browser, f"document.getElementById('status').textContent.startsWith('{len(expected)} document')")
     assert set(listed(browser)) <= expected
     assert state(browser)["find"] == word.upper()
+
+
+def quotes(browser: WebDriver) -> list[str]:
+    """Sentences of the list, once they are there."""
+    until(browser, "document.querySelectorAll('#list .quote:empty').length === 0")
+    return [str(each.get_attribute("textContent")) for each in all_of(browser, "#list .quote")]
+
+
+def test_each_line_of_the_list_has_the_sentence_with_its_trigger_and_its_actor(browser: WebDriver, run: Path) -> None:
+    texts = {each.doc_id: each.tokens.text for each in read_documents(run / "documents.parquet")}  # type: ignore[union-attr]
+    until(browser, "document.documentElement.dataset.quotes !== undefined")
+    found = quotes(browser)
+    table = evidence(run).set_index(["doc_id", "actor"])
+    rows = browser.execute_script(
+        "const {actors, evidence, documents} = JSON.parse(document.getElementById('counts').textContent);"
+        "const marked = (it, kind) => [...it.querySelectorAll(`mark.${kind}`)].map((mark) => mark.textContent);"
+        "return [...document.querySelectorAll('#list .item')].map((it) => ["
+        " documents.id[evidence.document[it.dataset.row]], actors[evidence.actor[it.dataset.row]].code,"
+        " marked(it, 'trigger'), marked(it, 'word')])"
+    )
+    assert len(rows) == len(found) == 50
+    for (doc_id, actor, triggers, names), quote in zip(rows, found, strict=True):
+        assert set(triggers) <= set(texts[doc_id])
+        assert len(triggers) >= 1
+        assert len(names) >= 1
+        assert len(quote.split()) <= 120
+        assert "… …" not in quote
+        said = str(table.loc[(doc_id, actor), "actor_mentions"])
+        assert all(word in said for name in names for word in name.split())
+
+
+def test_a_headline_leads_where_the_document_has_one(browser: WebDriver) -> None:
+    find(browser, "titled")
+    until(browser, "document.querySelector('#list .headline')?.textContent === 'A town attacked'")
+    assert listed(browser) == ["titled"]
+    one(browser, "#list .item").click()
+    until(browser, "document.getElementById('reader-heading').textContent === 'A town attacked'")
+    assert "; titled, 1995-05-05" in text(browser, ".verdict")
+    assert "Monte Carlo error" in text(browser, ".verdict")
+    assert text(browser, ".about") == "titleA town attacked"  # no fingerprint
+
+
+def test_reading_twelve_sentences_takes_no_click(browser: WebDriver) -> None:
+    assert len(quotes(browser)) == 50
+    visible = browser.execute_script(
+        "const box = document.getElementById('list').getBoundingClientRect();"
+        "return [...document.querySelectorAll('#list .quote')]"
+        ".filter((it) => it.getBoundingClientRect().bottom <= box.bottom).length"
+    )
+    assert visible >= 12
+
+
+def test_the_list_follows_the_actor_that_is_chosen(browser: WebDriver, run: Path) -> None:
+    code = likeliest(run)["actor"]
+    choose_actor(browser, code)
+    expected = evidence(run).query("actor == @code")["doc_id"]
+    assert sorted(listed(browser)) == sorted(expected)[:50]
+    assert state(browser)["show"] == "actor"
+
+
+def test_a_search_marks_its_hits_and_jumps_to_the_first(browser: WebDriver, run: Path) -> None:
+    texts = {
+        each.doc_id: [word.lower() for word in each.tokens.text] for each in read_documents(run / "documents.parquet")
+    }  # type: ignore[union-attr]
+    sentences = {each.doc_id: each.tokens.sent for each in read_documents(run / "documents.parquet")}  # type: ignore[union-attr]
+    row = likeliest(run)
+    doc_id = row["doc_id"]
+    # A word of a late sentence, away from trigger and name.
+    word = next(w for w in reversed(texts[doc_id]) if len(w) > 4 and w.isalpha() and texts[doc_id].count(w) == 1)
+    find(browser, word)
+    until(browser, f"document.getElementById('status').textContent.includes({word!r})")
+    assert all(word in quote.lower() for quote in quotes(browser))
+    marked = {str(each.get_attribute("textContent")).lower() for each in all_of(browser, "#list mark.hit")}
+    assert marked == {word}
+    open_document(browser, doc_id)
+    hits = [str(each.get_attribute("textContent")).lower() for each in all_of(browser, "#text mark.hit")]
+    assert hits == [word]
+    assert text(browser, "#next-hit") == "Next of 1 hit"
+    seen = browser.execute_script(
+        "const placeOf = (selector) => document.querySelector(selector).getBoundingClientRect();"
+        "const [box, hit] = ['#text', '#text mark.hit'].map(placeOf);"
+        "return hit.top >= box.top && hit.bottom <= box.bottom"
+    )
+    assert seen
+    paragraph = browser.execute_script(
+        "return [...document.querySelectorAll('#text .sentence')].findIndex((it) => it.querySelector('mark.hit'))"
+    )
+    assert paragraph == list(dict.fromkeys(sentences[doc_id].tolist())).index(
+        int(sentences[doc_id][texts[doc_id].index(word)])
+    )
+    find(browser, "of the")
+    until(browser, "document.querySelectorAll('#text mark.hit').length !== 1")
+    shown = [str(each.get_attribute("textContent")).lower() for each in all_of(browser, "#text mark.hit")]
+    assert set(shown) <= {"of", "the"}
 
 
 # --- two actors ---------------------------------------------------------------------------------------------

@@ -159,7 +159,7 @@ def test_a_hostile_document_is_text_and_comes_back_whole(labeller: Labeller) -> 
 
 def test_actors_are_chosen_by_digits_and_found_by_their_names(labeller: Labeller) -> None:
     labeller.open(write_page(labeller.folder, ACTORS, names={"USA": "United States"}))
-    assert "United States (USA)" in labeller.text("#actors")
+    assert "United States (USA)" in labeller.text("#label-actors")
     from selenium.webdriver.common.keys import Keys
 
     given: list[tuple[tuple[str, ...], list[int]]] = [
@@ -345,7 +345,7 @@ def test_several_events_are_chosen_like_actors(labeller: Labeller) -> None:
     plan = plan_audit(events, 12, floor=2)
     labeller.open(write_page(labeller.folder, plan))
     assert labeller.text("h1") == "Which of these events are in this document?"
-    assert not labeller.browser.find_element("id", "other").is_displayed()
+    assert not labeller.browser.find_element("id", "label-other").is_displayed()
     labeller.press("1", "2", "2", Keys.ENTER, "n", "2", Keys.ENTER)
     assert exported_rows(labeller)["label"].tolist()[:3] == ["arrest;attack?", "none", "attack"]
 

@@ -31,7 +31,7 @@ from events.matching import match_document
 from events.pages._document_texts import checked_places
 from events.pages._marked import spaced
 from events.pages._rendering import packed
-from events.pages._report_content import read_report
+from events.pages._report_content import _ordered_actors, read_report
 from events.rules._rules import load_rules
 
 
@@ -324,3 +324,9 @@ def test_a_run_whose_files_do_not_fit_together_is_rejected(
     change(folder)
     with pytest.raises(InputError, match=message):
         read_report(folder)
+
+
+def test_actors_are_ordered_by_their_documents_and_nobody_named_is_last() -> None:
+    means = {"kill: -": 9.0, "kill: USA": 1.0, "kill: -|USA": 4.0, "hit: -": 3.0, "hit: IRQ": 2.0}
+    counts = pd.DataFrame({"name": [*means, "kill: USA"], "mean": [*means.values(), 2.0]})
+    assert _ordered_actors(counts) == ["kill: -|USA", "kill: USA", "hit: IRQ", "kill: -", "hit: -"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 import zlib
 from pathlib import Path
@@ -11,14 +12,17 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from chromium import chromium, missing, until
+from chromium import accessibility_faults, chromium, missing, resize, until
 from command_line import refused
+from learned_folders import made_learned
 
-from corefsample import InputError
+from corefsample import InputError, read_documents
 from events.audit import read_run_documents
+from events.audit._sheets import SHEET_COLUMNS
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.pages import write_report
-from events.pages._audited import AuditContent
+from events.pages._audited import AuditContent, LabelTargets
+from events.pages._learned import LearnedContent
 from events.pages._report_content import read_report
 
 REASON = missing()
@@ -87,7 +91,7 @@ def test_labels_stand_beside_p_and_labelled_documents_come_first(run: Path, audi
 
 def test_a_label_of_actors_says_something_about_each() -> None:
     labels = {"a": "USA;IRQ?", "b": "none", "c": "unsure", "d": "other"}
-    content = AuditContent(labels, [], ("USA", "IRQ", "FRA"), 4, 9, 0.95, "")
+    content = AuditContent(labels, [], LabelTargets("p", ("USA", "IRQ", "FRA")), 4, 9, 0.95, "")
     told = {doc_id: [content.row_label(doc_id, code) for code in ("USA", "IRQ", "FRA", "DEU")] for doc_id in "abcde"}
     assert told == {
         "a": ["yes", "unsure", "no", ""],
@@ -156,4 +160,172 @@ def test_the_page_draws_audited_counts_and_searches_documents_without_evidence(
         until(browser, "document.querySelector('#other-list .other-text').textContent.length > 20")
         browser.find_element("id", "order").send_keys("P furthest")
         until(browser, "document.querySelector('#list .item').textContent.includes('labelled')")
+        assert browser.get_log("browser") == []
+
+
+# --- what labels teach ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def learned(run: Path, audit: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    chosen = unlabelled(run, audit)[0]
+    return made_learned(run, audit, tmp_path_factory.mktemp("learned") / "learned", chosen)
+
+
+def unlabelled(run: Path, audit: Path) -> list[str]:
+    """Documents with evidence and without a label."""
+    labels = set(pd.read_csv(audit / "labels.csv", keep_default_na=False)["doc_id"])
+    evidence = pd.read_csv(run / "evidence.csv", keep_default_na=False)
+    return [doc_id for doc_id in dict.fromkeys(evidence["doc_id"]) if doc_id not in labels]
+
+
+@pytest.mark.parametrize("with_audit", [False, True])
+def test_learned_p_and_labels_stand_beside_p(run: Path, audit: Path, learned: Path, with_audit: bool) -> None:
+    report = read_report(run, n_others=4, audit=audit if with_audit else None, learned=learned)
+    table = pd.read_csv(learned / "learned.csv", keep_default_na=False).set_index("doc_id")
+    evidence = pd.read_csv(run / "evidence.csv", keep_default_na=False)
+    rows = report.counts["evidence"]
+    assert rows["learned"] == [round(float(table.loc[doc_id, "learned"]), 4) for doc_id in evidence["doc_id"]]
+    assert rows["label"] == [table.loc[doc_id, "label"] for doc_id in evidence["doc_id"]]
+    chosen = unlabelled(run, audit)[0]
+    assert report.counts["chosen"] == [chosen]
+    assert table.loc[chosen, "label"] == "yes"
+    (target,) = report.counts["audit"]
+    assert ("audited" in target) == with_audit
+    total = pd.read_csv(learned / "learned_counts.csv").iloc[0]
+    assert target["learned"]["total"]["upper"] == total["upper"]
+    assert len(target["learned"]["rows"]) == 8
+
+
+def test_documents_without_evidence_are_those_with_the_highest_learned_p(
+    run: Path, audit: Path, learned: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(learned, tmp_path / "learned"))
+    table = pd.read_csv(copy / "learned.csv", keep_default_na=False)
+    missed = table["doc_id"][(table["probability"] == 0) & (table["label"] == "")].iloc[-1]
+    table.loc[table["doc_id"] == missed, "learned"] = 0.99
+    table.to_csv(copy / "learned.csv", index=False)
+    n_labelled = int(((table["probability"] == 0) & (table["label"] != "")).sum())
+    others = read_report(run, n_others=n_labelled + 4, learned=copy).others
+    assert others is not None
+    assert others.content["learned"][others.content["id"].index(missed)] == 0.99
+
+
+def test_learned_p_of_another_plan_or_run_or_damaged_is_rejected(
+    run: Path, audit: Path, learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(learned, tmp_path / "learned"))
+    (copy / "learned.json").write_text('{"plan": "another"}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"learned must be of the plan of the audit, .*, got another"):
+        read_report(run, audit=audit, learned=copy)
+    table = pd.read_csv(learned / "learned.csv", keep_default_na=False)
+    for damaged in (table.assign(learned=1.5), table.assign(learned="x"), table[1:], table.assign(actor="USA")):
+        damaged.to_csv(copy / "learned.csv", index=False)
+        with pytest.raises(InputError, match="learned must be as it was written"):
+            read_report(run, learned=copy)
+    (copy / "learned.csv").unlink()
+    status, line = refused(capsys, "report", run, "--learned", copy, "--out", tmp_path / "page.html")
+    assert (status, "got no learned.csv (`corefsample audit learn` makes one)" in line) == (3, True)
+
+
+def test_labels_of_actors_are_joined_as_in_a_sheet() -> None:
+    labels = {"USA": {"a": "yes", "b": "no"}, "IRQ": {"a": "unsure", "b": "no"}}
+    probabilities = {"USA": {"a": 0.2, "b": 0.7}, "IRQ": {"a": 0.4, "b": 0.1}}
+    content = LearnedContent(LabelTargets("p", ("USA", "IRQ")), probabilities, labels, frozenset(), [], 0.95)
+    assert content.whole_labels == {"a": "USA;IRQ?", "b": "none"}
+    assert [content.row_probability("a", code) for code in ("USA", "IRQ", "FRA")] == [0.2, 0.4, None]
+    assert [content.row_label("a", code) for code in ("USA", "IRQ", "FRA")] == ["yes", "unsure", ""]
+    assert (content.highest("a"), content.highest("b")) == (0.4, 0.7)
+
+
+class Reader:
+    """A person who labels on the page of a report."""
+
+    def __init__(self, browser: Any, folder: Path, page: Path) -> None:
+        self.browser, self.folder = browser, folder
+        behaviour = {"behavior": "allow", "downloadPath": str(folder)}
+        browser.execute_cdp_cmd("Page.setDownloadBehavior", behaviour)
+        browser.get(page.as_uri())
+        until(browser, "document.documentElement.dataset.band === 'drawn'")
+        until(browser, "document.documentElement.dataset.audited === 'drawn'")
+
+    def click(self, selector: str) -> None:
+        self.browser.execute_script("document.querySelector(arguments[0]).click()", selector)
+
+    def open(self, doc_id: str) -> None:
+        script = (
+            "const {documents, evidence} = JSON.parse(document.getElementById('counts').textContent);"
+            "dispatchEvent(new CustomEvent('ask-document', {detail:"
+            " evidence.document.indexOf(documents.id.indexOf(arguments[0]))}))"
+        )
+        self.browser.execute_script(script, doc_id)
+        until(self.browser, f"document.getElementById('reader-heading').textContent === {json.dumps(doc_id)}")
+
+    def sheet(self) -> pd.DataFrame:
+        self.click("#save-labels")
+        path = self.folder / "chosen.csv"
+        for _ in range(400):
+            if path.is_file() and path.stat().st_size:
+                return pd.read_csv(path, keep_default_na=False, encoding="utf-8-sig", dtype=str)
+            until(self.browser, "true")
+        raise AssertionError(f"no sheet in {list(self.folder.iterdir())}")
+
+
+@pytest.mark.skipif(REASON is not None, reason=str(REASON))
+def test_labels_of_chosen_documents_are_downloaded_as_a_sheet_without_inclusion_probabilities(
+    run: Path, audit: Path, learned: Path, tmp_path: Path
+) -> None:
+    write_report(run, tmp_path / "page.html", audit=audit, learned=learned)
+    _, first, second, third = unlabelled(run, audit)[:4]
+    labels = pd.read_csv(audit / "labels.csv", keep_default_na=False)
+    with chromium() as browser:
+        reader = Reader(browser, tmp_path, tmp_path / "page.html")
+        reader.open(labels["doc_id"][labels["label"] == "yes"].iloc[0])
+        assert not browser.find_element("id", "desk").is_displayed()  # a document of the sample has its label
+        for doc_id, answers in ((first, ["yes"]), (second, ["yes", "no"]), (third, ["yes", "yes"])):
+            reader.open(doc_id)
+            for label in answers:  # the last one counts, and the same again takes it back
+                reader.click(f'#answers [data-label="{label}"]')
+        assert "2 documents labelled" in browser.find_element("id", "given-here").text
+        browser.execute_script(
+            "document.getElementById('kind').value = 'all';"
+            "[...document.querySelectorAll('#other-list details')].find((it) => !it.textContent.includes('labelled'))"
+            ".open = true"
+        )
+        until(browser, "document.querySelector('#other-list #desk:not([hidden])')")
+        other = browser.execute_script("return document.querySelector('li:has(#desk) .name').textContent")
+        reader.click('#answers [data-label="unsure"]')
+        for width in (1280, 390):
+            resize(browser, width, 900)
+            assert accessibility_faults(browser) == []
+            assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        sheet = reader.sheet()
+        assert browser.find_elements("css selector", "#audited-chart .layer_5_marks path")
+        assert browser.get_log("browser") == []
+    assert tuple(sheet.columns) == SHEET_COLUMNS
+    assert dict(zip(sheet["doc_id"], sheet["label"], strict=True)) == {first: "yes", second: "no", other: "unsure"}
+    assert set(sheet["plan"]) == {labels["plan"].iloc[0]}
+    for column, value in {"round": "chosen", "stratum": "", "inclusion_probability": ""}.items():
+        assert set(sheet[column]) == {value}
+    words = {each.doc_id: each.tokens.text for each in read_documents(run / "documents.parquet")}  # type: ignore[union-attr]
+    text = sheet.set_index("doc_id").loc[first, "text"]
+    assert "".join(text.split()) == "".join("".join(words[first]).split())
+
+
+@pytest.mark.skipif(REASON is not None, reason=str(REASON))
+def test_a_label_of_several_actors_is_given_on_the_page(run: Path, tmp_path: Path) -> None:
+    audit = labelled(run, tmp_path / "audit", ("USA", "IRQ"))
+    learned = made_learned(run, audit, tmp_path / "learned")
+    write_report(run, tmp_path / "page.html", audit=audit, learned=learned)
+    doc_id = unlabelled(run, audit)[0]
+    with chromium() as browser:
+        reader = Reader(browser, tmp_path, tmp_path / "page.html")
+        reader.open(doc_id)
+        names = [each.text for each in browser.find_elements("css selector", "#label-actors .actor")]
+        codes = [re.sub(r".*\((\w+)\)", r"\1", name) for name in names]
+        assert set(codes) == {"USA", "IRQ"}
+        reader.click("#label-actors button:nth-child(1)")
+        reader.click("#label-actors button:nth-child(2)"), reader.click("#label-actors button:nth-child(2)")
+        reader.click("#done")
+        assert reader.sheet()["label"].tolist() == [f"{codes[0]};{codes[1]}?"]
         assert browser.get_log("browser") == []

@@ -70,7 +70,7 @@ def test_a_page_has_only_its_own_scripts(elements: Elements, run: Path) -> None:
     kinds = [attributes.get("type") for attributes, _ in elements.of("script")]
     report = read_report(run)
     assert report.others is not None
-    assert kinds == ["application/json"] * (2 + len(report.texts) + len(report.others.texts)) + [None, None]
+    assert kinds == ["application/json"] * (3 + len(report.texts) + len(report.others.texts)) + [None, None]
     for attributes, text in elements.of("script"):
         if attributes.get("type"):
             json.loads(text)
@@ -183,10 +183,9 @@ def test_bad_usage_and_bad_input_have_their_status(
 def test_a_missing_library_is_named_with_its_installation(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "events.pages._charts", raising=False)
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(
-        ParameterError, match=r"got no altair \(python -m pip install 'altair.* 'vl-convert-python.*'\)$"
-    ):
+    with pytest.raises(ParameterError) as raised:
         rendered_page(read_report(run))
+    assert "pip install 'altair" in str(raised.value.hint)
 
 
 def test_repeating_a_run_removes_the_stale_page(tmp_path: Path) -> None:

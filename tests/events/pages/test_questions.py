@@ -88,6 +88,14 @@ def test_a_preset_that_leaves_nothing_out_has_no_example_that_does_not_count() -
     assert [paragraph.partition(":")[0].split(" for ")[0] for paragraph in codebook[1:]] == ["Counts"]
 
 
+@pytest.mark.parametrize(
+    ("targets", "told"), [("POLICE", True), ("POLICE|ARMY", True), ("ARMY", False), ("arrest", False)]
+)
+def test_the_codebook_says_who_has_an_arrest_by_nobody_named(targets: str, told: bool) -> None:
+    codebook = asked(targets).codebook
+    assert any(each.startswith("Where nobody is named, it counts for police") for each in codebook) is told
+
+
 def test_nobody_named_has_an_example_of_it() -> None:
     assert asked("-").codebook[-2:] == (
         "Counts: “Three men were arrested.”",

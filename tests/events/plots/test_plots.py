@@ -44,13 +44,21 @@ def counts(*countries: str, periods: int = 4) -> pd.DataFrame:
     )
 
 
+def heights(line: Any) -> list[float]:
+    """Heights of the steps, of which the last one is drawn to the end of its period."""
+    values: list[float] = line.get_ydata().tolist()
+    assert line.get_drawstyle() == "steps-post"
+    assert values[-1] == values[-2]
+    return values[:-1]
+
+
 def test_a_band_draws_the_interval_the_mean_and_the_one_best() -> None:
     table = counts("AAA")
     ax = event_band(Figure().subplots(), table, "Aland")
     lines = {line.get_label(): line for line in ax.lines}
     assert set(lines) == {"posterior mean", "one best"}
-    assert lines["posterior mean"].get_ydata().tolist() == table["mean"].tolist()
-    assert lines["one best"].get_ydata().tolist() == table["one_best"].tolist()
+    assert heights(lines["posterior mean"]) == table["mean"].tolist()
+    assert heights(lines["one best"]) == table["one_best"].tolist()
     assert lines["one best"].get_linewidth() < lines["posterior mean"].get_linewidth()
     (band,) = ax.collections
     corners = band.get_paths()[0].vertices[:, 1]
@@ -89,11 +97,13 @@ def test_an_empty_table_says_so() -> None:
     assert "No document contains an event." in [text.get_text() for ax in figure.axes for text in ax.texts]
 
 
-def test_one_period_is_drawn_as_points_and_a_bar() -> None:
+def test_one_period_is_a_step() -> None:
     ax = event_band(Figure().subplots(), counts("AAA", periods=1))
-    assert [line.get_marker() for line in ax.lines] == [".", "x"]
-    (bar,) = ax.collections
-    assert bar.get_paths()[0].vertices[:, 1].tolist() == [0.0, 3.0]
+    assert [heights(line) for line in ax.lines] == [[1.0], [2]]
+    (band,) = ax.collections
+    corners = band.get_paths()[0].vertices
+    assert (corners[:, 1].min(), corners[:, 1].max()) == (0.0, 3.0)
+    assert np.ptp(corners[:, 0]) > 0
     assert tick_labels(ax) == ["1999Q1"]
 
 
@@ -102,13 +112,31 @@ def tick_labels(ax: Axes) -> list[str]:
     return [label.get_text() for label in ax.get_xticklabels()]
 
 
-def test_points_stand_at_the_start_of_their_period() -> None:
-    ax = event_band(Figure().subplots(), counts("AAA", periods=40))
-    starts = date2num(counts("AAA", periods=40)["period_start"])
-    assert all(date2num(line.get_xdata()).tolist() == starts.tolist() for line in ax.lines)
+def test_a_count_of_one_between_counts_of_zero_is_a_step_over_its_period() -> None:
+    """A line through 0, 1, 0 would be a triangle that rises in the quarter before."""
+    table = counts("AAA", periods=3).assign(mean=[0.0, 1.0, 0.0], lower=0.0, upper=[0.0, 1.0, 0.0])
+    ax = event_band(Figure().subplots(), table)
+    (band,) = ax.collections
+    days = date2num(table["period_start"])
+    raised = {x for x, y in band.get_paths()[0].vertices.tolist() if y == 1.0}
+    assert raised == {days[1], days[2]}
+
+
+def test_steps_begin_with_their_period_and_the_last_has_the_length_of_the_one_before() -> None:
+    table = counts("AAA", periods=40)
+    ax = event_band(Figure().subplots(), table)
+    starts = date2num(table["period_start"]).tolist()
+    for line in ax.lines:
+        assert date2num(line.get_xdata()).tolist() == [*starts, 2 * starts[-1] - starts[-2]]
     labels = [label for label in tick_labels(ax) if label]
     assert 3 <= len(labels) <= 8
     assert set(labels) <= {str(year) for year in range(1998, 2011)}
+
+
+def test_a_few_periods_are_named_at_their_middle() -> None:
+    ax = event_band(Figure().subplots(), counts("AAA", periods=3))
+    assert tick_labels(ax) == ["1999Q1", "1999Q2", "1999Q3"]
+    assert ax.get_xticks()[0] == date2num(datetime.date(1999, 1, 1)) + 45  # 90 days
 
 
 def test_pages_show_all_countries_once() -> None:
@@ -218,7 +246,7 @@ def test_two_countries_stand_above_the_probability_that_each_has_more() -> None:
     assert actor_comparison(table, compared, names={"AAA": "Aland"}, fig=figure) is figure
     above, below = figure.axes
     for line, country in zip(above.lines, ("AAA", "BBB"), strict=True):
-        assert line.get_ydata().tolist() == table.loc[table["actor"] == country, "mean"].tolist()
+        assert heights(line) == table.loc[table["actor"] == country, "mean"].tolist()
     bands = [
         (path.vertices[:, 1].min(), path.vertices[:, 1].max()) for c in above.collections for path in c.get_paths()
     ]
@@ -240,19 +268,16 @@ def test_the_two_differ_in_grey_too() -> None:
     assert len({patch.get_hatch() for patch in below.patches}) == 2
 
 
-def test_each_probability_stands_about_its_point() -> None:
+def test_each_probability_stands_over_its_period() -> None:
     _, below = actor_comparison(counts("AAA", "BBB"), comparison()).axes
     edges, starts = stairs(below)[0][1], date2num(comparison()["period_start"])
-    assert ((edges[:-1] < starts) & (starts < edges[1:])).all()
-    # From 1 January to 1 April are 90 days, to 1 July 91.
-    assert (edges[1] - starts[0], edges[2] - starts[1], starts[0] - edges[0]) == (45.0, 45.5, 45.0)
+    assert edges.tolist() == [*starts, 2 * starts[-1] - starts[-2]]
 
 
 def test_one_period_can_be_compared() -> None:
     above, below = actor_comparison(counts("AAA", "BBB", periods=1), comparison(1)).axes
     assert len(stairs(below)[0][0]) == 1
-    assert len({bar.get_linewidth()[0] for bar in above.collections}) == 2
-    assert len({line.get_marker() for line in above.lines}) == 2
+    assert len({line.get_linestyle() for line in above.lines}) == 2
 
 
 def test_a_country_without_an_event_is_named() -> None:
@@ -273,7 +298,7 @@ def test_each_event_has_a_comparison_of_its_own() -> None:
         assert above.figure.get_suptitle() == below.figure.get_suptitle() == event
         rows = table[(table["event"] == event) & (table["actor"] == "AAA")]
         periods = compared.loc[compared["event"] == event, "p_first_greater"]
-        assert above.lines[0].get_ydata().tolist() == rows["mean"].iloc[: len(periods)].tolist()
+        assert heights(above.lines[0]) == rows["mean"].iloc[: len(periods)].tolist()
         assert stairs(below)[0][0].tolist() == periods.tolist()
 
 

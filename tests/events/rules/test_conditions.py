@@ -26,7 +26,11 @@ DAY = datetime.date(2000, 1, 1)
 SENTENCES = sentences()
 EXCLUDING = ("negated", "modal", "future", "imperative", "conditional", "desired", "denied", "question")
 ASSERTION = {*EXCLUDING, "reported"}  # the others say what form or sense a trigger has
-SENSES = {"arrest": ("no_arrest",), "force": ("dismissal",), "police_action": ("dismissal", "no_arrest")}
+SENSES = {
+    "arrest": ("no_arrest",),
+    "force": ("dismissal", "contest"),
+    "police_action": ("dismissal", "contest", "no_arrest"),
+}
 
 
 def matched(sentence: Sentence, scheme: str, preset: str) -> MentionMatches:

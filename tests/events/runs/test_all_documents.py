@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +17,7 @@ from corefsample import read_documents
 from corefsample.formats import DocumentStream
 from events import EventCounter
 from events.audit import read_run_documents
+from events.audit._features import _RunTables
 from events.audit._frame_files import counted_documents
 
 OPTIONS = CountOptions(n_samples=300)
@@ -78,3 +82,40 @@ def test_an_audit_takes_the_documents_of_a_counter_as_those_of_a_run(run: Path, 
     for name in ("doc_ids", "dates", "rows", "columns", "values"):
         assert getattr(found, name).tolist() == getattr(expected, name).tolist()
     assert (found.targets, found.event, found.period) == (expected.targets, expected.event, expected.period)
+
+
+def test_triggers_have_the_conditions_that_leave_them_out(run: Path) -> None:
+    """Added up they are the numbers of the record; lengths are those of the documents."""
+    table = pq.read_table(run / "run" / "all_documents.parquet").to_pylist()
+    lengths = {each["doc_id"]: len(each["tokens"]["text"]) for each in er.corpus()}
+    assert {row["doc_id"]: row["n_tokens"] for row in table} == lengths
+    texts = [text for row in table for text in row["triggers"]]
+    said = json.loads((run / "run" / "run.json").read_text())["summary"]["triggers"]["attack"]
+    assert len(texts) == said["n_triggers"] > 0
+    assert sum(": " in text for text in texts) == said["n_excluded"]
+    conditions = Counter(each for text in texts if ": " in text for each in text.partition(": ")[2].split(", "))
+    assert conditions == said["conditions"]
+
+
+def test_features_of_a_run_are_those_of_its_tables(run: Path) -> None:
+    frame = read_run_documents(run / "run", ["USA"])
+    columns = _RunTables(run / "run", frame).columns("attack", "USA")
+    table = pq.read_table(run / "run" / "all_documents.parquet").to_pylist()
+    evidence = pd.read_parquet(run / "run" / "evidence.parquet")
+    assert [row["doc_id"] for row in table] == frame.doc_ids.tolist()
+    for d, row in enumerate(table):
+        p = dict(zip(row["actors"], row["probabilities"], strict=True))
+        others = [value for name, value in p.items() if name not in ("*", "-", "USA")]
+        own = evidence[(evidence["doc_id"] == row["doc_id"]) & (evidence["actor"] == "USA")]
+        n_instances = [len(text.split(" | ")) for text in own["role_mentions"]]
+        expected = {
+            "P of attack by USA": p.get("USA", 0.0),
+            "P of attack by anybody": p.get("*", 0.0),
+            "P of attack by another actor": max(others, default=0.0),
+            "triggers": np.log1p(sum(text == "attack" for text in row["triggers"])),
+            "variance among parses": 0.0,  # the documents have one parse
+            "log of triggers that make it": np.log1p(max(n_instances, default=0)),
+            "name of an actor": float(row["actor"]),
+            "log of length": np.log1p(row["n_tokens"]),
+        }
+        assert {name: columns[name][d] for name in expected} == pytest.approx(expected)

@@ -37,6 +37,7 @@ FILES = {
     "all_documents.parquet",
     "bands.png",
     "bands.svg",
+    "count_samples.parquet",
     "counts.csv",
     "counts.parquet",
     "documents.parquet",

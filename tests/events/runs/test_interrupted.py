@@ -65,6 +65,11 @@ def test_the_bytes_do_not_depend_on_the_engine(
         assert (seen[-1][0], seen[-1][2]) == (pytest.approx(seen[-1][1], abs=1), 60)
 
 
+def told(printed: str) -> list[str]:
+    """Lines of the error stream, but for the warning that the model knows few words of these short articles."""
+    return [line for line in printed.splitlines() if line and "the model knows" not in line]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_stopped_job_ends_with_its_workers_and_the_same_command_resumes(
@@ -84,7 +89,7 @@ def test_a_stopped_job_ends_with_its_workers_and_the_same_command_resumes(
     wait_for(lambda: not any(map(is_alive, workers)), seconds=20)
     if sent == signal.SIGINT:
         assert job.returncode in (130, -signal.SIGINT)  # see test_cli: shells show both as 130
-        (line,) = printed.strip().splitlines()
+        (line,) = told(printed)
         assert "parts complete, which are in " in line
         assert line.endswith("the same command resumes")
     require_resumed(case, out, reference)
@@ -129,7 +134,7 @@ def test_a_killed_worker_is_replaced(case: Case, reference: dict[str, bytes], tm
         wait_for(lambda: complete(out) and len(workers_of(job.pid)) == 2, job)
         os.kill(workers_of(job.pid)[0], signal.SIGKILL)
         _, printed = job.communicate(timeout=120)
-    assert (job.returncode, printed) == (0, "")
+    assert (job.returncode, told(printed)) == (0, [])
     assert case.content(out) == reference
 
 
@@ -159,7 +164,7 @@ def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
                 _, printed = job.communicate(timeout=60)
                 helper.kill()
     assert job.returncode == 1
-    (line,) = printed.splitlines()
+    (line,) = told(printed)
     assert line == f"corefsample: {address}: scheduler must stay reachable, got no answer (run again to resume)"
     case.run(out)
     assert case.content(out) == reference
@@ -183,7 +188,7 @@ def test_a_full_disk_loses_nothing(case: Case, reference: dict[str, bytes], tmp_
     command = [sys.executable, "-c", LIMITED, str(limit), *case.command(out)]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
+    (line,) = told(done.stderr)
     assert "output must be writable, got: " in line
     assert line.endswith("File too large")
     assert len(complete(out)) >= n_complete

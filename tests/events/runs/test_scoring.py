@@ -26,8 +26,9 @@ from corefsample.coreference._exact import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._conll2012 import read_conll2012
-from corefsample.mention_ranking import AntecedentModel, load_model
+from corefsample.mention_ranking import AntecedentModel, load_model, save_model
 from corefsample.mention_ranking._model import MIN_PROB, score_mentions
+from corefsample.mention_ranking._training import train
 from corefsample.recalibration import read_recalibration
 from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
@@ -199,6 +200,15 @@ def test_the_headline_can_be_left_out_of_the_text(tmp_path: Path, tiny: str, sco
     assert found.tokens is not None
     assert list(found.tokens.text[:3]) == ["The", "rebels", "attacked"]
     assert found.metadata["title"] == "Rebels attacked  Norvo ."
+
+
+def test_a_pipeline_of_another_language_than_the_model_is_an_error(tmp_path: Path, tiny: str, score: Score) -> None:
+    news = news_file(tmp_path / "news.jsonl", NEWS[:1])
+    save_model(train(sr.short_documents(2), language="es", epochs=1, bits=8), tmp_path / "es.npz")
+    with error(ParameterError, "model", hint="model"):
+        score(news, pipeline=tiny, model=str(tmp_path / "es.npz"))
+    save_model(train(sr.short_documents(2), language="none", epochs=1, bits=8), tmp_path / "none.npz")
+    score(news, pipeline=tiny, model=str(tmp_path / "none.npz"), recalibration="none")
 
 
 # --- annotated documents without a parse -------------------------------------------------------------------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import called
@@ -82,4 +84,58 @@ def test_a_long_run_warns_after_its_first_part_and_a_resumed_one_counts_all_text
     arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--out", out, "--overwrite")
     status, _, err = called(capsys, *arguments)
     rule = "of the first texts have no upper-case letter; taggers and parsers of English need upper case"
-    assert (status, err) == (0, f"corefsample: 12 of 16 {rule}\n")
+    known, lower = err.splitlines()
+    assert (status, lower) == (0, f"corefsample: 12 of 16 {rule}")
+    # Of the words the small model knows two fifths.
+    assert known.startswith("corefsample: of the first texts, the model knows 40% of the words")
+
+
+WORDS = " ".join(f"The rebels left town {n} ." for n in range(6))  # 30 words
+COPIED = {
+    "first": f"France attacked Iraq . {WORDS}",
+    "wire": f"FRANCE ATTACKED IRAQ!\n\n{WORDS.lower()}",
+    "other": f"France attacked Iran . {WORDS}",
+    "short": "France attacked Iraq .",
+    "short again": "France attacked Iraq .",
+    "last": f"“France” attacked Iraq {WORDS}",
+}
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    path = tmp_path / "copied.jsonl"
+    rows = [{"doc_id": name, "date": "2001-02-03", "text": text, "desk": "Foreign"} for name, text in COPIED.items()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("duplicates", ["keep", "drop", "group"])
+def test_texts_that_come_again_are_listed_and_kept_dropped_or_grouped(
+    copied: Path, model_path: Path, tiny: str, duplicates: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = copied.with_name("s.jsonl")
+    options = ScoringOptions(model=str(model_path), pipeline=tiny, duplicates=duplicates)
+    run = score_corpus(copied, out, options, workers=1)
+    # The words decide, whatever their case and punctuation; texts below 20 words are alike by chance.
+    assert (run.n_repeated, run.duplicates) == (2, f"{out}.duplicates.csv")
+    listed = list(csv.reader(Path(f"{out}.duplicates.csv").read_text("utf-8").splitlines()))
+    assert listed == [["doc_id", "date", "first"], *([name, "2001-02-03", "first"] for name in ("wire", "last"))]
+    documents = {document.doc_id: document for document in read_documents(out)}
+    kept = [name for name in COPIED if duplicates != "drop" or name not in ("wire", "last")]
+    assert [*documents] == kept
+    groups = {name: (each.metadata.get("text_group"), each.metadata.get("is_copy")) for name, each in documents.items()}
+    grouped = {name: ("first", "yes") if name in ("wire", "last") else (name, "no") for name in COPIED}
+    assert groups == (grouped if duplicates == "group" else dict.fromkeys(kept, (None, None)))
+    assert all(each.metadata["desk"] == "Foreign" for each in documents.values())
+    warned = [each.getMessage() for each in caplog.records if "count again" in each.getMessage()]
+    assert len(warned) == (duplicates == "keep")
+    assert not warned or warned[0].startswith("2 of the texts are those of earlier articles, such as 'wire' of 'first'")
+
+
+def test_a_corpus_without_copies_has_no_list_of_them(copied: Path, model_path: Path, tiny: str) -> None:
+    out = copied.with_name("s.jsonl")
+    Path(f"{out}.duplicates.csv").write_text("of an earlier run")
+    lines = copied.read_text("utf-8").splitlines()
+    copied.write_text(lines[0] + "\n" + lines[2] + "\n", "utf-8")
+    run = score_corpus(copied, out, ScoringOptions(model=str(model_path), pipeline=tiny))
+    assert (run.n_repeated, run.duplicates, Path(f"{out}.duplicates.csv").exists()) == (0, None, False)

@@ -1,0 +1,434 @@
+"""What labels teach: python benchmarks/learning_study.py [--run FOLDER | --scored FILE] [--quick] [--only PART].
+
+Articles about the police that have labels (`benchmarks/police_events.py`), and simulated corpora with known truth.
+Many samples of labels are drawn from the known ones by the plan's defaults; each teaches P. Printed are coverage and
+width of totals, against the exact interval of as many labels of a simple random sample; of weeks, against that of the
+week's own labels; and average precision, log score and calibration error of the documents without a label.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from audit_corpora import LEVEL, Bools, Floats, Ints, framed, scored
+from audit_study import ppi_interval
+from police_events import DATA
+from studies import markdown
+
+from corefsample import InputError
+from corefsample.calibration import calibration_error
+from events.audit import AuditFrame, AuditPlan, extend_plan, plan_audit, read_run_documents
+from events.audit._features import Features, RunFeatures
+from events.audit._learned_model import log_losses, posterior_draws
+from events.audit._learned_total import difference_total
+from events.audit._learning import Draws, Fitted, TargetLearning, average_precision
+from events.audit._sheets import SheetLabels
+from events.audit._totals import total_interval
+from events.audit._words import TextFeatures
+
+EVENTS = ("arrest", "kill", "force")
+N_DRAWS = 200  # of the coefficients
+YEARS, PER_YEAR = 8, 250
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One event of a corpus.
+
+    Attributes
+    ----------
+    corpus, event
+        Names.
+    frame
+        All documents, with P of the event alone.
+    features
+        What is known of them.
+    truth
+        Whether a reader says yes.
+    texts
+        Of simulated documents: none.
+    """
+
+    corpus: str
+    event: str
+    frame: AuditFrame
+    features: Features
+    truth: Bools
+    texts: TextFeatures | None = None
+
+    def labels(self, plan: AuditPlan) -> SheetLabels:
+        """The true labels of a plan's sample."""
+        own = self.truth[plan.sample].astype(np.int8)[:, None]
+        return SheetLabels(own, {}, len(plan.rounds), {})
+
+    def learning(self, plan: AuditPlan, *, words: bool = False) -> TargetLearning:
+        """Learning from the labels of a plan."""
+        texts = self.texts if words else None
+        return TargetLearning(plan, self.labels(plan), 0, self.features, texts, LEVEL, N_DRAWS, plan.seed)
+
+
+# --- the labelled articles ---------------------------------------------------------------------------------
+
+
+def police_cases(run: Path, *, half: bool) -> list[Case]:
+    """The three events of the labelled articles, of all or of a half of them."""
+    rows = pd.read_csv(DATA / "labels.csv", dtype={"doc_id": str}).set_index("doc_id")
+    texts = pd.read_csv(DATA / "news.csv.gz", dtype=str).set_index("doc_id")["text"]
+    frame = read_run_documents(run, [f"{event}: POLICE" for event in EVENTS])
+    known = RunFeatures(frame, run)
+    chosen = np.ones(len(frame), np.bool_)
+    if half:
+        chosen = np.random.default_rng(1).permutation(len(frame)) % 2 == 0
+    words = TextFeatures(texts.loc[frame.doc_ids[chosen]].tolist())
+    cases = []
+    for target, event in enumerate(EVENTS):
+        truth = rows.loc[frame.doc_ids, event].to_numpy(np.bool_)[chosen]
+        features = known.of(target)
+        own = Features(features.names, features.matrix[chosen], features.rises)
+        p = frame.probability(target)[chosen]
+        one = AuditFrame.from_arrays(frame.doc_ids[chosen].tolist(), frame.dates[chosen], p, period="week")
+        cases.append(Case("half of the articles" if half else "all articles", event, one, own, truth, words))
+    return cases
+
+
+def counted_run(scored_file: Path | None, folder: Path) -> Path:
+    """A run of the articles, which are scored with ten parses where there is no scored file."""
+    source = scored_file or folder / "scored.parquet"
+    if scored_file is None:
+        command = ["corefsample", "score", str(DATA / "news.csv.gz"), "--out", str(source)]
+        subprocess.run([*command, "--pipeline", "en_core_web_sm", "--parses", "10"], check=True)
+    rules = [part for name in (*EVENTS, "police_action") for part in ("--rule", name)]
+    options = ["--lexicon", "police", "--period", "week", "--samples", "200", "--recalibration", "none"]
+    command = ["corefsample", "events", str(source), *rules, *options, "--out", str(folder / "run"), "--no-pictures"]
+    subprocess.run(command, check=True)
+    return folder / "run"
+
+
+# --- simulated corpora -------------------------------------------------------------------------------------
+
+# How P and the share of yes change over eight years: factors of the odds of yes in the last year, given all features.
+DRIFTS = {"alike": 1.0, "odds of yes double, P does not know": 2.0}
+
+
+def simulated_cases(seed: int) -> list[Case]:
+    """Corpora of 2,000 documents in eight years with P of several qualities, and three features that know more."""
+    cases = []
+    for (drift, factor), share, quality in itertools.product(
+        DRIFTS.items(), (0.03, 0.15), ("weak", "good", "good, misses a third")
+    ):
+        rng = np.random.default_rng([seed, int(1000 * share), len(cases)])
+        n = YEARS * PER_YEAR
+        p, truth = scored(n, share, quality, rng)
+        dates = np.repeat(np.datetime64("2000", "Y") + np.arange(YEARS), PER_YEAR).astype("datetime64[D]")
+        year = np.repeat(np.arange(YEARS), PER_YEAR)
+        if factor > 1.0:  # some documents of late years turn to yes, without a trace in P or in the features
+            added = rng.random(n) < share * (factor - 1.0) * year / (YEARS - 1)
+            truth = truth | added
+        seen = rng.random(n) < np.where(truth, 0.7, 0.1)
+        noise = rng.normal(size=(n, 6))
+        frame = framed(p, dates)
+        first = RunFeatures(frame).of(0)
+        extra = np.column_stack([seen, rng.normal(size=n) + truth, noise])
+        names = (*first.names, "seen", "score", *(f"noise {i}" for i in range(6)))
+        rises = np.concatenate([first.rises, np.zeros(extra.shape[1], np.bool_)])
+        features = Features(names, np.column_stack([first.matrix, extra]), rises)
+        cases.append(Case(drift, f"{quality}, {share:g}", frame, features, truth))
+    return cases
+
+
+# --- samples of labels -------------------------------------------------------------------------------------
+
+
+def alone(truth: Bools, group: Ints, n_labels: int, rng: np.random.Generator) -> tuple[list[Ints], Ints]:
+    """Exact limits of a simple random sample without P: of the total, and of each group of documents."""
+    rows = rng.choice(len(truth), n_labels, replace=False)
+    total = _exact(int(truth[rows].sum()), n_labels, len(truth))
+    limits = []
+    for g in range(int(group.max()) + 1):
+        own = rows[group[rows] == g]
+        limits.append(_exact(int(truth[own].sum()), len(own), int((group == g).sum())))
+    return [total], np.array(limits)
+
+
+def _exact(k: int, n: int, size: int) -> Ints:
+    if not n:
+        return np.array([0, size])
+    return np.array(total_interval(np.array([k]), np.array([n]), np.array([size]), LEVEL, "exact")[1:])
+
+
+def stratified(plan: AuditPlan, truth: Bools) -> Ints:
+    """Limits of the default method."""
+    strata = plan.stratum_of[plan.sample]
+    k = np.bincount(strata, truth[plan.sample], minlength=len(plan.strata)).astype(np.int64)
+    n, size = zip(*((each.n_sampled, each.n_documents) for each in plan.strata), strict=True)
+    return np.array(total_interval(k, np.array(n), np.array(size), LEVEL, "mid-p")[1:])
+
+
+def difference(plan: AuditPlan, truth: Bools, p: Floats) -> Ints:
+    """Limits of the difference estimator."""
+    y = truth[plan.sample].astype(np.float64)
+    return np.array(difference_total(plan.stratum_of, plan.sample, y, p, LEVEL)[1:])
+
+
+def total_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, object]]:
+    """Limits of totals and periods by each method, one row for each sample and quantity."""
+    truth, p = case.truth, case.frame.probability(0)
+    group = case.frame.period_numbers()
+    group = group - group.min()
+    counts = np.bincount(group, truth).astype(np.int64)
+    n_groups = len(counts)
+    for draw in range(n_draws):
+        rng = np.random.default_rng([7, draw])
+        plan = plan_audit(case.frame, n_labels, seed=draw)
+        (total,), periods = alone(truth, group, n_labels, rng)
+        learning = case.learning(plan)
+        fitted = learning.fitted()
+        _, learned = learning.counted(fitted.draws)
+        simple = rng.choice(len(truth), n_labels, replace=False)
+        ppi = ppi_interval(truth[simple].astype(np.float64), p[simple], p, tuned=True)
+        clipped = np.clip(p, 0.005, 0.995)
+        limits = {
+            "labels alone": total,
+            "default": stratified(plan, truth),
+            "PPI++, P of the run": np.array(ppi) * len(truth),
+            "difference, P of the run": difference(plan, truth, clipped),
+            "difference, learned P": difference(plan, truth, fitted.cross_fitted),
+            "learned counts": np.array([learned[0].lower, learned[0].upper]),
+        }
+        about = {"corpus": case.corpus, "event": case.event, "n_labels": n_labels, "draw": draw}
+        for method, (lower, upper) in limits.items():
+            covered = bool(lower <= truth.sum() <= upper)
+            yield {**about, "of": "total", "method": method, "covered": covered, "width": upper - lower}
+        run_counts = [(each.run_lower, each.run_upper) for each in learned[1:]]
+        own = [(each.lower, each.upper) for each in learned[1:]]
+        of_periods = (("own labels", periods), ("learned counts", own), ("P of the run", run_counts))
+        for method, found in of_periods:
+            low, high = np.array(found).T
+            for g in range(n_groups):
+                covered = bool(low[g] <= counts[g] <= high[g])
+                row = {**about, "of": "period", "method": method, "group": g, "covered": covered}
+                yield {**row, "width": high[g] - low[g], "chosen": fitted.best.model}
+
+
+def coverage_table(rows: pd.DataFrame, of: str, baseline: str) -> pd.DataFrame:
+    """Coverage and width of every method, and width relative to a baseline; of periods the lowest coverage of one."""
+    own = rows[rows["of"] == of]
+    keys = ["corpus", "event", "n_labels"]
+    widths = own[own["method"] == baseline].groupby(keys)["width"].mean()
+    found = own.groupby([*keys, "method"], sort=False)
+    table = pd.DataFrame({"coverage": found["covered"].mean(), "width": found["width"].mean()})
+    if of == "period":
+        by_group = own.groupby([*keys, "method", "group"], sort=False)["covered"].mean()
+        table["lowest"] = by_group.groupby([*keys, "method"], sort=False).min()
+    base = widths.reindex(pd.MultiIndex.from_frame(table.reset_index()[keys])).to_numpy()
+    return table.assign(**{f"width / {baseline}": table["width"].to_numpy() / base}).reset_index()
+
+
+def summarised(table: pd.DataFrame) -> pd.DataFrame:
+    """Of each corpus and method: mean and lowest coverage over its events, and the median relative width."""
+    ratio = table.columns[-1]
+    found = table.groupby(["corpus", "method"], sort=False)
+    columns = {"events": found.size(), "mean coverage": found["coverage"].mean(), "lowest": found["coverage"].min()}
+    if "lowest" in table:
+        columns["lowest of a period"] = found["lowest"].min()
+    return pd.DataFrame({**columns, f"median {ratio}": found[ratio].median()}).reset_index()
+
+
+# --- quality of learned P ----------------------------------------------------------------------------------
+
+
+def quality_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, object]]:
+    """Average precision, log score and calibration error of the documents without a label."""
+    truth, p = case.truth.astype(np.float64), case.frame.probability(0)
+    for draw in range(n_draws):
+        plan = plan_audit(case.frame, n_labels, seed=draw)
+        fitted = case.learning(plan).fitted()
+        models = {"P of the run": np.clip(p, 0.005, 0.995), "learned": fitted.cross_fitted}
+        models |= {each.model: each.cross_fitted for each, _ in fitted.of_models()[1:]}
+        if case.texts is not None:
+            models["words alone"] = words_alone(case.texts, plan, case.truth)
+            with_words = case.learning(plan, words=True).fitted()
+            models["learned, words allowed"] = with_words.cross_fitted
+        without = np.ones(len(truth), np.bool_)
+        without[plan.sample] = False
+        y = truth[without]
+        for model, own in models.items():
+            q = own[without]
+            raw = p[without] if model == "P of the run" else q
+            yield {
+                "corpus": case.corpus,
+                "event": case.event,
+                "n_labels": n_labels,
+                "model": model,
+                "average precision": average_precision(raw, y, np.ones(len(y))),
+                "log score": float(log_losses(y, q).mean()),
+                "Brier score": float(((q - y) ** 2).mean()),
+                "calibration error": float(calibration_error(q, y, interval=None, debiased=True).estimate),
+            }
+
+
+def words_alone(texts: TextFeatures, plan: AuditPlan, truth: Bools) -> Floats:
+    """P of a logistic regression on the words alone, the usual classifier."""
+    from sklearn.linear_model import LogisticRegression
+
+    strata = np.array([each.n_documents / each.n_sampled for each in plan.strata])
+    model = LogisticRegression(C=10.0, max_iter=1000)
+    model.fit(texts.matrix[plan.sample], truth[plan.sample], strata[plan.stratum_of[plan.sample]])
+    p: Floats = model.predict_proba(texts.matrix)[:, 1]
+    return p
+
+
+# --- how the uncertainty of the coefficients is carried, and two rounds ------------------------------------------
+
+
+def uncertainty_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, object]]:
+    """Coverage of totals and periods by draws of the posterior, its normal approximation, and resampled labels."""
+    group = case.frame.period_numbers()
+    group = group - group.min()
+    counts = np.bincount(group, case.truth)
+    for draw in range(n_draws):
+        plan = plan_audit(case.frame, n_labels, seed=draw)
+        learning = case.learning(plan)
+        fitted = learning.fitted()
+        rng = np.random.default_rng([9, draw])
+        ways: dict[str, Callable[[], Draws]] = {
+            "average of posteriors": lambda fitted=fitted: fitted.draws,
+            "posterior of the best": partial(_posterior_of_best, learning, fitted, rng),
+            "normal approximation": partial(_normal_draws, learning, fitted, rng),
+            "resampled labels": partial(_resampled_draws, learning, fitted, plan, rng),
+        }
+        for way, draws in ways.items():
+            total, *periods = learning.counted(draws())[1]
+            about = {"corpus": case.corpus, "event": case.event, "n_labels": n_labels, "method": way}
+            covered = total.lower <= case.truth.sum() <= total.upper
+            yield {**about, "of": "total", "group": -1, "covered": covered, "width": total.upper - total.lower}
+            for g, each in enumerate(periods):
+                covered = each.lower <= counts[g] <= each.upper
+                yield {**about, "of": "period", "group": g, "covered": covered, "width": each.upper - each.lower}
+
+
+def _posterior_of_best(learning: TargetLearning, fitted: Fitted, rng: np.random.Generator) -> Draws:
+    own, penalty = fitted.best.features, fitted.best.penalty
+    return [(own, posterior_draws(learning.labelled, own, penalty, N_DRAWS, rng))]
+
+
+def _normal_draws(learning: TargetLearning, fitted: Fitted, rng: np.random.Generator) -> Draws:
+    labelled, own, penalty = learning.labelled, fitted.best.features, fitted.best.penalty
+    mode = own.fit(labelled, penalty)
+    x = np.column_stack([np.ones(len(labelled.rows)), own.z[labelled.rows]])
+    p = own.predicted(mode, labelled.rows)
+    hessian = (x.T * (labelled.weights * p * (1 - p))) @ x + np.diag([1e-4, *([penalty] * own.z.shape[1])])
+    draws = rng.multivariate_normal(mode, np.linalg.inv(hessian), N_DRAWS)
+    bound = np.concatenate([[False], own.rises])
+    draws[:, bound] = np.maximum(draws[:, bound], 0.0)
+    return [(own, draws)]
+
+
+def _resampled_draws(learning: TargetLearning, fitted: Fitted, plan: AuditPlan, rng: np.random.Generator) -> Draws:
+    labelled, own, penalty = learning.labelled, fitted.best.features, fitted.best.penalty
+    strata, draws = plan.stratum_of[labelled.rows], []
+    for _ in range(N_DRAWS):
+        times = np.zeros(len(strata))
+        for h in np.unique(strata).tolist():
+            inside = np.flatnonzero(strata == h)
+            times[inside] = np.bincount(rng.integers(0, len(inside), len(inside)), minlength=len(inside))
+        again = replace(labelled, weights=labelled.weights * times)
+        draws.append(own.fit(again, penalty, start=draws[0] if draws else None))
+    return [(own, np.array(draws))]
+
+
+def round_rows(case: Case, first: int, more: int, n_draws: int) -> Iterator[dict[str, object]]:
+    """Totals of two rounds, of which the second is divided by the plan, or by learned P."""
+    truth = case.truth
+    for draw in range(n_draws):
+        plan = plan_audit(case.frame, first, seed=draw)
+        try:
+            learned = case.learning(plan).fitted().cross_fitted
+        except InputError:
+            continue
+        rng = np.random.default_rng([7, draw])
+        (total,), _ = alone(truth, np.zeros(len(truth), np.int64), first + more, rng)
+        about = {"corpus": case.corpus, "event": case.event, "n_labels": first + more, "of": "total"}
+        found = {"labels alone": total}
+        for name, p in (("by the plan", None), ("by learned P", [learned])):
+            later = extend_plan(plan, more, learned=p)
+            again = case.learning(later).fitted().cross_fitted
+            found[f"default, second round {name}"] = stratified(later, truth)
+            found[f"difference, second round {name}"] = difference(later, truth, again)
+        for method, (lower, upper) in found.items():
+            covered = bool(lower <= truth.sum() <= upper)
+            yield {**about, "method": method, "covered": covered, "width": upper - lower}
+
+
+# --- tables ------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Print the tables of the parts that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--run", type=Path, help="a run that has counted the articles, instead of counting them")
+    parser.add_argument("--scored", type=Path, help="a scored file of the articles, instead of scoring them")
+    parser.add_argument("--only", choices=["totals", "quality", "uncertainty", "rounds"], help="one part alone")
+    parser.add_argument("--corpora", choices=["police", "half", "simulated"], help="one kind of corpora alone")
+    parser.add_argument("--draws", type=int, default=200, help="samples of labels of each case")
+    parser.add_argument("--quick", action="store_true", help="ten samples")
+    options = parser.parse_args()
+    n_draws = 10 if options.quick else options.draws
+    started = time.process_time()
+    with tempfile.TemporaryDirectory() as folder:
+        cases: list[Case] = []
+        if options.corpora != "simulated":
+            run = options.run or counted_run(options.scored, Path(folder))
+            cases += police_cases(run, half=False) if options.corpora != "half" else []
+            cases += police_cases(run, half=True) if options.corpora != "police" else []
+        if options.corpora in (None, "simulated"):
+            cases += simulated_cases(0)
+        parts = [options.only] if options.only else ["totals", "quality", "uncertainty", "rounds"]
+        for part in parts:
+            _print_part(part, cases, n_draws)
+    print(f"{time.process_time() - started:.0f} seconds of processor time")
+
+
+def _print_part(part: str, cases: Sequence[Case], n_draws: int) -> None:
+    labels = {"totals": (200,), "quality": (80, 200), "uncertainty": (200,), "rounds": (0,)}[part]
+    rows: list[dict[str, object]] = []
+    for case, n_labels in itertools.product(cases, labels):
+        fewer = n_draws if case.texts is not None or part == "totals" else max(n_draws // 4, 5)
+        rows += {
+            "totals": lambda case=case, n=n_labels: total_rows(case, n, n_draws),
+            "quality": lambda case=case, n=n_labels, fewer=fewer: quality_rows(case, n, min(fewer, 40)),
+            "uncertainty": lambda case=case, n=n_labels, fewer=fewer: uncertainty_rows(case, n, min(fewer, 100)),
+            "rounds": lambda case=case, fewer=fewer: round_rows(case, 80, 120, fewer),
+        }[part]()
+    table = pd.DataFrame(rows)
+    if part == "quality":
+        means = table.groupby(["corpus", "event", "n_labels", "model"], sort=False).mean().reset_index()
+        markdown("Quality of P of documents without a label", means)
+        return
+    baseline = {"uncertainty": "average of posteriors"}.get(part, "labels alone")
+    _print_coverage(f"{part}: totals, {n_draws} samples", coverage_table(table, "total", baseline))
+    if "period" in set(table["of"]):
+        baseline = {"uncertainty": "average of posteriors"}.get(part, "own labels")
+        _print_coverage(f"{part}: periods, {n_draws} samples", coverage_table(table, "period", baseline))
+    if "chosen" in table:
+        chosen = table.dropna(subset=["chosen"]).groupby(["corpus", "event"], sort=False)["chosen"]
+        markdown("Models chosen, shares", chosen.value_counts(normalize=True).rename("share").reset_index())
+
+
+def _print_coverage(title: str, table: pd.DataFrame) -> None:
+    markdown(title, table)
+    markdown(f"{title}: over events", summarised(table))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Names of packages that load at their first use, and what is missing where only the engine is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import lazy_loader
+
+_PACKAGES = {"yaml": "pyyaml"}  # of modules with another name
+
+
+def attached(
+    name: str, file: str, needs: tuple[str, ...] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, by its ``__init__.pyi``.
+
+    Parameters
+    ----------
+    name, file
+        ``__name__`` and ``__file__`` of the package.
+    needs
+        Modules without which none of its names is of use, although they load.
+    """
+    load, names, public = lazy_loader.attach_stub(name, file)
+
+    def loaded(attribute: str) -> Any:
+        try:
+            found = load(attribute)
+        except ModuleNotFoundError as error:
+            raise explained(error, name) from None
+        for module in needs:
+            if find_spec(module) is None:
+                raise explained(ModuleNotFoundError(name=module), name)
+        return found
+
+    return loaded, names, public
+
+
+def explained(error: ModuleNotFoundError, whose: str) -> ModuleNotFoundError:
+    """The same error with what to install, if a plain installation has the module."""
+    from corefsample._extras import requirements
+
+    module = (error.name or "").partition(".")[0]
+    package = _PACKAGES.get(module, module)
+    requirement = next((each for each in requirements()[0] if each.startswith(package) and module), None)
+    if requirement is None:
+        return error
+    rule = f"{whose} needs {package}, which is not installed (python -m pip install '{requirement}')"
+    return ModuleNotFoundError(rule, name=error.name)

@@ -1,0 +1,322 @@
+"""Resources of a language, read from a folder; features of the parse need none of them.
+
+A language is a folder with `language.yaml`, whose fields are those of `Language`, and perhaps the word lists
+`nouns.txt` and `given_names.txt`, with lines "class: word word ...". A language without a folder has the resources of
+`none`: only what the universal features of a parse say.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Mapping
+from functools import cache, cached_property
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files._contents import one_line
+
+if TYPE_CHECKING:
+    from corefsample.documents._tokens import Tokens
+
+ENGLISH, NONE = "en", "none"
+LANGUAGE_FIELDS = ("lang", "language")  # of documents' metadata
+_WORD_LISTS = ("nouns", "given_names")
+_OF_THREE_LETTERS = {"eng": "en", "spa": "es", "rus": "ru", "kor": "ko", "deu": "de", "fra": "fr"}
+_UNKNOWN_CODES = ("", "xx", "mul", "und", NONE)  # of spaCy's multilingual pipelines, and of ISO 639-2
+
+Words = tuple[str, ...]
+Kind = Literal["personal", "possessive", "reflexive", "demonstrative", "relative", "indefinite", "existential"]
+
+
+class Pronouns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Pronouns, in lower case, that have these properties; what is not given is unknown."""
+
+    words: Words
+    kind: Kind
+    person: Annotated[int, msgspec.Meta(ge=0, le=3)] = 0
+    number: Literal["unknown", "singular", "plural"] = "unknown"
+    gender: Literal["unknown", "male", "female", "neuter", "animate"] = "unknown"
+
+
+class Morphemes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to read a corpus whose words carry particles: the first morpheme is the word.
+
+    Attributes
+    ----------
+    separator
+        Between the morphemes of a lemma, and between their tags in xpos.
+    upos
+        Universal part of speech of the first morpheme, by its tag.
+    """
+
+    separator: Annotated[str, msgspec.Meta(min_length=1)]
+    upos: dict[str, str] = {}
+
+
+class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Resources of a language; all words are in lower case.
+
+    Attributes
+    ----------
+    code
+        Such as "es"; "none" where the language is unknown.
+    resources
+        Folder of the resources: a code, or "none".
+    natural_gender
+        Whether only persons and animals are male or female, as in English. Otherwise every noun has a gender, which
+        says nothing of what it names.
+    lists_first
+        Whether the lists of pronouns are preferred to the universal features, which otherwise come first.
+    plural_by_form
+        Whether a noun without features is plural if it differs from its lemma.
+    pronouns
+        Pronouns by their properties.
+    definite_articles, indefinite_articles, existential
+        Determiners and pronouns of these kinds.
+    plural_nouns
+        Nouns that are plural although they are lemmas.
+    endings
+        Endings of nouns by what they may name: perhaps_abstract, perhaps_event, perhaps_person.
+    no_mentions, no_mentions_before_verb
+        Pronouns that are no mentions; those of the second list only if they begin a relative clause.
+    possessive_determiners
+        Whether determiners that stand for a possessor ("su") are mentions.
+    reflexive_endings
+        Ends of words that name the subject of their verb again.
+    words
+        Words of the named paths of dependency schemes: of, by, with, between, against, relative, doing.
+    morphemes
+        How to read words that carry particles.
+    nouns, given_names
+        Words by class: male, female, person, group, place, time, ...
+    """
+
+    code: str = NONE
+    resources: str = NONE
+    natural_gender: bool = False
+    lists_first: bool = False
+    plural_by_form: bool = False
+    pronouns: tuple[Pronouns, ...] = ()
+    definite_articles: Words = ()
+    indefinite_articles: Words = ()
+    existential: Words = ()
+    plural_nouns: Words = ()
+    endings: dict[str, Words] = {}
+    no_mentions: Words = ()
+    no_mentions_before_verb: Words = ()
+    possessive_determiners: bool = True
+    reflexive_endings: Words = ()
+    words: dict[str, Words] = {}
+    morphemes: Morphemes | None = None
+    nouns: dict[str, Words] = {}
+    given_names: dict[str, Words] = {}
+
+    def __repr__(self) -> str:
+        return f"Language({self.code!r}, resources {self.resources!r})"
+
+    @cached_property
+    def checksum(self) -> int:
+        """CRC-32 of all resources that decide mentions and features."""
+        return zlib.crc32(msgspec.json.encode(msgspec.structs.replace(self, code=NONE, resources=NONE, words={})))
+
+    @cached_property
+    def noun_classes(self) -> Mapping[str, str]:
+        """Class of each noun of the list: the first that has it."""
+        return _by_word(self.nouns)
+
+    @cached_property
+    def genders_of_names(self) -> Mapping[str, str]:
+        """Gender of each given name of the list: the first that has it."""
+        return _by_word(self.given_names)
+
+    def adapted(self, tokens: Tokens) -> Tokens:
+        """Tokens with lemmas and parts of speech as features and mentions need them: see `Morphemes`."""
+        rule = self.morphemes
+        if rule is None:
+            return tokens
+        lemma = [each.partition(rule.separator)[0] or each for each in tokens.lemma]
+        tags = [str(tag or "").partition(rule.separator)[0] for tag in tokens.extra.get("xpos", [""] * len(tokens))]
+        upos = [rule.upos.get(tag, own) for tag, own in zip(tags, tokens.upos, strict=True)]
+        columns: dict[str, Any] = {name: getattr(tokens, name) for name in type(tokens).__slots__}
+        return type(tokens).from_valid(**{**columns, "lemma": lemma, "upos": upos})
+
+    def is_reflexive(self, word: str, feats: str | None = None) -> bool:
+        """Whether a word names the subject of its verb again: by its features, or by its ending ("herself")."""
+        if not self.lists_first and feats and ("Reflex=Yes" in feats or "PronType=Rcp" in feats):
+            return True
+        return word.lower().endswith(self.reflexive_endings)
+
+    def to_json(self) -> dict[str, Any]:
+        """Code and folder, and all resources if the folder is not one of the package."""
+        if self.resources in shipped_languages() and self.checksum == load_language(self.resources).checksum:
+            return {"code": self.code, "resources": self.resources}
+        content: dict[str, Any] = msgspec.to_builtins(self)
+        return content
+
+    @classmethod
+    def from_json(cls, content: Any) -> Language:
+        """Build from the result of `to_json`.
+
+        Raises
+        ------
+        InputError
+            If it is something else.
+        """
+        try:
+            language: Language = msgspec.convert(content, cls)
+        except msgspec.ValidationError as error:
+            raise InputError(f"language must be resources of a language, got: {one_line(error)}") from None
+        if set(content) <= {"code", "resources"} and language.resources in shipped_languages():
+            return _with_code(language.resources, language.code)
+        return language
+
+
+def _by_word(classes: Mapping[str, Words]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for label, words in classes.items():
+        for word in words:
+            found.setdefault(word, label)
+    return found
+
+
+@cache
+def shipped_languages() -> tuple[str, ...]:
+    """Codes of the folders of the package, and "none"."""
+    folder = resources.files("corefsample.languages")
+    return tuple(sorted(each.name for each in folder.iterdir() if each.joinpath("language.yaml").is_file()))
+
+
+def load_language(name: str | os.PathLike[str]) -> Language:
+    """Load the resources of a language; those of the package once per process.
+
+    Parameters
+    ----------
+    name
+        A code such as "es": the folder of this name in the package, or else the resources of `none`. Or the path of a
+        folder, whose last part is the code.
+
+    Raises
+    ------
+    InputError
+        If a file of the folder cannot be read.
+    ParameterError
+        If the name is neither a code nor a folder.
+
+    Examples
+    --------
+    >>> load_language("en"), load_language("ru")
+    (Language('en', resources 'en'), Language('ru', resources 'none'))
+    """
+    text = os.fspath(name)
+    code = code_of(text)
+    if len(Path(text).parts) == 1 and (code.isalpha() or code == NONE) and code:
+        return _with_code(code if code in shipped_languages() else NONE, code)
+    folder = Path(text)
+    if not folder.joinpath("language.yaml").is_file():
+        rule = "must be a code such as es, or a folder with the file language.yaml"
+        raise ParameterError(f"{rule}, got {text!r}", parameter="language")
+    return _read(folder, code_of(folder.resolve().name), text)
+
+
+@cache
+def _with_code(folder: str, code: str) -> Language:
+    place = resources.files("corefsample.languages").joinpath(folder)
+    with resources.as_file(place) as path:
+        return _read(path, code, folder)
+
+
+def _read(folder: Path, code: str, name: str) -> Language:
+    import yaml
+
+    place = folder / "language.yaml"
+    try:
+        content = yaml.load(place.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
+        lists = {each: _word_list(path) for each in _WORD_LISTS if (path := folder / f"{each}.txt").is_file()}
+        return msgspec.convert({**content, **lists, "code": code, "resources": name}, Language)
+    except (yaml.YAMLError, TypeError, OSError, ValueError) as error:  # msgspec.ValidationError is a ValueError
+        raise InputError(f"must be resources of a language, got: {one_line(error)}", place=str(place)) from None
+
+
+def _word_list(path: Path) -> dict[str, list[str]]:
+    lines = (line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#"))
+    return {label.strip(): words.split() for label, _, words in (line.partition(":") for line in lines)}
+
+
+# --- which language -----------------------------------------------------------------------------------------
+
+
+def code_of(text: str) -> str:
+    """Code of a language as documents and pipelines write it: "es" of "es-AR" and "spa"; "none" of "xx"."""
+    code = text.strip().lower().replace("_", "-").partition("-")[0]
+    return NONE if code in _UNKNOWN_CODES else _OF_THREE_LETTERS.get(code, code)
+
+
+def declared_language(metadata: Mapping[str, Any], path: str = "") -> str | None:
+    """Code of a document's language, or None where nothing says it.
+
+    Parameters
+    ----------
+    metadata
+        Of the document: `lang` or `language`.
+    path
+        Its file: in Universal Dependencies and CorefUD, names begin with both ("es_ancora-train.conllu").
+    """
+    for field in LANGUAGE_FIELDS:
+        found = metadata.get(field)
+        if isinstance(found, str) and 1 < len(found.strip()) <= _LONGEST_CODE:
+            code = code_of(found)
+            return None if code == NONE else code
+    named = _CORPUS_FILE.match(Path(path).name)
+    return named[1] if named and _OF_CORPORA.fullmatch(named[1]) else None
+
+
+_CORPUS_FILE = re.compile(r"([a-z]{2,3})_[a-z0-9]+-.*\.conllu(\.gz)?$")
+_OF_CORPORA = re.compile(
+    "af|ar|be|bg|ca|cs|cu|cy|da|de|el|en|es|et|eu|fa|fi|fr|ga|gl|grc|got|he|hbo|hi|hr|hu|hy|id|is|it|ja|kk|ko|la|lt|lv|"
+    "mr|mt|nb|nl|nn|no|pl|pt|ro|ru|sa|sk|sl|sr|sv|ta|te|th|tr|uk|ur|vi|zh"
+)
+_LONGEST_CODE = 8  # "es-419"; a language may also be written in words, which are not compared
+
+
+def document_language(metadata: Mapping[str, Any]) -> Language:
+    """Resources for a scored document: those of its language, English where it has none."""
+    return load_language(declared_language(metadata) or ENGLISH)
+
+
+def differ(one: str | None, other: str | None) -> bool:
+    """Whether two codes are of different languages; unknown ones never differ."""
+    return one is not None and other is not None and NONE not in (one, other) and one != other
+
+
+def require_same(
+    owner: str, language: str | None, text: str, found: str | None, *, parameter: str, hint: str | ParameterHint
+) -> None:
+    """Raise ParameterError if something is of another language than a text; unknown languages never differ.
+
+    Parameters
+    ----------
+    owner, language
+        What is used, such as "model", and its language.
+    text, found
+        What it is used on, such as "the documents", and their language.
+    parameter, hint
+        Of the error.
+    """
+    if differ(language, found):
+        rule = f"must be of the language of {text} ({found})"
+        raise ParameterError(f"{rule}, got a {owner} of {language}", parameter=parameter, hint=hint)
+
+
+def known_share(hashes: np.ndarray[Any, Any], vocabulary: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """Number of words, and of those among them that a vocabulary has."""
+    if not len(vocabulary):
+        return len(hashes), 0
+    places = np.minimum(np.searchsorted(vocabulary, hashes), len(vocabulary) - 1)
+    return len(hashes), int((vocabulary[places] == hashes).sum())

@@ -1,0 +1,84 @@
+"""A picture of any result."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from corefsample.errors import ParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+# The function that draws a class, and the attribute or method of the result that it takes ("" for the result itself).
+# By name, so that neither computing loads plotting, nor plotting what computes; those of `events` are names only, too.
+_DRAWN_BY = {
+    "corefsample.calibration.measures._error.CalibrationError": ("calibration_errors.calibration_error_dots", ""),
+    "corefsample.calibration.measures._reliability.ReliabilityCurve": ("reliability.reliability_figure", ""),
+    "corefsample.calibration.tags._functions.GroupErrors": ("calibration_errors.calibration_error_dots", ""),
+    "corefsample.calibration.tags._functions.TagErrors": ("calibration_errors.calibration_error_dots", ""),
+    "corefsample.links._calibration.LinkCalibration": ("calibration_errors.calibration_error_dots", ""),
+    "corefsample.metrics._posterior.CorpusPosterior": ("samples.score_bars", "corpus"),
+    "corefsample.metrics._posterior.MetricPosterior": ("samples.score_bars", ""),
+    "corefsample.summaries._alternatives.CredibleBall": ("samples.distance_bars", ""),
+    "corefsample.summaries._confident_cores.CoreCurve": ("clusterings.core_curve_line", ""),
+    "corefsample.summaries._document_links.DocumentLinks": ("clusterings.link_heat_map", ""),
+    "corefsample.summaries._document_links.EntityCountPosterior": ("clusterings.entity_count_bars", ""),
+    "corefsample.summaries._thresholds.ThresholdCurve": ("clusterings.precision_recall_line", ""),
+    "events.audit._estimates.AuditEstimate": ("events.plots.audit.audit_bands", "to_frame"),
+    "events.counting._count_posterior.CountPosterior": ("events.plots.posteriors.count_bars", ""),
+    "events.counting._counts.EventCounts": ("events.plots.bands.event_bands", "to_frame"),
+    "events.queries._study_results.QueryStudy": ("events.plots.queries.query_coverage", "coverage"),
+}
+
+
+def plot(result: object, **options: Any) -> Figure | SubFigure:
+    """Draw a result, whatever it is.
+
+    Parameters
+    ----------
+    result
+        A reliability curve, calibration errors, counts or one count of events, audited counts, a study of queries, the
+        posterior of a score, or a summary of a document (links, number of entities, core curve, threshold curve,
+        credible ball). Several reliability curves or calibration errors can be given as a dict by name.
+    **options
+        Of the function for this kind of result, such as ``ax`` or ``fig`` and ``title``. The table of docs/pictures.md
+        lists these functions.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was drawn on.
+
+    Raises
+    ------
+    ParameterError
+        If there is no picture of such a result.
+
+    Examples
+    --------
+    >>> from corefsample import AntecedentDistribution
+    >>> from corefsample.summaries import core_curve
+    >>> dist = AntecedentDistribution.from_lists([[], [0]], [[], [2.0]])
+    >>> plot(core_curve(dist, thresholds=[0.5, 0.9]), title="Two mentions").get_axes()[0].get_title("left")
+    'Two mentions'
+    """
+    several = list(result.values()) if isinstance(result, dict) else [result]
+    path, part = _drawn_by(several)
+    module, _, name = (path if path.startswith("events.") else f"corefsample.plots.{path}").rpartition(".")
+    drawn: Any = getattr(result, part) if part else result
+    found = getattr(import_module(module), name)(drawn() if callable(drawn) else drawn, **options)
+    figure: Figure | SubFigure = found.figure if hasattr(found, "get_xlim") else found  # of axes
+    return figure
+
+
+def _drawn_by(results: list[object]) -> tuple[str, str]:
+    names = [f"{each.__module__}.{each.__qualname__}" for each in type(results[0]).__mro__] if results else []
+    known = next((name for name in names if name in _DRAWN_BY), None)
+    if known is not None and all(type(each) is type(results[0]) for each in results):
+        return _DRAWN_BY[known]
+    is_document = bool(results) and hasattr(results[0], "mentions")
+    hint = "corefsample.summaries.document_links(document) makes one" if is_document else None
+    kinds = ", ".join(sorted(name.rpartition(".")[2] for name in _DRAWN_BY))
+    found = " and ".join(dict.fromkeys(type(each).__name__ for each in results)) or "none"
+    raise ParameterError(f"must be one of {kinds}, got {found}", parameter="result", hint=hint)

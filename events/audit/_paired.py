@@ -1,0 +1,262 @@
+"""Labels of a sample beside P of several rules: what a change of the rule gains, and whether one rule is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from corefsample._arrays import Bools, Floats, Ints
+from corefsample.errors import InputError
+from events.audit._frame import RULES
+from events.audit._plan import AuditPlan
+from events.audit._sheets import NO, YES, SheetLabels
+from events.rules._outcomes import ANYBODY
+
+HALF = 0.5
+_FOLDS, _REPEATS = 5, 5
+_SMALLEST_P = 0.001  # of the log score: a rule says 0 and 1, and one error would cost infinity
+MEASURES = ("brier", "log_score", "average_precision", "precision", "recall")
+
+TargetKey = tuple[str, str]  # name of a rule, and the actor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledCells:
+    """Labels yes or no of some targets, one a cell.
+
+    Attributes
+    ----------
+    documents, targets
+        int64 (n,): place in the plan's sample, and number of the target.
+    is_positive
+        bool (n,).
+    weights
+        float64 (n,): documents of the stratum for each that has a label of the target.
+    strata
+        int64 (n,): stratum of the document.
+    """
+
+    documents: Ints
+    targets: Ints
+    is_positive: Bools
+    weights: Floats
+    strata: Ints
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+
+def labelled_cells(plan: AuditPlan, labels: SheetLabels, targets: Sequence[int]) -> LabelledCells:
+    """The labels of some targets of a plan.
+
+    Raises
+    ------
+    InputError
+        If there is no yes, or no no.
+    """
+    chosen = labels.labels[:, list(targets)]
+    documents, columns = np.nonzero((chosen == YES) | (chosen == NO))
+    is_positive = chosen[documents, columns] == YES
+    if not is_positive.any() or is_positive.all():
+        found = "none" if not is_positive.any() else "only yes"
+        raise InputError(f"labels must include yes and no, got {found if len(is_positive) else 'none of either'}")
+    strata = plan.stratum_of[plan.sample[documents]]
+    shape = len(plan.strata), len(targets)
+    n_labelled = np.zeros(shape)
+    np.add.at(n_labelled, (strata, columns), 1.0)
+    sizes = np.array([each.n_documents for each in plan.strata], np.float64)
+    weights = sizes[strata] / n_labelled[strata, columns]
+    return LabelledCells(documents, columns, is_positive, weights, strata)
+
+
+def target_keys(event: str, targets: Sequence[str]) -> list[TargetKey | None]:
+    """Rule and actor of each target of a frame of events; None of one that is no rule's, such as a CSV file's."""
+    rules = event.split(RULES)
+    keys: list[TargetKey | None] = []
+    for name in targets:
+        rule, colon, actor = name.partition(": ")
+        if name in rules:
+            keys.append((name, ANYBODY))
+        elif len(rules) == 1:
+            keys.append((rules[0], name))
+        else:
+            keys.append((rule, actor) if colon else None)
+    return keys
+
+
+def target_probabilities(table: pa.Table, doc_ids: Sequence[str], keys: Sequence[TargetKey]) -> Floats:
+    """P of events by actors in some documents of a table of all documents: float64 (n_documents, n_keys).
+
+    Raises
+    ------
+    InputError
+        If the table lacks one of the documents.
+    """
+    row_of = {doc_id: row for row, doc_id in enumerate(doc_ids)}
+    column_of = {key: column for column, key in enumerate(keys)}
+    p = np.full((len(doc_ids), len(keys)), np.nan)
+    columns = (table.column(name).to_pylist() for name in ("doc_id", "events", "actors", "probabilities"))
+    for doc_id, *lists in zip(*columns, strict=True):
+        row = row_of.get(doc_id)
+        if row is None:
+            continue
+        p[row] = 0.0
+        for event, actor, value in zip(*lists, strict=True):
+            column = column_of.get((event, actor))
+            if column is not None:
+                p[row, column] = value
+    missing = np.flatnonzero(np.isnan(p).any(axis=1))
+    if missing.size:
+        raise InputError(f"documents must include those of the sample, got no {doc_ids[int(missing[0])]!r}")
+    return p
+
+
+# --- what a change gains -----------------------------------------------------------------------------------
+
+
+class CrossValidation:
+    """Log scores of P in folds of the labelled documents that did not fit them.
+
+    P is recalibrated first, by the share of yes among other folds' labels with P up to one half, and above; so a rule
+    that says 0 and is wrong has a finite score.
+
+    Parameters
+    ----------
+    cells
+        The labels.
+    seed
+        Of the division into folds, which is repeated.
+    """
+
+    def __init__(self, cells: LabelledCells, seed: int = 0) -> None:
+        self._cells = cells
+        rng = np.random.default_rng(seed)
+        positive = np.isin(cells.documents, cells.documents[cells.is_positive])
+        self._tests: list[Bools] = []
+        for _ in range(_REPEATS):
+            fold_of = np.zeros(int(cells.documents.max()) + 1, np.int64)
+            for chosen in (positive, ~positive):  # each fold has its share of the positives
+                documents = rng.permutation(np.unique(cells.documents[chosen]))
+                fold_of[documents] = (np.arange(len(documents)) + rng.integers(_FOLDS)) % _FOLDS
+            self._tests += [fold_of[cells.documents] == fold for fold in range(_FOLDS)]
+
+    def gain(self, before: Floats, after: Floats) -> float:
+        """Growth of the weighted mean log score by a change that is made where the other folds show a gain.
+
+        Only cells count whose P the change moves. Those that it leaves would gain, too, where it moves a yes of other
+        folds alone, as a word of one document does.
+        """
+        moved = (before > HALF) != (after > HALF)
+        total = 0.0
+        for test in self._tests:
+            train = ~test
+            if (moved & test).any() and self._sum(after, train, train) > self._sum(before, train, train):
+                total += self._sum(after, train, test & moved) - self._sum(before, train, test & moved)
+        return total / (_REPEATS * float(self._cells.weights.sum()))
+
+    def gain_within(self, before: Floats, after: Floats) -> float:
+        """The same with all labels, which also made the change: too high, and quick."""
+        every = np.ones(len(before), np.bool_)
+        total = self._sum(after, every, every) - self._sum(before, every, every)
+        return total / float(self._cells.weights.sum())
+
+    def _sum(self, p: Floats, train: Bools, test: Bools) -> float:
+        """Weighted sum of log scores of cells, with P recalibrated by others."""
+        weights, y = self._cells.weights, self._cells.is_positive
+        classes = (p > HALF).astype(np.int64)
+        of_class = np.bincount(classes[train], weights[train], 2)
+        positive = np.bincount(classes[train], weights[train] * y[train], 2)
+        one = weights[train].mean()  # a label: each share is drawn to that of all by one
+        rate = (positive.sum() + 0.5 * one) / (of_class.sum() + one)
+        q = ((positive + one * rate) / (of_class + one))[classes[test]]
+        return float(weights[test] @ np.log(np.where(y[test], q, 1.0 - q)))
+
+
+# --- whether one rule is better ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A measure of two rules on the same labels.
+
+    Attributes
+    ----------
+    measure
+        One of MEASURES; with a higher `log_score`, and a lower `brier`, a rule is better.
+    first, second
+        Its values.
+    difference, lower, upper
+        Second minus first, with a bootstrap interval.
+    """
+
+    measure: str
+    first: float
+    second: float
+    difference: float
+    lower: float
+    upper: float
+
+
+def paired_differences(
+    cells: LabelledCells, first: Floats, second: Floats, *, level: float = 0.95, n_resamples: int = 2000, seed: int = 0
+) -> list[Difference]:
+    """Compare P of two rules, weighted by inclusion, with intervals from documents drawn again within strata.
+
+    Parameters
+    ----------
+    cells
+        The labels.
+    first, second
+        float64 (n,): P of both rules in each cell.
+    level, n_resamples, seed
+        Of the intervals.
+    """
+    draws = np.vstack([np.ones(len(cells)), *_resampled(cells, n_resamples, seed)]) * cells.weights
+    values = [_measures(p, cells.is_positive, draws) for p in (first, second)]
+    tail = (1.0 - level) / 2.0
+    found = []
+    for name in MEASURES:
+        of_first, of_second = (each[name] for each in values)
+        difference = of_second - of_first
+        known = difference[1:][np.isfinite(difference[1:])]
+        lower, upper = np.quantile(known, [tail, 1.0 - tail]) if known.size else (np.nan, np.nan)
+        pair = float(of_first[0]), float(of_second[0]), float(difference[0])
+        found.append(Difference(name, *pair, float(lower), float(upper)))
+    return found
+
+
+def _resampled(cells: LabelledCells, n_resamples: int, seed: int) -> Iterator[Floats]:
+    """How often each cell is drawn: documents with replacement, as many of each stratum as it has."""
+    rng = np.random.default_rng(seed)
+    documents, first, cell_of = np.unique(cells.documents, return_index=True, return_inverse=True)
+    members = [np.flatnonzero(cells.strata[first] == stratum) for stratum in np.unique(cells.strata)]
+    for _ in range(n_resamples):
+        times = np.zeros(len(documents))
+        for each in members:
+            times[each] = rng.multinomial(len(each), np.full(len(each), 1.0 / len(each)))
+        yield times[cell_of]
+
+
+def _measures(p: Floats, y: Bools, weights: Floats) -> dict[str, Floats]:
+    """Each measure for each row of weights: float64 (n_rows,)."""
+    total = weights.sum(axis=1)
+    clipped = np.clip(p, _SMALLEST_P, 1.0 - _SMALLEST_P)
+    hits = weights[:, p > HALF].sum(axis=1)
+    right = weights[:, (p > HALF) & y].sum(axis=1)
+    positive = weights[:, y].sum(axis=1)
+    order = np.argsort(-p, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(p[order])), len(p) - 1)  # equal P are one threshold
+    found = np.cumsum((weights * y)[:, order], axis=1)[:, ends]
+    drawn = np.cumsum(weights[:, order], axis=1)[:, ends]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precisions = np.where(drawn > 0.0, found / drawn, 0.0)
+        return {
+            "brier": weights @ (p - y) ** 2 / total,
+            "log_score": weights @ np.log(np.where(y, clipped, 1.0 - clipped)) / total,
+            "average_precision": (np.diff(found, prepend=0.0) * precisions).sum(axis=1) / positive,
+            "precision": right / hits,
+            "recall": right / positive,
+        }

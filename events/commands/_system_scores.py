@@ -1,0 +1,237 @@
+"""Documents of a system brought together with the gold ones, mention by mention, and scored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from corefsample._arrays import Ints
+from corefsample.coreference._sampling import ClusteringSamples, sample_clusterings
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens, span_head
+from corefsample.errors import InputError
+from corefsample.metrics._posterior import MetricPosterior, metric_posterior
+from corefsample.metrics._scores import ClusteringScores, clustering_scores
+from events.runs._annotated_output import labels_of
+from events.runs._document_inputs import DocumentInputs
+from events.runs._progress import Progress
+
+Match = Literal["span", "head"]
+Entities = Sequence[int | str | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GoldMentions:
+    """The mentions of a gold document: spans and heads int32 (n_mentions, 3), entities, and its words if it has any."""
+
+    mentions: Any
+    entities: Entities
+    tokens: Tokens | None
+
+
+@dataclass(slots=True)
+class SystemScores:
+    """Scores of a system's documents.
+
+    Attributes
+    ----------
+    by_document
+        Scores of every gold document by its doc_id, in the order of the gold file.
+    posteriors
+        Posterior of the CoNLL average of each gold document; none if the system has no antecedent scores.
+    n_missing
+        Gold documents that the system lacks; they count as documents without entities.
+    n_other
+        Documents of the system that gold lacks; they are left out.
+    n_repeated
+        Mentions of the system that repeat a span, and are removed.
+    """
+
+    by_document: dict[str, ClusteringScores]
+    posteriors: list[MetricPosterior] = field(default_factory=list)
+    n_missing: int = 0
+    n_other: int = 0
+    n_repeated: int = 0
+
+
+def gold_mentions(inputs: DocumentInputs) -> tuple[dict[str, GoldMentions], int]:
+    """Gold mentions by doc_id, and the number of documents without gold.
+
+    Raises
+    ------
+    InputError
+        If a document is bad, or none has gold.
+    """
+    _require_mentions(inputs)
+    found, n_without = {}, 0
+    for item in inputs.accepted(None):
+        document: Any = item.document
+        entities = document.entities if isinstance(document, AnnotatedDocument) else document.gold
+        if entities is None:
+            n_without += 1
+        else:
+            found[document.doc_id] = GoldMentions(document.mentions, entities, document.tokens)
+    if not found:
+        raise InputError("a document must have gold entities, got none that has", place=", ".join(inputs.paths))
+    return found, n_without
+
+
+def system_scores(
+    inputs: DocumentInputs,
+    gold: dict[str, GoldMentions],
+    *,
+    match: Match,
+    clustering: str,
+    singletons: bool,
+    n_samples: int,
+    level: float,
+    seed: int,
+    on_progress: Progress | None = None,
+) -> SystemScores:
+    """Score the documents of a system; `n_samples` draws of each that has scores give a posterior, 0 gives none.
+
+    Raises
+    ------
+    InputError
+        If a document is bad or has other words than its gold, or none is a gold document.
+    """
+    _require_mentions(inputs)
+    by_document: dict[str, ClusteringScores] = {}
+    others = SystemScores({})
+    for number, item in enumerate(inputs.accepted(None), start=1):
+        document: Any = item.document
+        if on_progress is not None:
+            on_progress(inputs.bytes_read, inputs.total_bytes, number)
+        if document.doc_id not in gold:
+            others.n_other += 1
+            continue
+        key = gold[document.doc_id]
+        _require_same_words(document, key, item.source)
+        if isinstance(document, ScoredDocument):
+            labels: Any = labels_of(document, clustering, seed)
+            order = np.arange(document.n_mentions)
+        else:
+            labels = document.labels
+            order = _by_entity(document)
+        spans: dict[str, Any] = {"gold": key.mentions[:, :2], "response": document.mentions[order, :2]}
+        if match == "head":
+            spans = _paired_by_head(key, document.mentions[order])
+        by_document[document.doc_id] = clustering_scores(
+            key.entities,
+            labels[order],
+            key_spans=spans["gold"],
+            response_spans=spans["response"],
+            singletons=singletons,
+        )
+        others.n_repeated += _n_repeated(spans["gold"], spans["response"])
+        if n_samples and isinstance(document, ScoredDocument):
+            drawn = sample_clusterings(document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id)
+            posterior: dict[str, Any] = {
+                "level": level,
+                "gold_spans": spans["gold"],
+                "response_spans": spans["response"],
+            }
+            others.posteriors.append(metric_posterior(key.entities, drawn, singletons=singletons, **posterior))
+    if not by_document:
+        rule = f"a document must have the doc_id of a gold document, as {next(iter(gold))!r}"
+        raise InputError(f"{rule}, got none of {others.n_other} documents", place=", ".join(inputs.paths))
+    absent: dict[str, Any] = {"response_spans": np.zeros((0, 2), np.int64), "singletons": singletons}
+    for doc_id, key in gold.items():
+        gold_spans = key.mentions[:, :2]
+        if doc_id not in by_document:
+            others.n_missing += 1
+            by_document[doc_id] = clustering_scores(key.entities, [], key_spans=gold_spans, **absent)
+            if others.posteriors:
+                drawn = ClusteringSamples(np.zeros((n_samples, 0), np.int32), seed, doc_id)
+                others.posteriors.append(
+                    metric_posterior(key.entities, drawn, level=level, gold_spans=gold_spans, **absent)
+                )
+        others.by_document[doc_id] = by_document[doc_id]
+    return others
+
+
+def _require_mentions(inputs: DocumentInputs) -> None:
+    text = inputs.first_of("news")
+    if text is not None:
+        hint = "`corefsample score` finds and scores mentions"
+        raise InputError("documents must have mentions, got text", place=text, hint=hint)
+
+
+def _require_same_words(document: AnnotatedDocument | ScoredDocument, gold: GoldMentions, source: str) -> None:
+    if document.tokens is not None and gold.tokens is not None and len(document.tokens) != len(gold.tokens):
+        rule = f"must have the words of its gold document ({len(gold.tokens)})"
+        raise InputError(f"{rule}, got {len(document.tokens)}", place=f"{source}: doc_id {document.doc_id!r}")
+
+
+def _by_entity(document: AnnotatedDocument) -> Ints:
+    """Mentions entity by entity, in the order in which the reference scorer reads them.
+
+    An entity's place is that of its first bracket; among brackets of one word, mentions of one word come first. It
+    decides which of two mentions with one span is removed.
+    """
+    starts, ends = document.mentions[:, 0], document.mentions[:, 1]
+    reading = np.lexsort((np.arange(document.n_mentions), ends - starts > 1, starts))
+    place: dict[str, int] = {}
+    for i in reading.tolist():
+        place.setdefault(document.entities[i], len(place))
+    entities = np.array([place[entity] for entity in document.entities], np.int64)
+    return np.lexsort((np.argsort(reading), entities)).astype(np.int64)
+
+
+def _n_repeated(gold_spans: Any, response_spans: Any) -> int:
+    allowed = Counter(map(tuple, gold_spans.tolist()))
+    found = Counter(map(tuple, response_spans.tolist()))
+    return sum(max(number - max(allowed[span], 1), 0) for span, number in found.items())
+
+
+def _paired_by_head(gold: GoldMentions, mentions: Any) -> dict[str, Any]:
+    """Spans that are equal where two mentions match by head: those of gold, each once, and those of a system.
+
+    Equal spans match first. Of the others, those with the same head match, one to one, and among several candidates
+    those with the most words in common. The head of a system's mention is that of its words in the gold parse, if gold
+    has one.
+    """
+    parse: list[int] = [] if gold.tokens is None else gold.tokens.head.tolist()
+    is_parsed = max(parse, default=-1) >= 0
+    found = [
+        (start, end, span_head(parse, start, end) if is_parsed else head) for start, end, head in mentions.tolist()
+    ]
+    free = dict(enumerate(map(tuple, gold.mentions.tolist())))
+    n_gold = len(free)
+    same_span: dict[tuple[int, int], list[int]] = {}
+    for g, (start, end, _) in free.items():
+        same_span.setdefault((start, end), []).append(g)
+    partner: dict[int, int] = {}
+    first: dict[tuple[int, int], int] = {}
+    repeated: dict[int, int] = {}  # by the first mention with their span
+    for r, (start, end, _) in enumerate(found):
+        if same_span.get((start, end)):
+            partner[r] = same_span[start, end].pop(0)
+            del free[partner[r]]
+        elif first.setdefault((start, end), r) != r:
+            repeated[r] = first[start, end]
+        first.setdefault((start, end), r)
+    by_head: dict[int, list[int]] = {}
+    for g, (_, _, head) in free.items():
+        by_head.setdefault(head, []).append(g)
+    candidates = [
+        (max(start, free[g][0]) - min(end, free[g][1]), g, r)  # minus the number of words in common
+        for r, (start, end, head) in enumerate(found)
+        if r not in partner and r not in repeated
+        for g in by_head.get(head, [])
+    ]
+    for _, g, r in sorted(candidates):
+        if g in free and r not in partner:
+            partner[r] = g
+            del free[g]
+    places = [repeated.get(r, r) for r in range(len(found))]
+    ids = {
+        "gold": np.arange(n_gold),
+        "response": np.array([partner.get(place, n_gold + place) for place in places], np.int64),
+    }
+    return {side: np.stack([each, each + 1], axis=1) for side, each in ids.items()}

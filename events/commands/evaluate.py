@@ -1,0 +1,254 @@
+"""Score entities of a system against gold entities, as the reference scorer does.
+
+SYSTEM and GOLD are CoNLL-2012 (.conll, _conll), CoNLL-U with entities (CorefUD: .conllu) or scored mentions (.jsonl,
+.jsonl.gz, .parquet), in any combination; documents belong together by their doc_id. Prints MUC, B3, CEAF, LEA, BLANC
+and the CoNLL average in percent, with intervals by resampling documents. Where SYSTEM has scores, also the posterior of
+the CoNLL average: its values if entities are drawn from the probabilities of SYSTEM.
+
+Examples
+--------
+  corefsample evaluate system.conll gold_conll
+  corefsample evaluate scored.parquet gold.conllu --match head --no-singletons
+  corefsample evaluate first.conll gold.conll --against second.conll
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from events import _shared_options as shared
+from events._options import Result, declared, option
+from events.commands._parser import Command
+from events.commands._screen import mention_counts, print_counts, print_text
+
+if TYPE_CHECKING:
+    from corefsample.files._paths import PathLike
+    from corefsample.metrics._bootstrap import ScoreDifference
+    from corefsample.metrics._posterior import MetricPosterior
+    from corefsample.metrics._scores import CorpusScores
+    from events.runs._progress import Progress
+
+_TITLES = {
+    "muc": "MUC",
+    "b3": "B3",
+    "ceafe": "CEAFe",
+    "ceafm": "CEAFm",
+    "lea": "LEA",
+    "blanc": "BLANC",
+    "conll": "CoNLL",
+}
+
+
+@declared
+class EvaluateOptions(shared.Seed, shared.EntityFields):
+    """What counts as right, and how certain the scores are.
+
+    Attributes
+    ----------
+    match
+        Mentions are the same by their span, or by their head (equal spans first, then the most words in common).
+    singletons
+        Count entities of one mention; without, they are removed from SYSTEM and from GOLD.
+    clustering
+        Entities of a SYSTEM with scores. map: likeliest antecedents; sample: one sampled clustering; others: the
+        smallest expected loss of that name.
+    against
+        Another system on the same documents; the table shows by how much SYSTEM is better. [default: none]
+    n_samples
+        Samples behind the posterior of a SYSTEM with scores; 0: no posterior.
+    level
+        Level of the intervals.
+    n_resamples
+        Resamples of the documents.
+    seed
+        Same seed, same samples and intervals.
+    """
+
+    match: Literal["span", "head"] = "span"
+    singletons: bool = True
+    clustering: shared.Clustering = "map"
+    against: str | None = option(default=None, metavar="FILE")
+    n_samples: int = shared.samples(1000, at_least=0)
+    level: float = option(default=0.95, above=0.0, below=1.0)
+    n_resamples: int = option(default=10_000, at_least=2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EvaluateResult(Result):
+    """Scores of a system.
+
+    Attributes
+    ----------
+    inputs
+        Files of the system and of gold, and of the other system if there is one.
+    n_documents, n_without_gold
+        Documents that are scored, and those of GOLD without gold entities, which are not.
+    n_not_in_system, n_not_in_gold
+        Gold documents that the system lacks, which count as if they had no entity; and documents of the system that
+        gold lacks, which are left out.
+    n_repeated
+        Mentions of the system that repeat a span, and are removed.
+    skipped
+        Mentions of the files of gold and of the system that cannot be read, such as those in several pieces, by reason.
+    level, n_resamples
+        Of the intervals.
+    scores
+        Of the corpus and of each document.
+    intervals
+        Confidence interval of each F1 on the corpus, by metric.
+    posterior
+        Posterior of the corpus's CoNLL average, None for a system without scores.
+    differences
+        Of the system and the other one, by metric; empty without another.
+    """
+
+    inputs: tuple[str, ...]
+    n_documents: int
+    n_without_gold: int
+    n_not_in_system: int
+    n_not_in_gold: int
+    n_repeated: int
+    skipped: Counter[str]
+    level: float
+    n_resamples: int
+    scores: CorpusScores
+    intervals: dict[str, tuple[float, float]]
+    posterior: MetricPosterior | None
+    differences: tuple[ScoreDifference, ...]
+
+    def _more(self) -> dict[str, Any]:
+        from events.runs._record import json_rows
+
+        corpus, drawn = self.scores.corpus, self.posterior
+        posterior = drawn and {name: getattr(drawn, name) for name in ("mean", "sd", "lower", "upper", "mc_se")}
+        differences = [{**dataclasses.asdict(each), "difference": each.difference} for each in self.differences]
+        return {
+            "mentions": dict(zip(("gold", "system", "both"), corpus.counts["mentions"].tolist(), strict=True)),
+            "scores": json_rows(corpus.to_frame()),
+            "posterior": posterior,
+            "differences": differences,
+        }
+
+
+def run_evaluate(
+    system: PathLike,
+    gold: PathLike,
+    options: EvaluateOptions | None = None,
+    *,
+    on_progress: Progress | None = None,
+) -> EvaluateResult:
+    """Score entities of a system against gold entities.
+
+    Parameters
+    ----------
+    system, gold
+        Files or globs: CoNLL-2012, CoNLL-U (CorefUD), scored mentions.
+    options
+        What counts as right.
+    on_progress
+        Called as documents of the system are read, with bytes read, bytes in all, and documents.
+
+    Raises
+    ------
+    ParameterError
+        If an option breaks its rule.
+    InputError
+        If a file is missing, a document is bad or has other words than its gold, or no document is in both files.
+    """
+    from corefsample.metrics import corpus_posterior, corpus_scores
+    from corefsample.metrics._bootstrap import percentiles, resampled_f1, score_differences
+    from corefsample.metrics._counts import METRICS
+    from events.commands._system_scores import gold_mentions, system_scores
+    from events.runs._document_inputs import DocumentInputs
+
+    options = options or EvaluateOptions()
+    files = [DocumentInputs(path, options.entity_fields) for path in (gold, system)]
+    keys, n_without_gold = gold_mentions(files[0])
+    chosen = options.chosen("match", "clustering", "singletons", "level", "seed")
+    found = system_scores(files[1], keys, **chosen, n_samples=options.n_samples, on_progress=on_progress)
+    systems = [list(found.by_document.values())]
+    if options.against is not None:
+        other = system_scores(DocumentInputs(options.against, options.entity_fields), keys, **chosen, n_samples=0)
+        systems.append(list(other.by_document.values()))
+    draws = resampled_f1(systems, **options.chosen("n_resamples", "seed"))
+    ends = percentiles(draws[0], options.level).T.tolist()
+    is_compared = len(systems) == 2
+    differences = score_differences(systems[0], systems[1], draws, level=options.level) if is_compared else []
+    return EvaluateResult(
+        inputs=tuple(str(path) for path in (system, gold, options.against) if path is not None),
+        n_documents=len(keys),
+        n_without_gold=n_without_gold,
+        n_not_in_system=found.n_missing,
+        n_not_in_gold=found.n_other,
+        n_repeated=found.n_repeated,
+        skipped=files[0].skipped + files[1].skipped,
+        level=options.level,
+        n_resamples=options.n_resamples,
+        scores=corpus_scores(systems[0]),
+        intervals={metric: (lower, upper) for metric, (lower, upper) in zip(METRICS, ends, strict=True)},
+        posterior=corpus_posterior(found.posteriors).corpus if len(found.posteriors) == len(keys) else None,
+        differences=tuple(differences),
+    )
+
+
+def print_evaluate(run: EvaluateResult) -> None:
+    """Print the scores in percent, as scorers do."""
+    corpus, percent = run.scores.corpus, f"{100 * run.level:g}%"
+    print_counts(
+        (run.n_documents, "document", "with gold entities"),
+        (run.n_without_gold, "document", "of GOLD without gold entities left out"),
+        (run.n_not_in_system, "document", "of GOLD not in SYSTEM, which count as without entities"),
+        (run.n_not_in_gold, "document", "of SYSTEM not in GOLD left out"),
+        (run.n_repeated, "mention", "of SYSTEM that repeat a span removed"),
+    )
+    if run.skipped:
+        click.echo(f"Mentions of GOLD and SYSTEM skipped: {mention_counts(run.skipped)}.")
+    click.echo(f"\n{'':<9}{'recall':>8}{'precision':>11}{'F1':>8}   {percent} interval of F1")
+    in_gold, in_system, in_both = corpus.counts["mentions"].tolist()
+    recall, precision = in_both / max(in_gold, 1.0), in_both / max(in_system, 1.0)
+    f1 = 2.0 * in_both / max(in_gold + in_system, 1.0)
+    _print_row("mentions", recall, precision, f1, "")
+    for metric, title in _TITLES.items():
+        score, (lower, upper) = getattr(corpus, metric), run.intervals[metric]
+        _print_row(title, score.recall, score.precision, score.f1, f"   {100 * lower:.2f} to {100 * upper:.2f}")
+    click.echo()
+    if run.posterior is not None:
+        drawn = run.posterior
+        print_text(
+            f"Posterior of the CoNLL average: mean {100 * drawn.mean:.2f}, {percent} credible interval "
+            f"{100 * drawn.lower:.2f} to {100 * drawn.upper:.2f}, from {drawn.n_samples:,} samples. The table has the "
+            "scores of one clustering; samples of the posterior score lower in general."
+        )
+    if run.differences:
+        click.echo(f"F1 of SYSTEM and of {run.inputs[2]}:")
+        click.echo(f"{'':<9}{'SYSTEM':>8}{'other':>11}{'better':>8}   {percent} interval of the difference")
+        for each in run.differences:
+            click.echo(
+                f"{_TITLES[each.metric]:<9}{100 * each.first:>8.2f}{100 * each.second:>11.2f}"
+                f"{100 * each.difference:>+8.2f}   {100 * each.lower:+.2f} to {100 * each.upper:+.2f}, "
+                f"p = {each.p_value:.2g}"
+            )
+        click.echo()
+    print_text(
+        f"Intervals by {run.n_resamples:,} resamples of the documents: how much the choice of documents matters."
+    )
+
+
+def _print_row(title: str, recall: float, precision: float, f1: float, interval: str) -> None:
+    click.echo(f"{title:<9}{100 * recall:>8.2f}{100 * precision:>11.2f}{100 * f1:>8.2f}{interval}")
+
+
+command = Command(
+    EvaluateOptions,
+    run_evaluate,
+    print_evaluate,
+    "system",
+    "gold",
+    task="scoring",
+    sections={"Intervals": "n_samples level n_resamples seed", "Reading CoNLL-U": "entity_fields"},
+)

@@ -1,0 +1,175 @@
+"""Say whether a second run's rule is better, by labels of an audit.
+
+RUN1 and RUN2 are outputs of `corefsample events` of the same documents; SHEETS are labelled sheets of an audit of
+RUN1. Labels are weighted by inclusion, and the differences have bootstrap intervals within strata. Labels by which
+the second rule was made favour it: label a further round with `corefsample audit plan RUN1 --more N`, or other
+documents.
+
+Examples
+--------
+  corefsample rule compare run run2 audit/sheet.csv
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from corefsample.errors import InputError
+from events import _shared_options as shared
+from events._options import Result, declared, option
+from events.commands._parser import Command
+from events.commands._screen import counted, print_text
+
+if TYPE_CHECKING:
+    from corefsample._arrays import Floats
+    from corefsample.files._paths import PathLike
+    from events.audit import AuditPlan
+
+
+@declared
+class RuleCompareOptions(shared.Seed):
+    """How to compare.
+
+    Attributes
+    ----------
+    level
+        Level of the intervals.
+    n_resamples
+        Bootstrap resamples of the labelled documents.
+    plan
+        Folder of the audit. [default: that of the first sheet]
+    seed
+        Of the resamples.
+    """
+
+    level: float = option(default=0.95, above=0.0, below=1.0)
+    n_resamples: int = option(default=2000, at_least=100)
+    plan: str | None = option(default=None, metavar="FOLDER")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCompareResult(Result):
+    """What was found.
+
+    Attributes
+    ----------
+    first, second
+        Folders of the runs.
+    level
+        Of the intervals.
+    n_labels, n_positive
+        Labels yes or no, and those that are yes.
+    n_moved
+        Labels on which the runs are on different sides of one half.
+    differences
+        measure, first, second, difference, lower and upper of each measure, as in `events.audit._paired.Difference`.
+    verdict
+        better, worse or undecided: by the interval of the Brier score, which is finite where P is 0 or 1.
+    """
+
+    first: str
+    second: str
+    level: float
+    n_labels: int
+    n_positive: int
+    n_moved: int
+    differences: tuple[dict[str, Any], ...]
+    verdict: str
+
+
+def run_rule_compare(
+    first: PathLike, second: PathLike, sheets: Sequence[PathLike], options: RuleCompareOptions | None = None
+) -> RuleCompareResult:
+    """Compare P of two runs on labelled documents.
+
+    Parameters
+    ----------
+    first
+        Folder of a finished events run, of which the audit is.
+    second
+        That of a run of the same documents, with another rule, preset or lexicon.
+    sheets
+        Labelled sheets.
+    options
+        How to compare.
+
+    Raises
+    ------
+    ParameterError, InputError
+        If an option, a run or a sheet breaks its rule.
+    """
+    import os
+
+    from events.audit._paired import HALF, labelled_cells, paired_differences
+    from events.commands._audit_files import labelled_plan
+
+    options = options or RuleCompareOptions()
+    _, plan, labels = labelled_plan(first, sheets, options.plan)
+    cells = labelled_cells(plan, labels, range(len(plan.frame.targets)))
+    p = [_probabilities(run, plan)[cells.documents, cells.targets] for run in (first, second)]
+    found = paired_differences(cells, p[0], p[1], **options.chosen("level", "n_resamples", "seed"))
+    brier = found[0]
+    verdict = "better" if brier.upper < 0.0 else "worse" if brier.lower > 0.0 else "undecided"
+    return RuleCompareResult(
+        os.fspath(first),
+        os.fspath(second),
+        options.level,
+        len(cells),
+        int(cells.is_positive.sum()),
+        int(((p[0] > HALF) != (p[1] > HALF)).sum()),
+        tuple(asdict(each) for each in found),
+        verdict,
+    )
+
+
+def _probabilities(run: PathLike, plan: AuditPlan) -> Floats:
+    """P of the plan's targets in its sample by a run: float64 (n_sampled, n_targets)."""
+    from corefsample.files._contents import read_parquet
+    from events.audit._frame import RULES
+    from events.audit._frame_files import ALL_DOCUMENTS, run_record
+    from events.audit._paired import target_keys, target_probabilities
+
+    rules = str(run_record(Path(run))["rule"]["name"]).split(RULES)
+    keys = target_keys(plan.frame.event, plan.frame.targets)
+    if len(rules) == 1 == len(plan.frame.event.split(RULES)):  # a changed rule may have another name
+        keys = [(rules[0], key[1]) for key in keys if key is not None]
+    known = [key for key in keys if key is not None and key[0] in rules]
+    if len(known) < len(plan.frame.targets):
+        raise InputError(
+            f"run must have the rules of the labels ({plan.frame.event}), got {', '.join(rules)}", place=str(run)
+        )
+    table = read_parquet(Path(run) / ALL_DOCUMENTS, ["doc_id", "events", "actors", "probabilities"])
+    try:
+        return target_probabilities(table, plan.frame.doc_ids[plan.sample].tolist(), known)
+    except InputError as error:
+        raise error.at(str(run)) from None
+
+
+_VERDICTS = {
+    "better": "The second run is better: its Brier score is lower, and the interval excludes 0.",
+    "worse": "The second run is worse: its Brier score is higher, and the interval excludes 0.",
+    "undecided": "These labels do not tell which run is better: the interval of the Brier score includes 0.",
+}
+
+
+def print_rule_compare(result: RuleCompareResult) -> None:
+    """Print a line for each measure, and the verdict."""
+    labels = f"{counted(result.n_labels, 'label')}, {result.n_positive:,} yes"
+    moved = f"the runs are on different sides of P = 1/2 for {result.n_moved:,}"
+    print_text(f"{labels}; {moved}.")
+    click.echo(f"\n{'':<18}{'first':>8}{'second':>8}{'change':>8}  {100 * result.level:g}% interval")
+    for each in result.differences:
+        values = "".join(f"{each[name]:>8.3f}" for name in ("first", "second", "difference"))
+        click.echo(f"{each['measure'].replace('_', ' '):<18}{values}  {each['lower']:.3f} to {each['upper']:.3f}")
+    click.echo()
+    print_text(_VERDICTS[result.verdict])
+
+
+command = Command(
+    RuleCompareOptions, run_rule_compare, print_rule_compare, "first", "second", "sheets+", reads_lines=False
+)

@@ -1,0 +1,131 @@
+"""Score dated news, count events, and make the page: the commands score, events and report in one.
+
+INPUTS are those of `corefsample score`. The scored documents are written to FOLDER-scored.parquet; the same command
+again continues an interrupted run, and scores nothing twice.
+
+Examples
+--------
+  corefsample run news.csv --rule attack --pipeline en_core_web_sm --out run
+  corefsample run news --lexicon police --rule kill --pipeline NAME --out run2
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from events import _shared_options as shared
+from events._options import Result, declared, fields_of, option
+from events.commands._parser import Command
+from events.commands.events import print_events
+from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
+from events.runs.scoring._options import Reading, ScoreOptions, ScoringOptions
+
+if TYPE_CHECKING:
+    from corefsample.files._paths import PathLike
+    from events.runs._progress import Progress
+
+
+@declared
+class RunOptions(shared.Pictures, shared.Overwrite, Reading, CountOptions, shared.RunOptions):
+    """What to read and to count, and where to write it.
+
+    Attributes
+    ----------
+    out
+        Folder of the run; scored documents are written beside it.
+    model
+        A trained model. [default: the English one in the package]
+    """
+
+    out: str = option(metavar="FOLDER")
+    model: str | None = option(default=None, metavar="FILE")
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult(Result):
+    """What was written.
+
+    Attributes
+    ----------
+    scored
+        The file of scored documents.
+    report
+        The page; None if the libraries of the extra "report" are missing.
+    events
+        Summary of the counts.
+    """
+
+    scored: str
+    report: str | None
+    events: EventsResult
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary of the counts, with the names of the other files."""
+        return {"scored": self.scored, "report": self.report, **self.events.to_json()}
+
+
+def run_run(
+    inputs: PathLike | Iterable[PathLike], options: RunOptions, *, on_progress: Progress | None = None
+) -> RunResult:
+    """Score documents, count their events and write the report, as the three commands do.
+
+    Parameters
+    ----------
+    inputs
+        As of `events.commands.run_score`.
+    options
+        What to read and to count, and where to write it.
+    on_progress
+        Called while documents are scored and counted.
+
+    Raises
+    ------
+    ParameterError, InputError, OutputError
+        As of the three commands.
+    """
+    from events.commands.events import run_events
+    from events.commands.score import run_score
+    from events.pages._report import can_report, write_report
+    from events.runs._output_folder import RunFolder
+    from events.runs._store import Places
+    from events.runs.scoring._run import is_scored
+
+    scored = f"{os.fspath(options.out).rstrip('/')}-scored.parquet"
+    is_begun = Places(os.fspath(options.out)).any() is not None
+    RunFolder(options.out, overwrite=options.overwrite or is_begun)  # raises for a folder in use, before hours of work
+    shared_names = fields_of(ScoringOptions).keys() & fields_of(RunOptions).keys() - {"recalibration"}
+    scoring = ScoringOptions(**options.chosen(*shared_names))
+    if not is_scored(inputs, scored, scoring):
+        names = ("overwrite", "workers", "scheduler", "restart", *shared_names)
+        run_score(inputs, ScoreOptions(out=scored, **options.chosen(*names)), on_progress=on_progress)
+    counting = EventsOptions(**options.chosen(*fields_of(EventsOptions)))
+    found = run_events(scored, counting, on_progress=on_progress)
+    report = write_report(options.out, overwrite=True).out if can_report() else None
+    return RunResult(scored, report, found)
+
+
+def print_run(result: RunResult) -> None:
+    """Print what `events` prints, and the file of scored documents."""
+    print_events(result.events)
+    click.echo(f"Scored   {result.scored}")
+
+
+command = Command(
+    RunOptions,
+    run_run,
+    print_run,
+    "inputs+",
+    task="scoring and counting",
+    sections={
+        "Reading news": "date_format date_column text_column id_column title_column headline paragraphs fix_text "
+        "duplicates",
+        "Scoring": "model parses parse_temperature",
+        "Counting": "n_samples level interval recalibration uncertainty seed lexicon scheme",
+        "Partitions and processes": "threads workers scheduler partition_size restart",
+    },
+)

@@ -1,0 +1,156 @@
+"""The documents of annotated corpora with gold, read and selected, and their language."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from corefsample.documents._rejected import Rejected
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files._paths import PathLike
+from corefsample.formats.scored._writing import QuarantineFile
+from corefsample.languages._language import ENGLISH, Language, declared_language, differ, load_language
+from corefsample.mention_ranking import english_model
+from corefsample.mention_ranking._model import ENOUGH_WORDS, FEW_KNOWN, MentionDocument, gold_entities
+from corefsample.syntax._roles import neutral_parse
+from events._selection import Selection
+from events.runs._document_inputs import DocumentInputs, ReadDocument, reject
+from events.runs._progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The selected documents of annotated files.
+
+    Attributes
+    ----------
+    paths
+        The files.
+    documents
+        Selected documents with annotated entities, in order.
+    n_without_gold, n_not_selected
+        Number of documents left out: without annotated entities; by the conditions.
+    skipped
+        Mentions that are in no document, counted by reason.
+    languages
+        Codes of the languages that the selected documents, or the names of their files, say.
+    """
+
+    paths: list[str]
+    documents: list[MentionDocument]
+    n_without_gold: int
+    n_not_selected: int
+    skipped: Counter[str]
+    languages: frozenset[str] = frozenset()
+
+
+NO_CORPUS = Corpus([], [], 0, 0, Counter())
+
+
+def chosen_language(given: str | Language | None, corpora: Iterable[Corpus]) -> Language:
+    """The language to train in: the given one, or that of the documents; where nothing says it, English.
+
+    Raises
+    ------
+    ParameterError
+        If the documents are in another language, or in several, or in none that is known and few of their words are
+        English.
+    """
+    found = {code for corpus in corpora for code in corpus.languages}
+    name = given or (min(found) if found else ENGLISH)
+    language = name if isinstance(name, Language) else load_language(name)
+    others = sorted(code for code in found if differ(language.code, code))
+    hint = ParameterHint("language", "names the language of all")
+    if others:
+        rule = "must be that of all documents"
+        raise ParameterError(f"{rule}, got {language.code} and {', '.join(others)}", parameter="language", hint=hint)
+    if given is None and not found:
+        english = english_model()
+        counts = [english.known_words(each.tokens) for corpus in corpora for each in corpus.documents if each.tokens]
+        n_words, n_known = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
+        if n_words >= ENOUGH_WORDS and n_known < FEW_KNOWN * n_words:
+            rule = "is required: the documents do not say their language, and few of their words are English"
+            hint = ParameterHint("language", "gives its code, such as es; none: features of the parse alone")
+            raise ParameterError(f"{rule} ({n_known / n_words:.0%})", parameter="language", hint=hint)
+    return language
+
+
+def annotated_inputs(inputs: PathLike | Iterable[PathLike], entity_fields: str | None) -> DocumentInputs:
+    """Return the documents of annotated files, not yet read.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, has another ending, or contains text.
+    """
+    documents = DocumentInputs(inputs, entity_fields=entity_fields)
+    text = documents.first_of("news")
+    if text is not None:
+        rule = "a corpus must be annotated to train on (.conllu, .conll, scored mentions with gold)"
+        raise InputError(f"{rule}, got text", place=text)
+    return documents
+
+
+def read_corpus(
+    inputs: DocumentInputs,
+    selection: Selection,
+    scheme: str | None,
+    on_rejected: QuarantineFile | None,
+    on_progress: Progress | None,
+) -> Corpus:
+    """Read all documents and keep the selected ones with annotated entities.
+
+    Raises
+    ------
+    InputError
+        If a file has no annotated entities, no document is left, or a document is bad and `on_rejected` is None.
+    ParameterError
+        If no document is left because no document has the metadata of a condition.
+    """
+    documents: list[MentionDocument] = []
+    n_with_gold: Counter[str] = Counter()
+    n_read: Counter[str] = Counter()
+    n_not_selected = 0
+    metadata_names: set[str] = set()
+    languages: set[str | None] = set()
+    for item in inputs.accepted(on_rejected):
+        n_read[item.source] += 1
+        document: Any = item.document
+        gold = gold_entities(document)
+        if gold is None or all(entity is None for entity in gold):
+            continue
+        n_with_gold[item.source] += 1
+        metadata_names.update(document.metadata)
+        if not selection.includes(document.doc_id, document.metadata):
+            n_not_selected += 1
+        elif fault := _fault(item, scheme):
+            reject(fault, on_rejected)
+        else:
+            documents.append(document)
+            languages.add(declared_language(document.metadata, item.source))
+        if on_progress is not None:
+            on_progress(inputs.bytes_read, inputs.total_bytes, n_read.total())
+    for path in inputs.paths:
+        if not n_with_gold[path]:
+            rule = "a corpus must have annotated entities to train on"
+            raise InputError(f"{rule}, got none in {n_read[path]} documents", place=path)
+    if not documents:
+        selection.require_known_names(metadata_names)
+        rule = f"must leave documents to train on ({selection})"
+        raise InputError(f"{rule}, got none of {n_not_selected}", parameter="where", place=", ".join(inputs.paths))
+    n_without_gold = n_read.total() - n_with_gold.total()
+    codes = frozenset(code for code in languages if code is not None)
+    return Corpus(inputs.paths, documents, n_without_gold, n_not_selected, inputs.skipped, codes)
+
+
+def _fault(item: ReadDocument, scheme: str | None) -> Rejected | None:
+    document: Any = item.document
+    try:
+        if document.tokens is None:
+            raise ParameterError("tokens are required to train on, got none")
+        neutral_parse(document.tokens, scheme)
+    except ParameterError as error:
+        return item.rejected(error)
+    return None

@@ -1,0 +1,113 @@
+"""Scores of annotated documents by models that have not seen them: what a recalibration must be fitted to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from corefsample._log import logger
+from corefsample._random import document_key
+from corefsample.documents._scored import ScoredDocument
+from corefsample.errors import ParameterError
+from corefsample.files._atomic import write_json
+from corefsample.files._paths import PathLike, require_suffix
+from corefsample.formats.scored._stream import SUFFIXES
+from corefsample.formats.scored._writing import quarantine_file, write_documents
+from corefsample.mention_ranking import AntecedentModel, english_model, load_model, score_documents
+from corefsample.mention_ranking._model import MentionDocument, ScoringTally
+from corefsample.mention_ranking._training import SoftmaxMargin, train
+from events._selection import Selection
+from events.news._quality import TextTally
+from events.runs._annotated_corpora import Corpus, annotated_inputs, chosen_language, read_corpus
+from events.runs._progress import Progress
+from events.runs._record import checksums, free_outputs, run_record
+from events.runs.scoring._options import ScoreOptions
+from events.runs.scoring._run import RECORD_SUFFIX, ScoreResult
+from events.runs.scoring._workers import load_recalibration
+
+_RECIPE = ("bits", "link_weight", "min_count", "mentions", "orders", "seed", "windows")  # options of training, by name
+
+
+def recipe_of(model: AntecedentModel) -> dict[str, Any]:
+    """Options of `train` that make a model like this one of other documents."""
+    options = model.provenance.get("options", {})
+    recipe: dict[str, Any] = {name: options[name] for name in _RECIPE if name in options}
+    if "costs" in options:
+        recipe["costs"] = SoftmaxMargin(**options["costs"])
+    recipe["learning_rate"] = options.get("rate", 0.1)
+    return {**recipe, "l2": model.provenance.get("l2", 0.02), "epochs": model.provenance.get("epoch", 3)}
+
+
+def folds_of(doc_ids: Iterable[str], n_folds: int) -> dict[str, int]:
+    """Fold of each document, from 0; it depends on the set of names alone."""
+    ranked = sorted((document_key(0, doc_id), doc_id) for doc_id in doc_ids)
+    return {doc_id: place % n_folds for place, (_, doc_id) in enumerate(ranked)}
+
+
+def score_folds(
+    inputs: PathLike | Iterable[PathLike], options: ScoreOptions, *, on_progress: Progress | None = None
+) -> ScoreResult:
+    """Score documents with gold by models trained without them, as `events.commands.run_score` says.
+
+    The models have the options of the given one, or of the English model of the package, and the language of the given
+    one, or of the documents.
+    """
+    started = time.time()
+    require_suffix(options.out, SUFFIXES, ParameterError)
+    record = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
+    given = None if options.model is None else load_model(options.model)
+    like = given or english_model()
+    recipe = recipe_of(like)
+    with quarantine_file(options.out, on_error=options.on_error, overwrite=options.overwrite) as on_rejected:
+        documents = annotated_inputs(inputs, options.entity_fields)
+        corpus = read_corpus(documents, Selection(options.where), options.scheme, on_rejected, on_progress)
+        language = chosen_language(None if given is None else given.language, [corpus])
+        tally = ScoringTally()
+        source = options.mentions or "annotated"
+        change = load_recalibration(options.recalibration or "none", options.model, source, language.code)
+        scored = _scored(corpus, options, {**recipe, "language": language, "templates": like.templates}, tally)
+        recalibrated = scored if change is None else map(change.apply_document, scored)
+        write_documents(recalibrated, options.out, overwrite=options.overwrite)
+    run = ScoreResult(
+        out=options.out,
+        record=record,
+        tally=tally,
+        texts=TextTally(),
+        n_resumed=0,
+        n_quarantined=0 if on_rejected is None else on_rejected.count,
+        reasons=(),
+        skipped=dict(corpus.skipped),
+        recalibration=None if change is None else options.recalibration,
+        clusters=None,
+        left_out={},
+        workers=1,
+        seconds=round(time.time() - started, 3),
+        n_not_selected=corpus.n_not_selected,
+    )
+    model = {"folds": options.folds, "language": language.code, "recipe": {**recipe, "costs": None}}
+    content = run_record(options.recorded(), checksums(corpus.paths), started, model=model, summary=run.to_json())
+    write_json(record, content)
+    return run
+
+
+def _scored(
+    corpus: Corpus, options: ScoreOptions, recipe: dict[str, Any], tally: ScoringTally
+) -> Iterator[ScoredDocument]:
+    """The documents in their order, each scored by the model that was trained without its fold."""
+    n_folds = options.folds or 0
+    folds = folds_of((document.doc_id for document in corpus.documents), n_folds)
+    if len(folds) < n_folds:
+        rule = f"must be at most the number of documents with gold ({len(folds)})"
+        raise ParameterError(f"{rule}, got {n_folds}", parameter="folds")
+    found: dict[str, ScoredDocument] = {}
+    for fold in range(n_folds):
+        seen: list[MentionDocument] = [each for each in corpus.documents if folds[each.doc_id] != fold]
+        unseen = [each for each in corpus.documents if folds[each.doc_id] == fold]
+        model = train(seen, **recipe, scheme=options.scheme)
+        scoring: dict[str, Any] = {"min_prob": options.min_prob, "scheme": options.scheme, "tally": tally}
+        for document in score_documents(model, unseen, mentions=options.mentions or "annotated", **scoring):
+            found[document.doc_id] = document
+        logger("score").info("fold %d of %d: %d documents", fold + 1, n_folds, len(unseen))
+    for each in corpus.documents:
+        yield found[each.doc_id]

@@ -1,0 +1,340 @@
+"""What labels teach: fits, draws, counts, totals, and which labels may teach."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from events_audit_made import actor_frame, edit, frame, write_sheet
+from expected_errors import error
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import learning as references
+
+from corefsample import InputError
+from events.audit import AuditPlan, estimate_counts, extend_plan, learn, plan_audit, read_sheets
+from events.audit._features import RunFeatures, numeric_columns, probability_features
+from events.audit._learned_model import Labelled, Standardised, cross_fitted, posterior_draws
+from events.audit._learned_total import difference_total
+from events.audit._learning import LEAST_LABELS, TargetLearning, average_precision, target_labels
+from events.audit._logistic import fit_logistic
+from events.audit._period_test import period_test
+from events.audit._sheets import MISSING, YES, SheetLabels
+
+FRAME = frame(400, seed=2)
+PLAN = plan_audit(FRAME, 120)
+# Whether a reader says yes: P too high, and a feature that P does not know.
+_RNG = np.random.default_rng(5)
+SEEN = _RNG.random(400) < 0.3
+TRUTH = _RNG.random(400) < np.clip(0.6 * FRAME.probability(0) + 0.3 * SEEN, 0.0, 1.0)
+COLUMNS = {"seen": SEEN.astype(np.float64), "noise": _RNG.normal(size=400)}
+
+
+def labels_of(plan: AuditPlan, truth: np.ndarray = TRUTH) -> SheetLabels:
+    own = truth[plan.sample].astype(np.int8)[:, None]
+    return SheetLabels(own, {"ann": own}, len(plan.rounds), {})
+
+
+def cases(seed: int, n: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    return x, (rng.random(n) < 1 / (1 + np.exp(-x[:, 0] + x[:, 1]))).astype(np.float64), rng.uniform(0.2, 2.0, n)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([0.3, 3.0, 30.0]), st.tuples(st.booleans(), st.booleans(), st.booleans()))
+def test_the_fit_has_the_least_loss_within_its_bounds(seed: int, penalty: float, rises: tuple[bool, ...]) -> None:
+    x, y, weights = cases(seed)
+    centre = np.array([1.0, 1.0, 0.0])  # the second coefficient begins above its bound, and would end below 0
+    found = fit_logistic(x, y, weights, penalty, np.array(rises), centre=centre)
+    expected = references.fitted(x, y, weights, penalty, rises, centre)
+    assert (found[1:][list(rises)] >= 0.0).all()
+    np.testing.assert_allclose(found, expected, atol=2e-3)
+    least = references.penalised_loss(found, x, y, weights, penalty, centre)
+    assert least <= references.penalised_loss(expected, x, y, weights, penalty, centre) + 1e-7
+
+
+def test_draws_are_those_of_the_posterior() -> None:
+    """One feature bound to rise, few labels: far from normal. Expected by a sum over a grid of coefficients."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(12, 1))
+    y = (np.arange(12) < 2).astype(np.float64)
+    labelled = Labelled(np.arange(12), y, np.ones(12), np.arange(12) % 10)
+    features = Standardised(x, np.array([True]), np.array([0.5]))
+    draws = posterior_draws(labelled, features, 1.0, 8000, rng)
+    first, second = np.meshgrid(np.linspace(-12, 6, 121), np.linspace(0.0, 6.0, 81), indexing="ij")
+    losses = [
+        references.penalised_loss(b, x, y, np.ones(12), 1.0, np.array([0.5]))
+        for b in zip(first.flat, second.flat, strict=True)
+    ]
+    weights = np.exp(min(losses) - np.array(losses)).reshape(first.shape)
+    weights[:, 0] *= 0.5  # the ends of the trapezoid
+    weights /= weights.sum()
+    for column, grid in enumerate((first, second)):
+        mean = (weights * grid).sum()
+        spread = np.sqrt((weights * (grid - mean) ** 2).sum())
+        assert draws[:, column].mean() == pytest.approx(mean, abs=0.08 * spread)
+        assert draws[:, column].std() == pytest.approx(spread, rel=0.08)
+    assert (draws[:, 1] >= 0.0).all()
+
+
+def test_a_document_has_no_part_in_its_own_cross_fitted_p() -> None:
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=(40, 2))
+    features = Standardised(z, np.zeros(2, np.bool_), np.zeros(2))
+    y = (rng.random(25) < 0.4).astype(np.float64)
+    labelled = Labelled(np.arange(25), y, np.ones(25), np.arange(40) % 10)
+    before = cross_fitted(labelled, features, 1.0)
+    other = y.copy()
+    other[3] = 1.0 - other[3]
+    after = cross_fitted(Labelled(labelled.rows, other, labelled.weights, labelled.folds), features, 1.0)
+    own = labelled.folds == 3
+    np.testing.assert_allclose(before[own], after[own], atol=1e-6)
+    assert (np.abs(before[~own] - after[~own]) > 1e-3).all()
+
+
+def test_learned_p_never_falls_with_p() -> None:
+    (target,) = learn(PLAN, labels_of(PLAN), n_draws=100).targets
+    order = np.argsort(target.probability, kind="stable")
+    assert (np.diff(target.learned[order]) >= -1e-6).all()
+
+
+def test_what_p_does_not_know_is_learned() -> None:
+    """The share of yes is .6 P, and .3 more for documents that have the feature."""
+    plan = plan_audit(FRAME, 300)
+    (target,) = learn(plan, labels_of(plan), columns=COLUMNS, n_draws=200).targets
+    assert target.model == "regression"
+    known = {each.name: each for each in target.features}
+    assert known["seen"].lower > 0.0 > known["noise"].lower
+    expected = np.clip(0.6 * FRAME.probability(0) + 0.3 * SEEN, 0.0, 1.0)
+    assert np.abs(target.learned - expected).mean() < 0.5 * np.abs(FRAME.probability(0) - expected).mean()
+    gains = {each.model: each.gain for each in target.candidates}
+    assert gains["as it is"] == 0.0
+    assert gains["regression"] > gains["recalibrated"] > 0.0
+
+
+def test_counts_are_mixtures_of_independent_documents() -> None:
+    """Expected: for each draw of the coefficients a convolution over the documents without a label."""
+    learning = TargetLearning(PLAN, labels_of(PLAN), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, 0.9, 4000, 0)
+    fitted = learning.fitted()
+    used = [(features, draws[:: max(1, len(draws) // 30)]) for features, draws in fitted.draws]
+    counts = learning.counted([(features, np.tile(draws, (40, 1))) for features, draws in used])[1]
+    years = FRAME.dates.astype("datetime64[Y]").astype(str)
+    labels = target_labels(PLAN, labels_of(PLAN), 0)
+    for count in counts:
+        inside = np.ones(400, np.bool_) if count.period == "total" else years == count.period
+        rows = np.flatnonzero(inside & (labels == MISSING))
+        p = np.array([features.predicted(beta, rows) for features, draws in used for beta in draws])
+        pmf = references.mixture_pmf(p, int((labels[inside] == YES).sum()))
+        mean = float(pmf @ np.arange(len(pmf)))
+        spread = float(np.sqrt(pmf @ (np.arange(len(pmf)) - mean) ** 2))
+        assert count.mean == pytest.approx(mean, abs=5 * spread / np.sqrt(4000))
+        assert count.sd == pytest.approx(spread, rel=0.08)
+        below = np.cumsum(pmf)
+        assert below[count.lower] > 0.05 - 0.015
+        assert count.lower == 0 or below[count.lower - 1] < 0.05 + 0.015
+        assert below[count.upper] > 0.95 - 0.015
+        assert below[count.upper - 1] < 0.95 + 0.015
+        assert (count.n_docs, count.n_labels) == (inside.sum(), (inside & (labels != MISSING)).sum())
+
+
+def test_labelled_documents_count_as_what_they_are() -> None:
+    plan = plan_audit(FRAME, 400)
+    (target,) = learn(plan, labels_of(plan), n_draws=100).targets
+    assert (target.counts[0].lower, target.counts[0].mean, target.counts[0].upper) == (TRUTH.sum(),) * 3
+    years = FRAME.dates.astype("datetime64[Y]").astype(str)
+    assert [each.mean for each in target.counts[1:]] == [
+        TRUTH[years == year].sum() for year in ("1999", "2000", "2001")
+    ]
+
+
+@pytest.mark.parametrize(("n_yes", "model"), [(LEAST_LABELS - 1, None), (LEAST_LABELS, "few"), (20, "any")])
+def test_few_labels_of_a_kind_are_refused_or_only_recalibrate(n_yes: int, model: str | None) -> None:
+    truth = np.zeros(400, np.bool_)
+    truth[PLAN.sample[:n_yes]] = True
+    labels = labels_of(PLAN, truth)
+    if model is None:
+        with pytest.raises(InputError, match="must have 2 of yes and of no"):
+            learn(PLAN, labels, columns=COLUMNS, n_draws=100)
+        return
+    (target,) = learn(PLAN, labels, columns=COLUMNS, n_draws=100).targets
+    models = {each.model for each in target.candidates}
+    assert ("regression" in models) == (model == "any")
+    assert bool([text for text in target.warnings if "only recalibrated" in text]) == (model == "few")
+
+
+def test_an_actor_with_few_labels_is_left_out() -> None:
+    plan = plan_audit(actor_frame(), 40)
+    own = np.stack([np.arange(40) % 3 == 0, np.arange(40) == 0], axis=1).astype(np.int8)
+    result = learn(plan, SheetLabels(own, {"ann": own}, 1, {}), n_draws=100)
+    assert [each.actor for each in result.targets] == ["USA"]
+    assert set(result.cross_fitted) == {"USA"}
+    assert result.left_out == ("labels of IRQ must have 2 of yes and of no, got 1 and 39",)
+
+
+# --- documents that a person chose -------------------------------------------------------------------------
+
+
+def chosen_sheet(path: Path, doc_ids: list[str], label: str = "yes") -> Path:
+    columns = {"plan": PLAN.identity, "round": "chosen", "doc_id": doc_ids, "stratum": "", "inclusion_probability": ""}
+    pd.DataFrame({**columns, "label": label}).to_csv(path, index=False)
+    return path
+
+
+def test_chosen_documents_teach_and_count_but_estimate_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = dict(zip(FRAME.doc_ids.tolist(), np.where(TRUTH, "yes", "no").tolist(), strict=True))
+    sheet = write_sheet(tmp_path / "s.csv", PLAN, words.__getitem__)
+    others = np.setdiff1d(np.arange(400), PLAN.sample)[:30]
+    extra = chosen_sheet(tmp_path / "c.csv", FRAME.doc_ids[others].tolist())
+    alone, both = read_sheets(PLAN, [sheet]), read_sheets(PLAN, [sheet, extra])
+    assert sorted(both.chosen) == others.tolist()
+    assert (both.labels == alone.labels).all()
+    assert estimate_counts(PLAN, both).to_frame().equals(estimate_counts(PLAN, alone).to_frame())
+    assert caplog.messages == ["labels of 30 documents that a person chose are not used"]
+    (target,) = learn(PLAN, both, n_draws=100).targets
+    (without,) = learn(PLAN, alone, n_draws=100).targets
+    assert (target.n_labels, without.n_labels) == (150, 120)
+    assert target.counts[0].lower >= 30 + TRUTH[PLAN.sample].sum()
+    table = learn(PLAN, both, n_draws=100).documents_frame().set_index("doc_id")
+    assert set(table.loc[FRAME.doc_ids[others], "sampled"]) == {"chosen"}
+    assert set(table.loc[FRAME.doc_ids[PLAN.sample], "sampled"]) == {each.name for each in PLAN.strata}
+
+
+def test_a_chosen_document_must_be_one_of_the_plan_without_a_probability(tmp_path: Path) -> None:
+    doc_id = str(FRAME.doc_ids[0])
+    with pytest.raises(InputError, match="doc_id must be one of the plan's documents"):
+        read_sheets(PLAN, [chosen_sheet(tmp_path / "c.csv", ["none such"])])
+    path = edit(chosen_sheet(tmp_path / "d.csv", [doc_id]), 0, inclusion_probability=0.5)
+    with pytest.raises(InputError, match="must be empty"):
+        read_sheets(PLAN, [path])
+    with pytest.raises(InputError, match="a sheet of another plan"):
+        read_sheets(PLAN, [edit(chosen_sheet(tmp_path / "e.csv", [doc_id]), 0, plan="0" * 12)])
+
+
+# --- totals ------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_difference_estimator_is_that_of_its_definition(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    strata = np.sort(rng.integers(0, 3, 30))
+    rows = np.concatenate([rng.permutation(np.flatnonzero(strata == h))[:4] for h in set(strata.tolist())])
+    p = rng.random(30)
+    y = (rng.random(len(rows)) < p[rows]).astype(np.float64)
+    estimate, lower, upper = difference_total(strata, rows, y, p, 0.95)
+    expected, variance = references.difference_estimate(strata.tolist(), rows.tolist(), y.tolist(), p.tolist())
+    most = 30 - (len(rows) - y.sum())
+    assert estimate == pytest.approx(np.clip(expected, y.sum(), most))
+    assert y.sum() <= lower <= estimate <= upper <= most
+    # With as many documents beyond the labels the gamma distribution is about normal.
+    if estimate - y.sum() > 8 and upper < most and lower > y.sum():
+        assert upper - lower == pytest.approx(2 * 1.96 * np.sqrt(variance), rel=0.25, abs=2.0)
+
+
+def test_the_difference_estimator_is_unbiased() -> None:
+    """Over all samples of two strata; P is one half, so that no estimate is cut off."""
+    strata, truth = np.array([0] * 5 + [1] * 6), np.array([1, 0, 0, 1, 0, 1, 1, 1, 0, 1, 0], np.float64)
+    samples = [
+        np.array(a + b) for a in itertools.combinations(range(5), 2) for b in itertools.combinations(range(5, 11), 3)
+    ]
+    found = [difference_total(strata, rows, truth[rows], np.full(11, 0.5), 0.95)[0] for rows in samples]
+    assert np.mean(found) == pytest.approx(truth.sum())
+
+
+def test_learned_totals_stand_beside_the_valid_ones() -> None:
+    labels = labels_of(PLAN)
+    result = learn(PLAN, labels, columns=COLUMNS, n_draws=100)
+    estimate = estimate_counts(PLAN, labels, learned=result.cross_fitted)
+    assert estimate.to_frame().equals(estimate_counts(PLAN, labels).to_frame())
+    (learned,) = estimate.learned
+    assert learned.assumption == "learned P"
+    assert learned.upper - learned.lower < estimate.totals[0].upper - estimate.totals[0].lower
+    assert learned.lower <= TRUTH.sum() <= learned.upper
+    open_labels = labels_of(PLAN)
+    open_labels.labels[:10] = MISSING
+    (wider,) = estimate_counts(PLAN, open_labels, learned=result.cross_fitted).learned
+    assert wider.upper - wider.lower > learned.upper - learned.lower
+
+
+# --- a second round, the test of periods, features -----------------------------------------------------------
+
+
+def test_a_second_round_goes_where_learned_p_is_least_sure() -> None:
+    sure = np.where(PLAN.stratum_of == 0, 0.5, 0.0)
+    later = extend_plan(PLAN, 60, learned=[sure])
+    gained = np.array(later.rounds[1]) - np.array(later.rounds[0])
+    assert gained.sum() == 60
+    assert gained[0] > 0.8 * 60
+    assert gained[0] > (np.array(extend_plan(PLAN, 60).rounds[1]) - np.array(PLAN.rounds[0]))[0]
+    assert set(PLAN.sample.tolist()) <= set(later.sample.tolist())
+
+
+def test_errors_that_change_with_time_are_found() -> None:
+    rng = np.random.default_rng(3)
+    dates = np.datetime64("2000-01-01") + np.sort(rng.integers(0, 400, 400))
+    p = rng.uniform(0.1, 0.9, 400)
+    alike = (rng.random(400) < p).astype(np.float64)
+    factor = np.where(np.arange(400) < 200, 0.3, 3.0)
+    drifting = (rng.random(400) < p * factor / (1 - p + p * factor)).astype(np.float64)
+    assert period_test(dates, alike, p).p_value > 0.05
+    found = period_test(dates, drifting, p)
+    assert found.p_value < 0.01
+    assert found.power > 0.9
+    assert sum(n for _, n, _, _ in found.groups) == 400
+    assert sum(k for *_, k in found.groups) == drifting.sum()
+    assert sum(expected for _, _, expected, _ in found.groups) == pytest.approx(drifting.sum(), abs=0.05)
+
+
+def test_the_test_of_periods_keeps_its_level() -> None:
+    rng = np.random.default_rng(4)
+    dates = np.datetime64("2000-01-01") + np.arange(80)
+    p = rng.uniform(0.05, 0.6, 80)
+    values = [period_test(dates, (rng.random(80) < p).astype(np.float64), p, seed=i).p_value for i in range(100)]
+    assert np.mean(np.array(values) < 0.1) < 0.1 + 3 * 0.03
+
+
+def test_labels_of_one_day_stay_together() -> None:
+    dates = np.array(["2000-01-01"] * 40 + ["2000-01-02"] * 20, "datetime64[D]")
+    groups = period_test(dates, np.arange(60) % 2.0, np.full(60, 0.5)).groups
+    assert [(start, n) for start, n, *_ in groups] == [("2000-01-01", 40), ("2000-01-02", 20)]
+
+
+def test_average_precision_by_hand() -> None:
+    """Thresholds .9: precision 1, recall 1/3; .5, two documents together: 2/3, 2/3; .1: 3/4, 1."""
+    p, y = np.array([0.5, 0.9, 0.1, 0.5]), np.array([0.0, 1.0, 1.0, 1.0])
+    assert average_precision(p, y, np.ones(4)) == pytest.approx((1 + 2 / 3 + 3 / 4) / 3)
+    # A weight of 2 is a document that is there twice.
+    twice = average_precision(np.append(p, 0.5), np.append(y, 0.0), np.ones(5))
+    assert average_precision(p, y, np.array([2.0, 1.0, 1.0, 1.0])) == pytest.approx(twice)
+
+
+def test_columns_of_a_table_are_numbers_of_every_document(tmp_path: Path) -> None:
+    table = pd.DataFrame({"doc_id": FRAME.doc_ids[::-1], "score": np.arange(400.0)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    assert numeric_columns(tmp_path / "t.csv", FRAME)["column score"].tolist() == np.arange(400.0)[::-1].tolist()
+    table.astype({"score": object}).assign(score="high").to_csv(tmp_path / "u.csv", index=False)
+    with error(InputError, place="doc_id"):
+        numeric_columns(tmp_path / "u.csv", FRAME)
+    table.iloc[1:].to_csv(tmp_path / "v.csv", index=False)
+    with error(InputError, place="doc_id"):
+        numeric_columns(tmp_path / "v.csv", FRAME)
+
+
+def test_features_that_hardly_vary_are_left_out() -> None:
+    rare = np.zeros(400)
+    rare[:2] = 1.0
+    same = FRAME.probability(0)
+    names = RunFeatures(FRAME, columns={"rare": rare, "same": same, "seen": SEEN.astype(np.float64)}).of(0).names
+    assert names == (*probability_features(same).names, "P", "seen")
+
+
+def test_the_same_seed_gives_the_same_result() -> None:
+    first, second = (learn(PLAN, labels_of(PLAN), columns=COLUMNS, n_draws=100) for _ in range(2))
+    assert first.to_frame().equals(second.to_frame())
+    assert first.documents_frame().equals(second.documents_frame())

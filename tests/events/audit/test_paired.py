@@ -1,0 +1,179 @@
+"""P of two rules beside labels: gains in folds, and differences, against plain loops and scikit-learn."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from events_audit_made import actor_frame, frame, write_sheet
+from expected_errors import error
+
+from corefsample import InputError
+from events.audit import plan_audit, read_sheets
+from events.audit._paired import (
+    MEASURES,
+    CrossValidation,
+    LabelledCells,
+    labelled_cells,
+    paired_differences,
+    target_keys,
+    target_probabilities,
+)
+
+
+def cells(n: int = 240, *, seed: int = 0) -> LabelledCells:
+    """Two strata: of the first each label stands for ten documents, of the second for two; a quarter are yes."""
+    rng = np.random.default_rng(seed)
+    strata = (np.arange(n) % 3 == 0).astype(np.int64)
+    weights = np.where(strata == 0, 10.0, 2.0)
+    return LabelledCells(np.arange(n), np.zeros(n, np.int64), rng.random(n) < 0.25, weights, strata)
+
+
+def test_a_label_stands_for_its_share_of_the_stratum(tmp_path: Path) -> None:
+    plan = plan_audit(frame(), 60, cuts=[0.5])
+    p = {str(d): v for d, v in zip(plan.frame.doc_ids, plan.frame.probability(0), strict=True)}
+    unlabelled = set(plan.frame.doc_ids[plan.sample[:5]])
+    words = lambda doc_id: "" if doc_id in unlabelled else "yes" if p[doc_id] > 0.4 else "no"  # noqa: E731
+    found = labelled_cells(plan, read_sheets(plan, [write_sheet(tmp_path / "s.csv", plan, words)]), [0])
+    assert len(found) == 55
+    assert found.weights.sum() == pytest.approx(300)
+    for stratum, each in enumerate(plan.strata):
+        own = found.strata == stratum
+        assert np.allclose(found.weights[own], each.n_documents / own.sum())
+    doc_ids = plan.frame.doc_ids[plan.sample[found.documents]]
+    assert found.is_positive.tolist() == [p[doc_id] > 0.4 for doc_id in doc_ids]
+    with error(InputError):
+        no = read_sheets(plan, [write_sheet(tmp_path / "no.csv", plan, lambda doc_id: "no")])
+        labelled_cells(plan, no, [0])
+
+
+def test_targets_of_runs_of_one_rule_and_of_several() -> None:
+    assert target_keys("attack", ["attack"]) == [("attack", "*")]
+    assert target_keys("attack", ["USA", "IRQ"]) == [("attack", "USA"), ("attack", "IRQ")]
+    assert target_keys("kill, arrest", ["kill", "arrest: POLICE"]) == [("kill", "*"), ("arrest", "POLICE")]
+    assert target_keys("kill, arrest", ["other"]) == [None]
+
+
+def test_probabilities_are_found_by_document_rule_and_actor() -> None:
+    rows = {
+        "doc_id": ["b", "a", "c"],
+        "events": [["kill", "kill", "arrest"], [], ["kill"]],
+        "actors": [["*", "USA", "USA"], [], ["USA"]],
+        "probabilities": [[0.5, 0.25, 1.0], [], [0.125]],
+    }
+    p = target_probabilities(pa.table(rows), ["a", "b"], [("kill", "USA"), ("kill", "*")])
+    assert p.tolist() == [[0.0, 0.0], [0.25, 0.5]]
+    with error(InputError):
+        target_probabilities(pa.table(rows), ["a", "d"], [("kill", "USA")])
+
+
+# --- gains -------------------------------------------------------------------------------------------------
+
+
+def log_scores(p: list[float], y: list[bool], w: list[float], train: list[bool]) -> list[float]:
+    """Log score of every cell by the shares of yes of the classes of P among the cells of `train`, by plain loops."""
+    rows = [i for i in range(len(p)) if train[i]]
+    one = sum(w[i] for i in rows) / len(rows)
+    rate = (sum(w[i] for i in rows if y[i]) + one / 2) / (sum(w[i] for i in rows) + one)
+    share = {}
+    for name in ("low", "high"):
+        own = [i for i in rows if of_class(p[i]) == name]
+        share[name] = (sum(w[i] for i in own if y[i]) + one * rate) / (sum(w[i] for i in own) + one)
+    return [w[i] * math.log(share[of_class(p[i])] if y[i] else 1 - share[of_class(p[i])]) for i in range(len(p))]
+
+
+def of_class(p: float) -> str:
+    return "low" if p <= 0.5 else "high"
+
+
+def test_gains_are_those_of_plain_loops_over_the_folds() -> None:
+    labels = cells(60)
+    rng = np.random.default_rng(1)
+    before = np.where(labels.is_positive & (rng.random(60) < 0.4), 1.0, np.where(rng.random(60) < 0.1, 0.5, 0.0))
+    after = np.where((rng.random(60) < 0.1) | (labels.is_positive & (rng.random(60) < 0.5)), 1.0, before)
+    validation = CrossValidation(labels, seed=3)
+    y, w = labels.is_positive.tolist(), labels.weights.tolist()
+    gain = 0.0
+    tests = [each.tolist() for each in validation._tests]
+    assert [sum(each) for each in tests] == [12] * 25
+    for test in tests:
+        train = [not each for each in test]
+        old, new = (log_scores(p.tolist(), y, w, train) for p in (before, after))
+        if sum(n - o for n, o, t in zip(new, old, train, strict=True) if t) > 0:
+            moved = [of_class(a) != of_class(b) for a, b in zip(before.tolist(), after.tolist(), strict=True)]
+            gain += sum(n - o for n, o, t, m in zip(new, old, test, moved, strict=True) if t and m)
+    assert validation.gain(before, after) == pytest.approx(gain / 5 / sum(w))
+    every = [True] * 60
+    within = sum(log_scores(after.tolist(), y, w, every)) - sum(log_scores(before.tolist(), y, w, every))
+    assert validation.gain_within(before, after) == pytest.approx(within / sum(w))
+
+
+def test_what_finds_one_yes_gains_nothing_in_other_folds() -> None:
+    labels = cells()
+    validation = CrossValidation(labels)
+    before = np.where(labels.is_positive & (np.arange(240) % 2 == 0), 1.0, 0.0)
+    after = before.copy()
+    after[np.flatnonzero(labels.is_positive & (before == 0.0))[0]] = 1.0
+    assert validation.gain_within(before, after) > 0.0
+    assert validation.gain(before, after) == 0.0
+    assert validation.gain(before, labels.is_positive.astype(float)) > 0.1
+
+
+# --- differences -------------------------------------------------------------------------------------------
+
+
+def test_measures_are_those_of_scikit_learn() -> None:
+    metrics = pytest.importorskip("sklearn.metrics", reason="needs scikit-learn")
+    labels = cells()
+    rng = np.random.default_rng(2)
+    p = [np.round(np.clip(labels.is_positive * s + rng.random(240) * (1 - s), 0, 1), 1) for s in (0.2, 0.4)]
+    y, weights = labels.is_positive, labels.weights
+    found = {each.measure: each for each in paired_differences(labels, *p, n_resamples=100)}
+    assert tuple(found) == MEASURES
+    for number, values in enumerate(p):
+        clipped = np.clip(values, 0.001, 0.999)
+        expected = {
+            "brier": metrics.brier_score_loss(y, values, sample_weight=weights),
+            "log_score": -metrics.log_loss(y, clipped, sample_weight=weights),
+            "average_precision": metrics.average_precision_score(y, values, sample_weight=weights),
+            "precision": metrics.precision_score(y, values > 0.5, sample_weight=weights),
+            "recall": metrics.recall_score(y, values > 0.5, sample_weight=weights),
+        }
+        for name, value in expected.items():
+            each = found[name]
+            assert (each.first, each.second)[number] == pytest.approx(value), name
+            assert each.difference == pytest.approx(each.second - each.first)
+            assert each.lower <= each.difference <= each.upper
+
+
+def test_the_interval_has_the_width_of_a_stratified_mean() -> None:
+    labels = cells(600)
+    rng = np.random.default_rng(4)
+    first, second = rng.random(600), rng.random(600)
+    brier = paired_differences(labels, first, second, n_resamples=4000)[0]
+    # The difference of Brier scores is a weighted mean of differences by document; n_h labels of each stratum are
+    # drawn again, so its variance is the sum of share^2 s^2 / n_h, s^2 with the divisor n_h.
+    by_document = (second - labels.is_positive) ** 2 - (first - labels.is_positive) ** 2
+    variance = 0.0
+    for stratum in (0, 1):
+        own = labels.strata == stratum
+        share = labels.weights[own].sum() / labels.weights.sum()
+        variance += share**2 * by_document[own].var() / own.sum()
+    # The width of a normal 95% interval; a quantile of 4,000 resamples has an error of some 2% of it.
+    assert brier.upper - brier.lower == pytest.approx(2 * 1.96 * math.sqrt(variance), rel=0.1)
+
+
+def test_labels_of_several_targets_are_drawn_by_document(tmp_path: Path) -> None:
+    plan = plan_audit(actor_frame(), 60, floor=1)
+    sheet = write_sheet(tmp_path / "s.csv", plan, lambda doc_id: "USA;IRQ" if doc_id < "d0030" else "none")
+    labels = labelled_cells(plan, read_sheets(plan, [sheet]), [0, 1])
+    assert len(labels) == 120
+    # Both targets have the same P and label: the interval is that of one target.
+    p = np.where(labels.documents % 3 == 0, 1.0, 0.0)
+    both = paired_differences(labels, np.zeros(120), p)[0]
+    single = labelled_cells(plan, read_sheets(plan, [sheet]), [0])
+    alone = paired_differences(single, np.zeros(60), np.where(single.documents % 3 == 0, 1.0, 0.0))[0]
+    assert (both.difference, both.lower, both.upper) == pytest.approx((alone.difference, alone.lower, alone.upper))

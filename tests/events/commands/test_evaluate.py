@@ -1,0 +1,275 @@
+"""corefsample evaluate: cases of the reference scorer, matches by head, missing documents, comparisons, posterior."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import called, refused
+from expected_errors import error
+
+from corefsample import InputError, clustering_scores, map_clustering, write_conll2012, write_documents
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.metrics import corpus_scores
+from events import simulate_documents
+from events.commands.evaluate import EvaluateOptions, run_evaluate
+
+WORDS = "abcdefwxyz"
+
+
+def conll(path: Path, entities: Sequence[str], *, doc_id: str = "t", words: str = WORDS, parse: str = "") -> Path:
+    """A file whose words are letters: an entity lists its mentions, of one letter, or of letters from - to."""
+    spans = [
+        (entity, *((words.index(mention[0]), words.index(mention[-1]))))
+        for entity, mentions in enumerate(entities)
+        for mention in mentions.split()
+    ]
+    rows = []
+    for t, word in enumerate(words):
+        opened = [f"({e}" + (")" if end == t else "") for e, start, end in spans if start == t]
+        closed = [f"{e})" for e, start, end in spans if end == t > start]
+        bits = f"{parse.split()[t]}\t" if parse else ""
+        rows.append(f"{doc_id}\t0\t{t}\t{word}\t{'NN' if parse else '-'}\t{bits}{'|'.join(opened + closed) or '-'}")
+    path.write_text("\n".join([f"#begin document ({doc_id});", *rows, "", "#end document", ""]))
+    return path
+
+
+# Responses to the key {a} {b c} {d e f}, and the scores in test/CorefMetricTestConfig.pm of the reference scorer
+# (github.com/conll/reference-coreference-scorers, v8.01): recall, precision, F1 of MUC, B3, CEAFm, CEAFe, BLANC.
+# The mention b-w overlaps b. LEA and the CoNLL average have no values there, and CEAF has none for A10 and A11.
+A4 = (
+    (1 / 3, 1 / 3, 1 / 3),
+    (10 / 18, 17 / 42, 2 * (5 / 9) * (17 / 42) / (5 / 9 + 17 / 42)),
+    (0.66667, 0.57143, 0.61538),
+    (0.73333, 0.55, 0.62857),
+    (0.35227, 0.27206, 0.30357),
+)
+CASES: dict[str, tuple[list[str], tuple[tuple[float, float, float] | None, ...]]] = {
+    "A1": (["a", "b c", "d e f"], ((1, 1, 1),) * 5),
+    "A2": (
+        ["a", "d e"],
+        (
+            (1 / 3, 1, 0.5),
+            (7 / 18, 1, 14 / 25),
+            (0.5, 1, 0.66667),
+            (0.6, 0.9, 0.72),
+            (0.21591, 1, 0.35385),
+        ),
+    ),
+    "A3": (
+        ["a", "b c x", "d e f y", "z"],
+        (
+            (1, 3 / 5, 0.75),
+            (1, (4 + 7 / 12) / 9, 110 / 163),
+            (1, 0.66667, 0.8),
+            (0.88571, 0.66429, 0.75918),
+            (1, 0.42593, 0.59717),
+        ),
+    ),
+    "A4": (["a", "b c x", "d y", "z"], A4),
+    "A5": (
+        ["a", "b c x b-w", "d y", "z"],
+        (
+            (1 / 3, 1 / 4, 2 / 7),
+            (5 / 9, 5 / 16, 0.4),
+            (0.66667, 0.5, 0.57143),
+            (0.68889, 0.51667, 0.59048),
+            (0.35227, 0.19048, 0.24716),
+        ),
+    ),
+    "A6": (
+        ["a", "b c x", "d y", "b-w z"],
+        (
+            (1 / 3, 1 / 4, 2 / 7),
+            (5 / 9, 17 / 48, 2 * (5 / 9) * (17 / 48) / (5 / 9 + 17 / 48)),
+            (0.66667, 0.5, 0.57143),
+            (0.73333, 0.55, 0.62857),
+            (0.35227, 0.20870, 0.25817),
+        ),
+    ),
+    "A7": (["a", "b c x b", "d y", "z"], A4),
+    "A8": (["a", "b c x", "d y", "b z"], A4),
+    "A9": (["a", "b c x", "d y", "b b b b b b b b b b z"], A4),
+    "A10": (["a", "b", "c", "d", "e", "f"], ((0, 0, 0), (3 / 6, 1, 2 / 3), None, None, (0.5, 0.36667, 0.42308))),
+    "A11": (
+        ["a b c d e f"],
+        ((1, 3 / 5, 6 / 8), (1, (1 / 6 + 4 / 6 + 9 / 6) / 6, 14 / 25), None, None, (0.5, 0.13333, 0.21053)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cases_of_the_reference_scorer_have_its_scores(tmp_path: Path, case: str) -> None:
+    response, expected = CASES[case]
+    gold = conll(tmp_path / "gold.conll", ["a", "b c", "d e f"])
+    run = run_evaluate(conll(tmp_path / "system.conll", response), gold, EvaluateOptions(n_resamples=2))
+    for metric, values in zip(("muc", "b3", "ceafm", "ceafe", "blanc"), expected, strict=True):
+        if values is None:
+            continue
+        score = getattr(run.scores.corpus, metric)
+        assert (score.recall, score.precision, score.f1) == pytest.approx(values, abs=5e-6), metric
+    assert run.n_repeated == {"A7": 1, "A8": 1, "A9": 10}.get(case, 0)
+
+
+def test_of_two_entities_with_one_mention_the_first_to_begin_has_it(tmp_path: Path) -> None:
+    # {a d} begins before {c d}: d stays with a, although {c d} is the entity of gold.
+    gold = conll(tmp_path / "gold.conll", ["a", "c d"])
+    for entities in (["a d", "c d"], ["c d", "a d"]):
+        run = run_evaluate(conll(tmp_path / "system.conll", entities), gold, EvaluateOptions(n_resamples=2))
+        assert run.scores.corpus.muc.f1 == 0.0
+        assert run.n_repeated == 1
+
+
+# --- heads -------------------------------------------------------------------------------------------------
+
+HEADED = """# global.Entity = eid-etype-head-other
+# newdoc id = t
+1\tThe\tthe\tDET\t_\t_\t3\tdet\t_\tEntity=({0}-x-3-
+2\told\told\tADJ\t_\t_\t3\tamod\t_\t_
+3\tking\tking\tNOUN\t_\t_\t4\tnsubj\t_\tEntity={1}
+4\tslept\tsleep\tVERB\t_\t_\t0\troot\t_\t_
+5\the\the\tPRON\t_\t_\t4\tparataxis\t_\tEntity=(e1-x-1-)
+
+"""
+
+
+def test_mentions_match_by_head_where_their_spans_differ(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.conllu"
+    gold.write_text(HEADED.format("e1", "e1)"))
+    words = ["The", "old", "king", "slept", "he"]
+    marks = ["_", "(1", "1)", "_", "(1)"]
+    rows = [f"t\t0\t{t}\t{word}\t{mark}" for t, (word, mark) in enumerate(zip(words, marks, strict=True))]
+    system = tmp_path / "system.conll"
+    system.write_text("\n".join(["#begin document (t);", *rows, "", "#end document", ""]))
+    by_span = run_evaluate(system, gold, EvaluateOptions(n_resamples=2)).scores.corpus
+    by_head = run_evaluate(system, gold, EvaluateOptions(n_resamples=2, match="head")).scores.corpus
+    assert by_span.counts["mentions"].tolist() == [2, 2, 1]  # "old king" is not "The old king"
+    assert by_span.muc.f1 == 0.0
+    assert by_head.counts["mentions"].tolist() == [2, 2, 2]
+    assert by_head.conll.f1 == 1.0
+
+
+def test_of_several_mentions_with_one_head_the_nearest_match(tmp_path: Path) -> None:
+    # Without a parse the head is the last word: gold has d-f and e-f, the system c-f, e-f and f. Equal spans match
+    # first (e-f); then c-f matches d-f, with three words in common, and f is twinless.
+    gold = conll(tmp_path / "gold.conll", ["d-f a", "e-f b"])
+    system = conll(tmp_path / "system.conll", ["c-f a", "e-f b", "f"])
+    again = conll(tmp_path / "again.conll", ["c-f a", "e-f b", "f", "e-f f"])  # both of the last repeat a span
+    for path, n_repeated in ((system, 0), (again, 2)):
+        run = run_evaluate(path, gold, EvaluateOptions(n_resamples=2, match="head"))
+        assert run.scores.corpus.counts["mentions"].tolist() == [4, 5, 4]
+        assert run.scores.corpus.muc.f1 == 1.0
+        assert run.n_repeated == n_repeated
+
+
+def test_a_repeated_mention_that_matches_by_head_is_removed(tmp_path: Path) -> None:
+    # c-f is d-f, the nearer one; the second c-f repeats it, and is neither e-f nor a mention of its own.
+    gold = conll(tmp_path / "gold.conll", ["d-f a", "e-f b"])
+    run = run_evaluate(
+        conll(tmp_path / "system.conll", ["c-f a", "c-f b"]), gold, EvaluateOptions(n_resamples=2, match="head")
+    )
+    assert run.scores.corpus.counts["mentions"].tolist() == [4, 3, 3]
+    assert run.n_repeated == 1
+
+
+# --- documents ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[Any]:
+    return [each.document for each in simulate_documents(12, event_share=0.7, seed=3)]
+
+
+@pytest.fixture
+def scored(tmp_path: Path, documents: list[Any]) -> Path:
+    write_documents(documents, tmp_path / "s.jsonl")
+    return tmp_path / "s.jsonl"
+
+
+def test_scored_documents_are_scored_by_their_likeliest_clustering(scored: Path, documents: list[Any]) -> None:
+    run = run_evaluate(scored, scored, EvaluateOptions(n_samples=200, n_resamples=200))
+    expected = corpus_scores(clustering_scores(each.gold, map_clustering(each.antecedents)) for each in documents)
+    assert run.scores.corpus == expected.corpus
+    assert run.posterior is not None
+    assert run.posterior.n_samples == 200
+    lower, upper = run.intervals["conll"]
+    assert lower <= run.scores.corpus.conll.f1 <= upper
+    assert run_evaluate(scored, scored, EvaluateOptions(n_samples=0, n_resamples=2)).posterior is None
+
+
+def test_gold_of_another_format_gives_the_same_scores(tmp_path: Path, scored: Path, documents: list[Any]) -> None:
+    write_conll2012(map(AnnotatedDocument.from_scored, documents), tmp_path / "g.conll")
+    options = EvaluateOptions(n_samples=0, n_resamples=2)
+    in_both = [run_evaluate(scored, gold, options).scores.corpus for gold in (scored, tmp_path / "g.conll")]
+    assert in_both[0] == in_both[1]
+    assert run_evaluate(tmp_path / "g.conll", scored, options).scores.corpus.conll.f1 == 1.0
+
+
+def test_gold_documents_that_the_system_lacks_count_as_without_entities(tmp_path: Path, documents: list[Any]) -> None:
+    write_documents(documents[:8], tmp_path / "system.jsonl")
+    write_documents(documents[2:], tmp_path / "gold.jsonl")
+    run = run_evaluate(tmp_path / "system.jsonl", tmp_path / "gold.jsonl", EvaluateOptions(n_samples=50))
+    assert (run.n_documents, run.n_not_in_system, run.n_not_in_gold) == (10, 4, 2)
+    responses = [map_clustering(each.antecedents).tolist() for each in documents[2:8]]
+    responses += [[None] * each.n_mentions for each in documents[8:]]
+    golds = [each.gold for each in documents[2:]]
+    expected = corpus_scores(map(clustering_scores, golds, responses))
+    assert run.scores.corpus == expected.corpus
+    assert run.posterior is not None
+    assert run.posterior.counts["mentions"][0].tolist() == run.scores.corpus.counts["mentions"].tolist()
+
+
+def test_a_comparison_is_of_the_same_documents(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, scored: Path, documents: list[Any]
+) -> None:
+    write_conll2012(map(AnnotatedDocument.from_scored, documents), tmp_path / "g.conll")
+    options = EvaluateOptions(against=str(scored), n_samples=0, n_resamples=500)
+    run = run_evaluate(tmp_path / "g.conll", scored, options)
+    conll_f1 = next(each for each in run.differences if each.metric == "conll")
+    assert (conll_f1.first, conll_f1.second) == (1.0, run_evaluate(scored, scored).scores.corpus.conll.f1)
+    assert 0.0 < conll_f1.lower <= conll_f1.difference <= conll_f1.upper
+    status, out, err = called(capsys, "evaluate", tmp_path / "g.conll", scored, "--against", scored)
+    assert (status, err) == (0, "")
+    row = next(line for line in out.splitlines() if line.startswith("CoNLL"))
+    assert row.split()[1:4] == ["100.00", "100.00", "100.00"]
+    assert f"{100 * conll_f1.difference:+.2f}" in out
+
+
+# --- errors ------------------------------------------------------------------------------------------------
+
+
+def test_documents_of_other_words_or_other_names_raise(tmp_path: Path) -> None:
+    gold = conll(tmp_path / "gold.conll", ["a b"])
+    with error(InputError, None, "system.conll: doc_id 't'"):
+        run_evaluate(conll(tmp_path / "system.conll", ["a b"], words=WORDS + "u"), gold)
+    with error(InputError, None, "other.conll"):
+        run_evaluate(conll(tmp_path / "other.conll", ["a b"], doc_id="u"), gold)
+
+
+def test_text_and_documents_without_gold_are_rejected(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[Any]
+) -> None:
+    gold = conll(tmp_path / "gold.conll", ["a b"])
+    (tmp_path / "news.txt").write_text("Iraq attacked Iran.\n")
+    status, line = refused(capsys, "evaluate", tmp_path / "news.txt", gold)
+    assert status == 3
+    assert "corefsample score" in line
+    write_documents([dataclasses.replace(documents[0], gold=None)], tmp_path / "s.jsonl")
+    status, line = refused(capsys, "evaluate", gold, tmp_path / "s.jsonl")
+    assert status == 3
+    assert "gold" in line
+
+
+def test_the_output_for_programs_has_every_metric(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    gold = conll(tmp_path / "gold.conll", ["a", "b c", "d e f"])
+    system = conll(tmp_path / "system.conll", CASES["A4"][0])
+    status, out, _ = called(capsys, "evaluate", system, gold, "--json", "--no-singletons")
+    found = json.loads(out)
+    assert status == 0
+    assert found["mentions"] == {"gold": 5.0, "system": 5.0, "both": 3.0}  # a and z, of entities of their own, left
+    assert [row["metric"] for row in found["scores"]] == list(found["intervals"])
+    assert found["posterior"] is None

@@ -1,0 +1,248 @@
+"""Languages on the command line: which are compared, out-of-fold scores, and rules in another language."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import called, refused
+from expected_errors import error
+from references import scoring as sr
+
+from corefsample import ParameterError, ScoredDocument, Tokens, read_documents, write_documents
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.errors import InputError
+from corefsample.mention_ranking import load_model, save_model, score_documents
+from corefsample.mention_ranking._training import train
+from events import EventCounter, load_lexicon, load_rules
+from events.commands import ScoreOptions, run_score
+from events.counting._definitions import Definitions
+from events.runs.scoring._folds import folds_of, recipe_of
+
+QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "orders": 1, "l2": 0.02}
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[AnnotatedDocument]:
+    return sr.short_documents(7)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
+    return sr.corpus_file(tmp_path / "corpus.conllu", documents)
+
+
+@pytest.fixture
+def spanish(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
+    path = tmp_path / "es.npz"
+    save_model(train(documents[:3], language="es", **QUICK), path)
+    return path
+
+
+# --- comparison --------------------------------------------------------------------------------------------
+
+
+def test_the_name_of_a_corpus_file_says_its_language(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    path = sr.corpus_file(tmp_path / "es_news-train.conllu", documents)
+    status, line = refused(capsys, "score", path, "--out", tmp_path / "s.jsonl")
+    assert status == 3
+    assert (
+        "model must be of the language of the document (es), got a model of en (--model es takes that of the package)"
+        in line
+    )
+
+
+def test_train_takes_the_language_of_the_documents(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    options = ("--epochs", 1, "--bits", 8, "--orders", 1, "--held-out-share", 0)
+    path = sr.corpus_file(tmp_path / "ru_news-train.conllu", documents)
+    status, out, _ = called(capsys, "train", path, "--out", tmp_path / "ru.npz", *options)
+    assert (status, "Language: ru (resources: none)." in out) == (0, True)
+    assert load_model(tmp_path / "ru.npz").language.code == "ru"
+    status, line = refused(capsys, "train", path, "--out", tmp_path / "m.npz", "--language", "es", *options)
+    assert (status, "--language must be that of all documents, got es and ru" in line) == (2, True)
+
+
+def test_documents_of_few_english_words_must_say_their_language(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+) -> None:
+    def foreign(document: AnnotatedDocument) -> AnnotatedDocument:
+        text = [f"{word}ski" for word in document.tokens.text]
+        return dataclasses.replace(document, tokens=dataclasses.replace(document.tokens, text=text))
+
+    path = sr.corpus_file(tmp_path / "corpus.conllu", map(foreign, documents))
+    status, line = refused(capsys, "train", path, "--out", tmp_path / "m.npz")
+    assert (status, "--language is required: the documents do not say their language" in line) == (2, True)
+    status, out, err = called(capsys, "score", path, "--out", tmp_path / "s.jsonl")
+    assert (status, "Words: the model knows" in out, "of the first texts, the model knows" in err) == (0, True, False)
+
+
+def test_a_recalibration_of_another_language_is_an_error(tmp_path: Path, corpus: Path, spanish: Path) -> None:
+    with error(InputError):
+        run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), recalibration="english"))
+    run = run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish)))
+    assert run.recalibration is None
+    assert {document.metadata["lang"] for document in read_documents(tmp_path / "s.jsonl")} == {"es"}
+
+
+# --- out-of-fold scores ------------------------------------------------------------------------------------
+
+
+def test_folds_are_of_nearly_equal_size_and_depend_on_names_alone() -> None:
+    names = [f"d{n}" for n in range(11)]
+    folds = folds_of(names, 4)
+    assert sorted(np.bincount(list(folds.values())).tolist()) == [2, 3, 3, 3]
+    assert folds_of(reversed(names), 4) == folds
+
+
+def test_each_document_is_scored_by_a_model_that_was_trained_without_its_fold(
+    tmp_path: Path, corpus: Path, spanish: Path
+) -> None:
+    run = run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), folds=3))
+    found = list(read_documents(tmp_path / "s.jsonl"))
+    from corefsample import read_corefud
+
+    documents = list(read_corefud(corpus))
+    assert [document.doc_id for document in found] == [document.doc_id for document in documents]
+    folds = folds_of((document.doc_id for document in documents), 3)
+    for document, scored in zip(documents, found, strict=True):
+        seen = [other for other in documents if folds[other.doc_id] != folds[document.doc_id]]
+        (expected,) = score_documents(train(seen, language="es", **QUICK), [document])
+        assert scored.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
+        assert scored.metadata == {**document.metadata, "lang": "es"}
+    assert (run.tally.n_documents, run.tally.n_seen, run.recalibration) == (7, 0, None)
+    record = json.loads((tmp_path / "s.jsonl.scoring.json").read_text())
+    assert (record["model"]["folds"], record["model"]["language"]) == (3, "es")
+
+
+def test_the_recipe_of_a_model_is_that_of_its_training(spanish: Path) -> None:
+    recipe = recipe_of(load_model(spanish))
+    assert {name: recipe[name] for name in ("l2", "epochs", "bits", "orders", "mentions", "windows")} == {
+        "l2": 0.02, "epochs": 1, "bits": 8, "orders": 1, "mentions": "annotated", "windows": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{"folds": 8}, {"folds": 3, "pipeline": "x"}, {"folds": 3, "clusters": "map"}])
+def test_folds_that_cannot_be(options: dict[str, Any], tmp_path: Path, corpus: Path, spanish: Path) -> None:
+    name = "folds" if len(options) == 1 else next(name for name in options if name != "folds")
+    with error(ParameterError, name):
+        run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), **options))
+
+
+def test_recalibrate_rejects_scores_of_documents_that_the_model_has_seen(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, spanish: Path
+) -> None:
+    status, out, _ = called(capsys, "score", corpus, "--model", spanish, "--out", tmp_path / "s.jsonl")
+    assert (status, "3 documents were in the training of the model" in out) == (0, True)
+    status, line = refused(
+        capsys, "recalibrate", tmp_path / "s.jsonl", tmp_path / "s.jsonl", "--out", tmp_path / "r.jsonl"
+    )
+    assert status == 3
+    assert "got 3 of 7 documents with in_training_data (`corefsample score CORPUS --folds 5 --out FILE`" in line
+
+
+def test_a_recalibration_says_the_language_of_its_documents_and_is_not_applied_to_others(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, spanish: Path
+) -> None:
+    called(capsys, "score", corpus, "--model", spanish, "--folds", 2, "--out", tmp_path / "s.jsonl")
+    documents = list(read_documents(tmp_path / "s.jsonl"))
+    others = [dataclasses.replace(each, doc_id=f"o{each.doc_id}", metadata={"lang": "ru"}) for each in documents]
+    write_documents(others, tmp_path / "o.jsonl")
+    fit = ("--form", "global", "--objective", "likelihood", "--folds", 2, "--resamples", 2)
+    gold = tmp_path / "s.jsonl"
+    status, _, err = called(capsys, "recalibrate", gold, gold, "--out", tmp_path / "r.jsonl", *fit)
+    assert (status, err) == (0, "")
+    assert json.loads((tmp_path / "r.jsonl.recalibration.json").read_text())["language"] == "es"
+    status, line = refused(capsys, "recalibrate", gold, tmp_path / "o.jsonl", "--out", tmp_path / "x.jsonl", *fit)
+    assert (status, "must be of the language of the fit (es), got ru" in line) == (3, True)
+
+
+# --- rules and lexicons ------------------------------------------------------------------------------------
+
+
+def attacked(doc_id: str, **metadata: Any) -> ScoredDocument:
+    """Rusia atacó Georgia, or the same in English."""
+    text = ["Rusia", "atacó", "Georgia"]
+    tokens = Tokens(text, ["Rusia", "atacar", "Georgia"], ["PROPN", "VERB", "PROPN"], ["nsubj", "root", "obj"],
+                    np.array([1, -1, 1]), np.zeros(3, int))  # fmt: skip
+    mentions = np.array([(0, 1, 0), (2, 3, 2)])
+    import datetime
+
+    none: list[list[Any]] = [[], []]
+    antecedents = AntecedentDistribution.from_lists(none, none)
+    return ScoredDocument(doc_id, mentions, antecedents, datetime.date(2008, 8, 8), tokens, None, metadata)
+
+
+def test_events_of_another_language_are_found_by_its_rule_and_lexicon() -> None:
+    counter = EventCounter(load_rules("es/attack"))
+    counter.update([attacked("a", lang="es"), attacked("b")])
+    counts = counter.counts().to_frame()
+    assert counts.loc[counts["mean"] > 0, ["actor", "mean"]].to_numpy().tolist() == [["RUS", 2.0]]
+
+
+@pytest.mark.parametrize("one_by_one", [False, True])
+def test_documents_of_another_language_than_the_rule_are_an_error(one_by_one: bool) -> None:
+    counter = EventCounter(load_rules("attack"))
+    with error(InputError, place="doc_id 'b'") as found:
+        if one_by_one:
+            counter.add(attacked("b", lang="es"))
+        else:
+            counter.update([attacked("a"), attacked("b", lang="es"), attacked("c", lang="en")])
+    assert "language must be that of the rules and the lexicon (en), got es" in found.value.message
+
+
+def test_rules_and_lexicon_must_be_of_one_language() -> None:
+    with error(InputError) as found:
+        Definitions.of(load_rules("es/attack"), load_lexicon("police"))
+    assert "got attack of es, police of en" in found.value.message
+    assert Definitions.of(load_rules("es/arrest")).lexicon.source == "es/countries"
+    assert Definitions.of(load_rules("arrest")).language == "en"
+
+
+@pytest.mark.parametrize("command", ["events", "explain", "doctor"])
+def test_a_spanish_rule_has_the_spanish_lexicon_by_default(
+    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write_documents([attacked("a", lang="es")], tmp_path / "s.jsonl")
+    out = ("--out", tmp_path / "run", "--no-pictures") if command == "events" else ()
+    status, text, _ = called(capsys, command, tmp_path / "s.jsonl", "--rule", "es/attack", *out)
+    assert status == 0
+    found = (tmp_path / "run" / "counts.csv").read_text() if command == "events" else text
+    assert "RUS" in found
+
+
+def test_words_of_conditions_are_those_of_the_language() -> None:
+    rule, english = load_rules("es/attack"), load_rules("attack")
+    paths = [path for each in rule.conditions.values() for path in each.paths["ud2"]]
+    assert any("jamás" in path for path in paths)
+    assert not any("never" in path or "{" in path for path in paths)
+    # Spanish has no list "from": of the paths with it none is left.
+    assert any("never" in path for each in english.conditions.values() for path in each.paths["ud2"])
+
+
+@pytest.mark.parametrize("name", ["es/attack", "es/arrest", "es/countries"])
+def test_doctor_checks_what_is_shipped_for_spanish(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    status, out, err = called(capsys, "doctor", name)
+    assert (status, err) == (0, "")
+    assert "examples hold" in out or "157 codes" in out
+
+
+def test_doctor_says_the_languages_of_a_corpus_and_compares_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write_documents([attacked("a", lang="es"), attacked("b")], tmp_path / "s.jsonl")
+    status, out, _ = called(capsys, "doctor", tmp_path / "s.jsonl")
+    # Of six words the English model knows Georgia, twice.
+    assert (status, "not said (1), es (1); the English model knows" in out) == (0, True)
+    status, _, err = called(capsys, "doctor", tmp_path / "s.jsonl", "--rule", "attack")
+    assert status == 3
+    assert "documents must be in the language of the rule and the lexicon (en), got 1 of es" in err
+    assert called(capsys, "doctor", tmp_path / "s.jsonl", "--rule", "es/attack")[0] == 0

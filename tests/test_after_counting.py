@@ -1,0 +1,91 @@
+"""The page on what to do with counts: its blocks run one after the other, and its formulas are those of the papers."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from places import PROJECT
+from scipy.stats import linregress, nbinom
+
+from events.commands import DemoOptions, run_demo
+
+PAGE = PROJECT / "docs" / "after-counting.md"
+
+pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
+
+
+@pytest.fixture(scope="module")
+def blocks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Names that the blocks define; the last one needs an extra."""
+    folder = tmp_path_factory.mktemp("after")
+    run_demo(DemoOptions(out=str(folder / "corefsample-demo"), n_documents=300))
+    *first, last = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
+    assert "to_arviz" in last
+    defined: dict[str, Any] = {"arviz_block": last}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for block in first:
+            exec(block, defined)
+    return {**defined, "folder": folder}
+
+
+def test_the_blocks_of_the_page_run(blocks: dict[str, Any]) -> None:
+    counts, samples = blocks["counts"], blocks["samples"]
+    assert counts.shape == (1000, len(samples.periods))
+    assert counts.sum() == samples.counts.sum(axis=(0, 2)).max()
+    assert blocks["table"].shape == ((samples.n_docs > 0).sum(), 3)
+    assert (blocks["shares"] * samples.n_docs[samples.n_docs > 0] == counts[:, samples.n_docs > 0]).all()
+
+
+def test_the_file_for_r_has_the_columns_that_its_code_uses(blocks: dict[str, Any]) -> None:
+    text = (blocks["folder"] / "samples.csv").read_text(encoding="utf-8")
+    columns = set(text.splitlines()[0].split(","))
+    (code,) = re.findall(r"```r\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
+    assert {"count", "n_docs", "sample", "period_start"} <= columns
+    assert {"count", "n_docs", "sample", "period_start"} <= set(re.findall(r"\w+", code))
+    assert len(text.splitlines()) == 1 + 1000 * len(blocks["samples"].periods)
+
+
+def test_counts_that_are_known_give_the_error_of_one_fit(blocks: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    x = np.arange(12)
+    fit = linregress(x, rng.normal(size=12))
+    slope, error, freedom = blocks["pooled"]([fit.slope] * 50, [fit.stderr] * 50, 12)
+    assert (slope, error) == pytest.approx((fit.slope, fit.stderr))
+    assert freedom == pytest.approx(11 / 13 * 10)  # Barnard & Rubin's correction of 10 where nothing is missing
+
+
+def test_uncertain_counts_widen_the_error_as_rubin_says(blocks: dict[str, Any]) -> None:
+    """Two fits, 1 and 3 with standard errors 1 and 2: within 2.5, between 1.5 * 2 = 3."""
+    slope, error, _ = blocks["pooled"]([1.0, 3.0], [1.0, 2.0], 12)
+    assert (slope, error) == pytest.approx((2.0, math.sqrt(5.5)))
+
+
+def test_the_probability_of_a_change_is_that_of_the_two_marginal_likelihoods(blocks: dict[str, Any]) -> None:
+    """A count with a Gamma rate is negative binomial, given the counts before it."""
+    numbers, exposure = np.array([0, 1, 4, 6]), np.array([10.0, 20.0, 10.0, 30.0])
+    prior = 0.5, 0.5 * exposure.sum() / numbers.sum()
+
+    def likelihood(part: slice) -> float:
+        (shape, rate), product = prior, 1.0
+        for n, e in zip(numbers[part], exposure[part], strict=True):
+            product *= float(nbinom.pmf(n, shape, rate / (rate + e)))
+            shape, rate = shape + n, rate + e
+        return product
+
+    by_hand = np.array([likelihood(slice(0, k)) * likelihood(slice(k, 4)) for k in (1, 2, 3)])
+    np.testing.assert_allclose(blocks["change_points"](numbers, exposure), by_hand / by_hand.sum())
+
+
+def test_the_block_of_arviz_runs_where_it_is_installed(blocks: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("arviz_base", reason="extra `arviz`")
+    monkeypatch.chdir(blocks["folder"])
+    exec(blocks["arviz_block"], dict(blocks))
+
+
+def test_the_page_is_linked() -> None:
+    assert "after-counting" in (PAGE.with_stem("user-guide")).read_text(encoding="utf-8")
