@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import struct
 import subprocess
 import sys
 import time
@@ -199,3 +200,19 @@ def failing(number: int) -> int:
     if number == 13:
         os._exit(1)
     return 1 // (number - 7)
+
+
+def half_sent(folder: Path) -> Path:
+    """A task whose worker sends the length of a result, and never the result, once the folder has the file "begin"."""
+    if folder.name == "other":
+        return folder
+    while not (folder / "begin").exists():
+        time.sleep(0.01)
+    frame = sys._getframe()
+    while "result_queue" not in frame.f_locals:
+        assert frame.f_back is not None
+        frame = frame.f_back
+    os.write(frame.f_locals["result_queue"]._writer.fileno(), struct.pack("!i", 1000))
+    (folder / "sent").touch()
+    time.sleep(600)
+    return folder

@@ -226,6 +226,11 @@ class _Processes(_Pool[T, R]):
     def stop(self) -> None:
         for process in {*multiprocessing.active_children()} - self._others:
             process.kill()
+        # The executor's thread would wait for ever for the rest of a result whose process was killed while it sent it:
+        # the pipe ends when nobody can write to it, and this process can.
+        results = getattr(self._executor, "_result_queue", None)
+        if results is not None:
+            results._writer.close()
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 

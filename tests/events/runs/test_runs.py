@@ -6,6 +6,8 @@ import dataclasses
 import json
 import os
 import shutil
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from expected_errors import error
 from places import PROJECT
 from references import events as er
 from references import scoring as sr
-from run_cases import Case, complete, documents, failing, in_groups, left, stop_after
+from run_cases import Case, complete, documents, failing, half_sent, in_groups, left, stop_after
 
 from corefsample import InputError, OutputError, ParameterError, write_documents
 from events.runs import finalise_run, initialise_run, run_partition
@@ -454,6 +456,18 @@ def test_workers_give_results_in_order_and_the_first_error() -> None:
 def test_a_task_whose_workers_keep_dying_is_named() -> None:
     with pytest.raises(OutputError, match="workers must live until 13 is complete, got 3 that died"):
         [*Engine(2).results(failing, [13, 8])]
+
+
+def test_workers_are_stopped_while_one_sends_a_result(tmp_path: Path) -> None:
+    results = Engine(2).results(half_sent, [tmp_path / "other", tmp_path])
+    next(results)
+    (tmp_path / "begin").touch()
+    while not (tmp_path / "sent").exists():
+        time.sleep(0.01)
+    end = threading.Thread(target=results.close, daemon=True)
+    end.start()
+    end.join(30)
+    assert not end.is_alive()
 
 
 def test_a_single_task_is_computed_here() -> None:
