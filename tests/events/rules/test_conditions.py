@@ -28,9 +28,9 @@ EXCLUDING = ("negated", "modal", "future", "imperative", "conditional", "desired
 ASSERTION = {*EXCLUDING, "reported"}  # the others say what form or sense a trigger has
 SENSES = {
     "arrest": ("no_arrest",),
-    "force": ("disaster", "dismissal", "contest"),
+    "force": ("disaster", "aircraft", "dismissal", "contest"),
     "kill": ("disaster",),
-    "police_action": ("disaster", "dismissal", "contest", "no_arrest"),
+    "police_action": ("disaster", "aircraft", "dismissal", "contest", "no_arrest"),
 }
 
 
