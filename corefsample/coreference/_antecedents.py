@@ -6,7 +6,7 @@ import numbers
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._equality import ByValue
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.coreference import _kernels
 from corefsample.coreference._check_kernels import (
     ANTECEDENT_NOT_BEFORE,
@@ -25,9 +26,6 @@ from corefsample.coreference._check_kernels import (
 )
 from corefsample.coreference._dense import NewPlace, dense_rows, log_probabilities
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _CERTAIN_SCORE = 1e6  # NEW then has a probability of exactly 0, also after recalibration by a temperature up to 1,000
 _LARGEST_SCORE = 300.0  # the sum of the exponentials of a million such scores is finite
@@ -376,8 +374,6 @@ class AntecedentDistribution(ByValue, HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per mention and choice: mention, antecedent (-1: NEW), score, probability."""
-        import pandas as pd
-
         n_choices = np.diff(self.indptr)
         before_new = self.indptr[1:]  # NEW comes after a mention's candidates
         return pd.DataFrame(
@@ -451,8 +447,6 @@ class Pruned(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per mention: mention, n_candidates (after pruning), dropped_mass."""
-        import pandas as pd
-
         return pd.DataFrame(
             {
                 "mention": np.arange(self.distribution.n_mentions),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +11,11 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
 from corefsample._equality import ByValue
+from corefsample._lazy import pd
 from corefsample._random import document_key
 from corefsample.coreference import _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.coreference._distinct import Apart, Conditioned, condition
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +73,6 @@ class ClusteringSamples(ByValue):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per sample and mention: sample, mention, entity (its first mention)."""
-        import pandas as pd
-
         return pd.DataFrame(
             {
                 "sample": np.repeat(np.arange(self.n_samples) + self.first_sample, self.n_mentions),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from corefsample._arrays import Ints32
 from corefsample._checks import shown
+from corefsample._lazy import pd
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.coreference._exact import map_clustering
 from corefsample.documents._base import BaseDocument, require_one_each
@@ -18,9 +19,6 @@ from corefsample.documents._parses import Parse, parses_fault
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.documents._viewer import antecedent_hints, marked_text
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -161,8 +159,6 @@ class ScoredDocument(BaseDocument):
 
         The candidates are in ``antecedents.to_frame()``, the tokens in ``tokens.to_frame()``.
         """
-        import pandas as pd
-
         columns = self._mention_columns()
         columns["new_prob"] = self.antecedents.new_probs
         if self.tokens is not None:

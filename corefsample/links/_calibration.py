@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from corefsample import _checks
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.calibration.binning._binning import default_bin_size
 from corefsample.calibration.binning._bins import BlockBins
@@ -21,9 +21,6 @@ from corefsample.calibration.measures._scores import BrierDecomposition, brier_d
 from corefsample.calibration.tables._table import CalibrationTable
 from corefsample.errors import InputError
 from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,16 +110,12 @@ class LinkCalibration(HtmlTable):
         Columns: partition, group, n_documents, n_pairs, n_bins, mean_q, share_true, error, lower, upper (by document),
         simulated_lower, simulated_upper, debiased, p_value, brier, refinement, norm, bin_size, level.
         """
-        import pandas as pd
-
         return pd.DataFrame([_row(group) for group in self.groups]).assign(
             norm=self.norm, bin_size=self.bin_size, level=self.level
         )
 
     def curves_frame(self) -> pd.DataFrame:
         """Tidy table, one row per group and bin: partition, group, and the columns of `ReliabilityCurve.to_frame`."""
-        import pandas as pd
-
         frames = {(group.partition, group.group): group.curve.to_frame() for group in self.groups}
         return pd.concat(frames, names=["partition", "group", None]).reset_index([0, 1]).reset_index(drop=True)
 

@@ -11,13 +11,12 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.coreference._exact import link_marginals
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from corefsample.calibration.tables._table import CalibrationTable
 
 Unannotated = Literal["skip", "single"]
@@ -74,8 +73,6 @@ class LinkPairs(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per pair: doc_id, q, y, distance, and pair_kind if there are tokens."""
-        import pandas as pd
-
         frame = pd.DataFrame({"doc_id": self.doc_id, "q": self.q, "y": self.y, "distance": self.distances})
         if self.pair_kinds is not None:
             frame["pair_kind"] = np.array(PAIR_KINDS)[self.pair_kinds]

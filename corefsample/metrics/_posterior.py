@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +11,12 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample._monte_carlo import agreement_bound
 from corefsample.coreference._sampling import ClusteringSamples
 from corefsample.errors import ParameterError
 from corefsample.metrics._alignment import Labels, key_over, label_codes
 from corefsample.metrics._counts import METRICS, PARTS, Counts, Metric, Part, counted_for, counts_of, scores_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +103,6 @@ class MetricPosterior(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per sample: sample, value."""
-        import pandas as pd
-
         return pd.DataFrame({"sample": np.arange(self.n_samples), "value": self.values})
 
 
@@ -145,8 +140,6 @@ class CorpusPosterior(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per document: doc_id, metric, part, mean, sd, lower, upper, mc_se, level."""
-        import pandas as pd
-
         frame = pd.DataFrame({"doc_id": self.doc_ids, "metric": self.corpus.metric, "part": self.corpus.part})
         frame[["mean", "sd", "lower", "upper", "mc_se"]] = self.document_summaries
         return frame.assign(level=self.corpus.level)

@@ -25,19 +25,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.metrics._alignment import Key, Labels, key_over, label_codes
 from corefsample.metrics._counts import METRICS, PARTS, Counts, counts_of, scores_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +64,6 @@ class Scores(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a metric: metric, recall, precision, f1."""
-        import pandas as pd
-
         scores = [getattr(self, metric) for metric in METRICS]
         columns = {str(part): [getattr(score, part) for score in scores] for part in PARTS}
         return pd.DataFrame({"metric": METRICS, **columns})
@@ -127,8 +122,6 @@ class CorpusScores(HtmlTable):
 
         The scores by document are in `documents`.
         """
-        import pandas as pd
-
         frames = {"corpus": self.corpus.to_frame(), "macro": self.macro.to_frame()}
         return pd.concat([frame.assign(average=name) for name, frame in frames.items()], ignore_index=True)[
             ["average", "metric", *PARTS]

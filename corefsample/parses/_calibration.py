@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import block_bin_pairs
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.calibration.intervals._draws import Interval
@@ -22,10 +22,6 @@ from corefsample.calibration.measures._error import binned_error
 from corefsample.calibration.measures._reliability import ReliabilityCurve, curve_of_bins
 from corefsample.errors import InputError, ParameterError
 from corefsample.parses._pairs import ParsePairs
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 N_BINS = 10
 LEAST = 0.01  # smaller shares of samples are left out
@@ -101,7 +97,6 @@ class ParseCalibration(HtmlTable):
         Columns: property, n_documents, n_pairs, mean_q, share_true, error, lower, upper (by document), largest_gap,
         share_found.
         """
-        import pandas as pd
 
         def columns(of: object, *names: str) -> dict[str, object]:
             return {name: getattr(of, name, None) for name in names}
@@ -120,8 +115,6 @@ class ParseCalibration(HtmlTable):
 
     def curves_frame(self) -> pd.DataFrame:
         """Tidy table, one row per property and bin: property, and the columns of `ReliabilityCurve.to_frame`."""
-        import pandas as pd
-
         frames = {each.name: each.curve.to_frame() for each in self.properties}
         return pd.concat(frames, names=["property", None]).reset_index(0).reset_index(drop=True)
 

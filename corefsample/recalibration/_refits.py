@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.recalibration._domains import DomainEffect
 from corefsample.recalibration._kind_offsets import N_GLOBAL
 from corefsample.recalibration._model import GoldCounts, Recalibration
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,8 +121,6 @@ class RecalibrationDraws(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per draw: draw, temperature, new_bias."""
-        import pandas as pd
-
         return pd.DataFrame({"draw": np.arange(len(self)), "temperature": self.temperature, "new_bias": self.new_bias})
 
 
@@ -211,8 +207,6 @@ class CrossFit(HtmlTable):
         pandas.DataFrame
             doc_id; fold; temperature and new_bias fitted without it; n_terms; loss_before, loss_after.
         """
-        import pandas as pd
-
         fits = [self.recalibrations[fold] for fold in self.folds]
         of_fit = {name: [getattr(fit, name) for fit in fits] for name in ("temperature", "new_bias")}
         losses = {name: getattr(self, name) for name in ("n_terms", "loss_before", "loss_after")}

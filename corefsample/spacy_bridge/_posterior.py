@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
+from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._results import (
     MEMBERS,
@@ -32,7 +33,6 @@ from corefsample.spacy_bridge._settings import require_text
 from corefsample.spacy_bridge._state import Content, content_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from spacy.tokens import Doc, Span, SpanGroup
 
     from corefsample.coreference._antecedents import AntecedentDistribution

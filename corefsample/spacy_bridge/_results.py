@@ -10,11 +10,11 @@ import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints32
 from corefsample._checks import shown
+from corefsample._lazy import pd
 from corefsample._monte_carlo import share_error
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
-    import pandas as pd
     from spacy.tokens import Span
 
     from corefsample.coreference._antecedents import AntecedentDistribution
@@ -83,8 +83,6 @@ class SpanAntecedents:
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per candidate: mention, start, end (tokens of the Doc), text, probability; no NEW."""
-        import pandas as pd
-
         return pd.DataFrame({"mention": self.mentions, **span_columns(self.spans), "probability": self.probs})
 
 
@@ -110,8 +108,6 @@ def span_antecedents(distribution: AntecedentDistribution, mention: int, spans: 
 
 def mention_frame(distribution: AntecedentDistribution, spans: Sequence[Span], map_labels: Ints32) -> pd.DataFrame:
     """Tidy table of all mentions, as `DocPosterior.to_frame` describes."""
-    import pandas as pd
-
     rows = [span_antecedents(distribution, i, spans) for i in range(len(spans))]
     return pd.DataFrame(
         {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._lazy import pd
 from corefsample._monte_carlo import share_error
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
@@ -17,9 +17,6 @@ from corefsample.coreference._sampling import sample_clusterings
 from corefsample.errors import ParameterError
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _THRESHOLDS = (*(round(0.05 * step, 2) for step in range(1, 20)), 0.99)
 
@@ -69,8 +66,6 @@ class ConfidentCore(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per mention of the core: mention, entity (its first mention in the core)."""
-        import pandas as pd
-
         return pd.DataFrame({"mention": self.mentions, "entity": self.labels[self.mentions]})
 
 
@@ -98,8 +93,6 @@ class CoreCurve(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per threshold: threshold, n_mentions, n_entities, probability."""
-        import pandas as pd
-
         columns = {"threshold": self.thresholds, "n_mentions": self.n_mentions, "n_entities": self.n_entities}
         return pd.DataFrame({**columns, "probability": self.probabilities})
 

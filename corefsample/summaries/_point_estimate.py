@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
@@ -17,9 +17,6 @@ from corefsample.coreference._exact import canonical_labels, map_clustering
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound
 from corefsample.summaries._posterior import Posterior, Samples, log_steps, posterior_from
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _HELPER_COSTS = (1.0, 1.2, 1.4, 1.6)  # split costs of estimates from which the search under other losses starts
 
@@ -87,8 +84,6 @@ class PointEstimate(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per mention: mention, entity (its first mention)."""
-        import pandas as pd
-
         return pd.DataFrame({"mention": np.arange(self.labels.shape[0]), "entity": self.labels})
 
 

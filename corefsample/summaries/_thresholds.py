@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
+from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.errors import ParameterError
@@ -17,9 +18,6 @@ from corefsample.metrics._counts import ratio
 from corefsample.metrics._posterior import metric_posterior
 from corefsample.summaries._point_estimate import average_linkage, estimate_of
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 By = Literal["link", "cost"]
 BY: tuple[By, ...] = ("link", "cost")
@@ -70,8 +68,6 @@ class ThresholdCurve(Result):
 
         threshold, n_entities, metric, precision, recall, f1, precision_mc_se, recall_mc_se, f1_mc_se.
         """
-        import pandas as pd
-
         n_metrics = len(self.metrics)
         n_entities = (self.labels == np.arange(self.labels.shape[1])).sum(axis=1)
         columns = {"threshold": np.repeat(self.thresholds, n_metrics), "n_entities": np.repeat(n_entities, n_metrics)}
@@ -155,5 +151,5 @@ def _scores(source: Posterior, labels: Ints32, metric: ExpectedMetric) -> Floats
         counts = [found.counts[name].T for name in names]
         precision = sum((ratio(c[0], c[1]) for c in counts), np.zeros(1)) / len(counts)
         recall = sum((ratio(c[2], c[3]) for c in counts), np.zeros(1)) / len(counts)
-        values = np.stack([precision, recall, found.values])  # noqa: PD011
+        values = np.stack([precision, recall, found.values])
     return np.array([values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(values.shape[1])])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise as neighbours
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample._memory import require_memory
 from corefsample._random import document_key
 from corefsample.calibration.binning._results import Result
@@ -32,9 +33,6 @@ from corefsample.tagging._passes import (
     valid_scores,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BestSequences(Result):
@@ -53,8 +51,6 @@ class BestSequences(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per sequence and token: rank (from 0), log_prob, position, tag."""
-        import pandas as pd
-
         k, n = self.tags.shape
         return pd.DataFrame(
             {
@@ -348,8 +344,6 @@ class LinearChain(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per token and tag: position, tag, probability (the marginal)."""
-        import pandas as pd
-
         return pd.DataFrame(
             {
                 "position": np.repeat(np.arange(self.n), self.n_tags),

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._html import HtmlTable
-
-if TYPE_CHECKING:
-    import pandas as pd
+from corefsample._lazy import pd
 
 
 class Result(HtmlTable):
@@ -32,8 +29,6 @@ class Result(HtmlTable):
 
     def _columns(self, *names: str) -> pd.DataFrame:
         """Table with one column per attribute or property."""
-        import pandas as pd
-
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
     def _names(self) -> list[str]:

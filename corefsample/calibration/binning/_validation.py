@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._lazy import pd
 from corefsample.calibration.binning._kernels import Labels
 from corefsample.errors import ParameterError
 
@@ -91,8 +92,6 @@ def checked_n_samples(value: object) -> int:
 
 def coded(name: str, ids: npt.ArrayLike, n: int, other: str = "q") -> tuple[Ints32, tuple[Any, ...]]:
     """Number ids in the order of their names: int32 (n,) codes, and the names, ascending."""
-    import pandas as pd
-
     array = np.asarray(ids)
     if array.ndim != 1:
         raise ParameterError(f"must be ids in one dimension, got {array.ndim} dimensions", parameter=name)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
+from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
 from corefsample.calibration.binning._results import Result
@@ -18,9 +19,6 @@ from corefsample.calibration.binning._validation import checked_level
 from corefsample.calibration.intervals._draws import require_bins, require_blocks
 from corefsample.calibration.measures._smooth import SmoothCurve, smooth_curve
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

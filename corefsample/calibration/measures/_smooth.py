@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints
+from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import bin_pairs
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import checked_level, coded, generator, pair_arrays, require_pairs
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _CLIP = 1e-6  # predictions nearer to 0 or 1 count as this far away
 _STEP = 0.1  # width of a cell, in log-odds

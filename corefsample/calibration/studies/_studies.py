@@ -6,12 +6,13 @@ Each study returns a tidy table. `benchmarks/studies.py` runs and prints them, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats
+from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins
 from corefsample.calibration.binning._validation import Norm
@@ -20,9 +21,6 @@ from corefsample.calibration.intervals._error_intervals import bootstrap_draws, 
 from corefsample.calibration.measures._error import binned_error
 from corefsample.calibration.measures._split_sample import split_sample_error
 from corefsample.calibration.studies._synthetic import Design, SyntheticPairs, synthetic_pairs
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PERFECT, SHIFTED = Design(), Design(shift=0.1)
 BIN_SIZES = tuple(2**power for power in range(1, 17))
@@ -91,8 +89,6 @@ def sample_size_study(
 
 
 def _mse_table(cases: Iterable[tuple[Design, int, SyntheticPairs, int]]) -> pd.DataFrame:
-    import pandas as pd
-
     rows = []
     for design, replication, pairs, bin_size in cases:
         bins = bin_pairs(pairs.q, pairs.y, bin_size=bin_size)
@@ -293,8 +289,6 @@ def _summary_table(
     outcomes: Iterable[Outcome], names: tuple[str, ...], summary: Callable[[Floats], dict[str, float]]
 ) -> pd.DataFrame:
     """One row per key (a design and the values of `names`), with the summary of its outcomes."""
-    import pandas as pd
-
     by_key: dict[tuple[Any, ...], list[tuple[float, ...]]] = {}
     for key, values in outcomes:
         by_key.setdefault(key, []).append(values)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints
+from corefsample._lazy import pd
 from corefsample.calibration.binning._bins import ReliabilityBins
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import generator
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
