@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+import corefsample as cs
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample._lazy import pd
@@ -35,9 +36,6 @@ from corefsample.spacy_bridge._state import Content, content_of
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, SpanGroup
 
-    from corefsample.coreference._antecedents import AntecedentDistribution
-    from corefsample.coreference._sampling import ClusteringSamples
-    from corefsample.documents._scored import ScoredDocument
     from corefsample.summaries._losses import Loss
 
 _ROWS_SHOWN = 10
@@ -98,7 +96,7 @@ class DocPosterior:
         return self.distribution.n_mentions
 
     @property
-    def distribution(self) -> AntecedentDistribution:
+    def distribution(self) -> cs.AntecedentDistribution:
         """Distribution over the antecedents of the mentions."""
         return self._content.distribution
 
@@ -142,7 +140,7 @@ class DocPosterior:
         date: datetime.date | None = None,
         gold: Sequence[int | str | None] | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> ScoredDocument:
+    ) -> cs.ScoredDocument:
         """Make the document that the rest of the library reads: writers, events, calibration.
 
         Parameters
@@ -223,15 +221,12 @@ class DocPosterior:
         doc_id: str | None = None,
         date: datetime.date | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> ScoredDocument:
+    ) -> cs.ScoredDocument:
         """Return a document with the drawn parses as `ScoredDocument.parses`, for files and for events.
 
         The first parse is that of the Doc, whose weight is its number of samples, perhaps 0. Parameters are as of
         `scored_document`.
         """
-        from corefsample.documents import Parse
-        from corefsample.documents._scored import ScoredDocument
-
         own = self.scored_document(doc_id=doc_id, date=date, metadata=metadata)
         weights, documents = [0], [own]
         for n_samples, doc in self._content.drawn_parses(self.doc):
@@ -242,10 +237,10 @@ class DocPosterior:
                 weights.append(n_samples)
                 documents.append(document)
         parses = [
-            Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
+            cs.documents.Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
             for weight, each in zip(weights, documents, strict=True)
         ]
-        return ScoredDocument.of_parses(own.doc_id, parses, date=own.date, metadata=own.metadata)
+        return cs.ScoredDocument.of_parses(own.doc_id, parses, date=own.date, metadata=own.metadata)
 
     @property
     def _recalibrations(self) -> dict[str, str]:
@@ -257,7 +252,7 @@ class DocPosterior:
     # --- clusterings ---------------------------------------------------------------------------------------
 
     @property
-    def samples(self) -> ClusteringSamples:
+    def samples(self) -> cs.ClusteringSamples:
         """The clusterings drawn: those of `sample_clusterings` with this distribution, seed and doc_id."""
         return self._content.samples
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+import corefsample as cs
 from corefsample._arrays import Bools, Floats, Ints32
 from corefsample._checks import shown
 from corefsample._lazy import pd
@@ -17,7 +18,6 @@ from corefsample.errors import ParameterError
 if TYPE_CHECKING:
     from spacy.tokens import Span
 
-    from corefsample.coreference._antecedents import AntecedentDistribution
 
 Members = Literal["any", "all", "together"]
 MEMBERS: tuple[Members, ...] = ("any", "all", "together")
@@ -95,7 +95,7 @@ def span_columns(spans: Sequence[Span]) -> dict[str, Any]:
     }
 
 
-def span_antecedents(distribution: AntecedentDistribution, mention: int, spans: Sequence[Span]) -> SpanAntecedents:
+def span_antecedents(distribution: cs.AntecedentDistribution, mention: int, spans: Sequence[Span]) -> SpanAntecedents:
     """Return the distribution over one mention's antecedents; `spans` are those of all mentions."""
     candidates, probs = distribution.row(mention)
     order = np.lexsort((-candidates, -probs))
@@ -106,7 +106,7 @@ def span_antecedents(distribution: AntecedentDistribution, mention: int, spans: 
     return SpanAntecedents(spans[mention], candidate_spans, candidates, probs, float(distribution.new_probs[mention]))
 
 
-def mention_frame(distribution: AntecedentDistribution, spans: Sequence[Span], map_labels: Ints32) -> pd.DataFrame:
+def mention_frame(distribution: cs.AntecedentDistribution, spans: Sequence[Span], map_labels: Ints32) -> pd.DataFrame:
     """Tidy table of all mentions, as `DocPosterior.to_frame` describes."""
     rows = [span_antecedents(distribution, i, spans) for i in range(len(spans))]
     return pd.DataFrame(
