@@ -16,6 +16,7 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._equality import ByValue
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference import _kernels
 from corefsample.coreference._check_kernels import (
     ANTECEDENT_NOT_BEFORE,
@@ -421,7 +422,7 @@ def require_distribution(value: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pruned(HtmlTable):
+class Pruned(Result):
     """A pruned distribution, and how much pruning removed.
 
     Attributes
@@ -437,9 +438,6 @@ class Pruned(HtmlTable):
     distribution: AntecedentDistribution
     dropped_mass: Floats
     n_dropped: int
-
-    def __post_init__(self) -> None:
-        self.dropped_mass.flags.writeable = False
 
     def __repr__(self) -> str:
         most = self.dropped_mass.max(initial=0.0)

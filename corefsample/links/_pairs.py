@@ -10,8 +10,8 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference._exact import link_marginals
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
@@ -34,7 +34,7 @@ _DISTANCE_CODE = np.array([0, *(d.bit_length() - 1 for d in range(1, 2 ** (len(D
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinkPairs(HtmlTable):
+class LinkPairs(Result):
     """The pairs of annotated mentions of one document: the probability of each link, and whether gold has it.
 
     Pairs are sorted by the later mention, then by the earlier one. Arrays are read-only.
@@ -146,8 +146,6 @@ def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -
     q = link_marginals(document.antecedents)[later, earlier]
     y = (entities[earlier] == entities[later]).astype(np.uint8)
     distances, pair_kinds = later - earlier, _PAIR_CODE[kinds[earlier], kinds[later]]
-    for array in (q, y, distances, pair_kinds):
-        array.flags.writeable = False
     return LinkPairs(document.doc_id, q, y, distances, None if document.tokens is None else pair_kinds, n_unannotated)
 
 

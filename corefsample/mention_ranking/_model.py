@@ -152,7 +152,6 @@ class AntecedentModel:
             candidates = np.concatenate((candidates, np.empty_like(candidates)))
             scores = np.concatenate((scores, np.empty_like(scores)))
         candidates, scores = candidates[: indptr[n]].copy(), scores[: indptr[n]].copy()
-        dropped.flags.writeable = False
         distribution = AntecedentDistribution.from_csr(indptr, candidates, scores)
         return Pruned(distribution, dropped, n * (n - 1) // 2 - len(candidates))
 

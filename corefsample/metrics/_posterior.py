@@ -13,6 +13,7 @@ from corefsample._arrays import Floats
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._monte_carlo import agreement_bound
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference._sampling import ClusteringSamples
 from corefsample.errors import ParameterError
 from corefsample.metrics._alignment import Labels, key_over, label_codes
@@ -107,7 +108,7 @@ class MetricPosterior(HtmlTable):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CorpusPosterior(HtmlTable):
+class CorpusPosterior(Result):
     """Posterior of a corpus's score: sample s of every document together is sample s of the corpus.
 
     Attributes
@@ -126,9 +127,6 @@ class CorpusPosterior(HtmlTable):
     macro: MetricPosterior
     doc_ids: tuple[str, ...]
     document_summaries: Floats
-
-    def __post_init__(self) -> None:
-        self.document_summaries.flags.writeable = False
 
     def __repr__(self) -> str:
         return f"CorpusPosterior({self.n_documents} documents,\n  corpus={self.corpus!r},\n  macro={self.macro!r})"
