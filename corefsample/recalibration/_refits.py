@@ -9,16 +9,15 @@ from typing import Self
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample.calibration.binning._results import Result
 from corefsample.errors import ParameterError
 from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._kind_offsets import N_GLOBAL
-from corefsample.recalibration._model import GoldCounts, Recalibration
+from corefsample.recalibration._model import N_GLOBAL, GoldCounts, Recalibration
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecalibrationDraws(HtmlTable):
+class RecalibrationDraws(Result):
     """Recalibrations fitted to bootstrapped documents: the uncertainty of the fit.
 
     Attributes
@@ -35,11 +34,6 @@ class RecalibrationDraws(HtmlTable):
     new_bias: Floats
     n_at_edge: int = 0
     offsets: Floats | None = None
-
-    def __post_init__(self) -> None:
-        self.temperature.flags.writeable = self.new_bias.flags.writeable = False
-        if self.offsets is not None:
-            self.offsets.flags.writeable = False
 
     @classmethod
     def from_vectors(cls, vectors: Floats, *, n_at_edge: int = 0) -> Self:
@@ -125,7 +119,7 @@ class RecalibrationDraws(HtmlTable):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CrossFit(HtmlTable):
+class CrossFit(Result):
     """Recalibrations fitted to some documents and scored on the others; every document is held out once.
 
     Attributes
@@ -160,10 +154,6 @@ class CrossFit(HtmlTable):
     draws: tuple[RecalibrationDraws, ...]
     gold: GoldCounts
     domain_effects: tuple[DomainEffect, ...] = ()
-
-    def __post_init__(self) -> None:
-        for array in (self.folds, self.n_terms, self.loss_before, self.loss_after):
-            array.flags.writeable = False
 
     def __repr__(self) -> str:
         sizes = f"{self.n_folds} folds of {len(self.doc_ids)} documents"

@@ -17,9 +17,8 @@ import numpy as np
 from corefsample._arrays import Floats, Ints
 from corefsample._log import log_step
 from corefsample.recalibration._domains import DomainEffect, estimated_domains
-from corefsample.recalibration._kind_offsets import N_GLOBAL, N_PARAMETERS
 from corefsample.recalibration._losses import Derivatives, Likelihood, Losses
-from corefsample.recalibration._model import Recalibration, no_minimum
+from corefsample.recalibration._model import N_GLOBAL, N_PARAMETERS, Recalibration, no_minimum
 from corefsample.recalibration._newton import minimum, newton_step, quadratic_minimum
 from corefsample.recalibration._refits import RecalibrationDraws
 

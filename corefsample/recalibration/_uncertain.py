@@ -17,8 +17,15 @@ from corefsample.coreference._rescored import sample_rescored
 from corefsample.errors import ParameterError
 from corefsample.recalibration._applied import after, described
 from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._kind_offsets import N_GLOBAL, N_KINDS, N_PARAMETERS, json_fields
-from corefsample.recalibration._model import Recalibration, places_of, recalibrated_scores
+from corefsample.recalibration._model import (
+    N_GLOBAL,
+    N_KINDS,
+    N_PARAMETERS,
+    Recalibration,
+    json_fields,
+    places_of,
+    recalibrated_scores,
+)
 from corefsample.recalibration._refits import RecalibrationDraws
 
 Uncertainty = Literal["none", "fit", "domain"]

@@ -23,9 +23,8 @@ from corefsample.recalibration import LinkScore, RecalibrationDraws, Recalibrati
 from corefsample.recalibration._applied import applied_to
 from corefsample.recalibration._domains import DomainEffect, _em
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._kind_offsets import N_PARAMETERS, KindOffsets
 from corefsample.recalibration._losses import Likelihood
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibration
 from corefsample.recalibration._newton import newton_step
 from corefsample.recalibration._search import KindSearch
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
