@@ -133,10 +133,7 @@ def _is_normalised(square: Floats) -> bool:
 def _logs(square: Floats) -> Floats:
     """Natural logarithms of a chart of probabilities."""
     lower = _lower(square)
-    outside = np.argwhere((lower < 0) | (lower > 1 + _SUM_TOLERANCE))
-    if outside.size:
-        i, j = outside[0]
-        raise ParameterError(f"chart[{i}][{j}] must be a probability, got {lower[i, j]}")
+    _checks.each("chart", lower, (lower >= 0) & (lower <= 1 + _SUM_TOLERANCE), "be a probability")
     off = np.flatnonzero(np.abs(lower.sum(axis=1) - 1) > _SUM_TOLERANCE)
     if off.size:
         raise ParameterError(f"chart[{off[0]}] must add up to one, got {lower[off[0]].sum():.6g}")

@@ -50,10 +50,7 @@ def checked_heads(values: npt.ArrayLike, n: int) -> Ints:
     heads = _checks.integers("heads", values)
     if heads.shape != (n,):
         raise ParameterError(f"must be {n} heads, got {len(heads)}", parameter="heads")
-    outside = np.flatnonzero((heads < -1) | (heads >= n))
-    if outside.size:
-        i = int(outside[0])
-        raise ParameterError(f"heads[{i}] must be from -1 to {n - 1}, got {heads[i]}")
+    _checks.each("heads", heads, (heads >= -1) & (heads < n), f"be from -1 to {n - 1}")
     return heads
 
 
@@ -80,15 +77,9 @@ def _float_array(name: str, values: npt.ArrayLike, ndim: int) -> Floats:
 
 
 def _require_scores(name: str, values: Floats) -> None:
-    bad = np.argwhere(np.isnan(values) | (values == np.inf))
-    if bad.size:
-        place = "".join(f"[{c}]" for c in bad[0].tolist())
-        raise ParameterError(f"{name}{place} must be finite or -inf, got {values[tuple(bad[0])]}")
-    large = np.argwhere((np.abs(values) > _LARGEST) & (values > -np.inf))
-    if large.size:
-        place = "".join(f"[{c}]" for c in large[0].tolist())
-        rule = f"must be from -{_LARGEST:g} to {_LARGEST:g}, or -inf"
-        raise ParameterError(f"{name}{place} {rule}, got {values[tuple(large[0])]}")
+    _checks.each(name, values, values < np.inf, "be finite or -inf")
+    within = (np.abs(values) <= _LARGEST) | (values == -np.inf)
+    _checks.each(name, values, within, f"be from -{_LARGEST:g} to {_LARGEST:g}, or -inf")
 
 
 def _require_tree(scores: Floats) -> None:
