@@ -13,8 +13,8 @@ from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import sorted_pairs
 from corefsample.calibration.binning._bins import ReliabilityBins
-from corefsample.calibration.binning._pairs import isotonic_blocks, labelled, pooled
 from corefsample.calibration.binning._results import Result
+from corefsample.calibration.binning._validation import isotonic_blocks, labelled, pooled
 from corefsample.errors import ParameterError
 
 

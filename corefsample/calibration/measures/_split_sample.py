@@ -13,7 +13,6 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import bin_pairs, sums_by_block
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.binning._pairs import labelled
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import (
     Norm,
@@ -21,6 +20,7 @@ from corefsample.calibration.binning._validation import (
     checked_norm,
     coded,
     generator,
+    labelled,
     require_all,
     require_length,
 )

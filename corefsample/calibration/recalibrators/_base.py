@@ -14,7 +14,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._log import logger
-from corefsample.calibration.binning._pairs import Pairs, checked_pairs, predictions
+from corefsample.calibration.binning._validation import Pairs, checked_pairs, predictions
 from corefsample.errors import ParameterError
 
 FORMAT = 1

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
-from corefsample.calibration.binning._pairs import checked_pairs, predictions, sample_weights
-from corefsample.calibration.binning._validation import coded
+from corefsample.calibration.binning._validation import checked_pairs, coded, predictions, sample_weights
 from corefsample.calibration.recalibrators._base import FittedModel, Recalibrator
 from corefsample.errors import ParameterError
 

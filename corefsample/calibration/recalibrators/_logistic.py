@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from corefsample._arrays import Floats
-from corefsample.calibration.binning._pairs import Pairs, Ties, pooled
+from corefsample.calibration.binning._validation import Pairs, Ties, pooled
 from corefsample.calibration.recalibrators._base import Recalibrator
 from corefsample.calibration.recalibrators._temperature import TemperatureScaling
 

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.calibration.binning._pairs import sample_weights
-from corefsample.calibration.binning._validation import require_all, require_length
+from corefsample.calibration.binning._validation import require_all, require_length, sample_weights
 from corefsample.calibration.recalibrators._base import FittedModel
 from corefsample.errors import ParameterError
 
