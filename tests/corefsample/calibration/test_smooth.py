@@ -11,7 +11,7 @@ from corefsample import ParameterError
 from corefsample.calibration import reliability_curve
 from corefsample.calibration.measures import _smooth
 from corefsample.calibration.measures._smooth import smooth_curve
-from corefsample.calibration.studies._synthetic import Design, synthetic_pairs
+from corefsample.calibration.studies._studies import Design, synthetic_pairs
 
 LOG_ODDS = np.array([-6.0, -4.0, -2.5, -1.0, 0.0, 0.7, 2.0, 3.3, 5.0])  # far enough apart for a cell each
 
