@@ -33,8 +33,7 @@ from corefsample.mention_ranking._readings import gold_of_found
 from corefsample.mention_ranking.features._encoding import encode, hashed
 from corefsample.mention_ranking.features._templates import TemplateSet
 from corefsample.mention_ranking.features._words import word_hash
-from corefsample.syntax._coarguments import mentions_apart
-from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 from corefsample.syntax._roles import is_unparsed
 
 MIN_PROB = 1e-4

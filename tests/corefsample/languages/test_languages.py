@@ -26,8 +26,7 @@ from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Me
 from corefsample.mention_ranking.features._mention_kinds import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY
 from corefsample.mention_ranking.features._words import word_table
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._coarguments import mentions_apart
-from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 from corefsample.syntax._paths import ParseView
 from events.queries._queries import match_queries
 
