@@ -27,8 +27,7 @@ import corefsample as cs
 from corefsample._log import logger
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
-from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
-from corefsample.spacy_bridge._results import JoinProbability, SpanAntecedents
+from corefsample.spacy_bridge._posterior import DocPosterior, JoinProbability, SpanAntecedents, posterior_of
 from corefsample.spacy_bridge._scorer import (
     Saved,
     packed_model,
