@@ -3,7 +3,7 @@ from ._chain import tag_marginals as tag_marginals
 from ._chain import tag_pair_marginals as tag_pair_marginals
 from ._classifiers import LogisticRegression as LogisticRegression
 from ._classifiers import NaiveBayes as NaiveBayes
-from ._crf import ConditionalRandomField as ConditionalRandomField
+from ._taggers import ConditionalRandomField as ConditionalRandomField
 from ._events import event_pairs as event_pairs
 from ._events import event_table as event_table
 from ._events import followed_by as followed_by
