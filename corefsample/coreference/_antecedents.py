@@ -23,7 +23,6 @@ from corefsample.coreference._check_kernels import (
     ANTECEDENT_TWICE,
     check_antecedents,
     in_order,
-    sort_rows,
 )
 from corefsample.coreference._dense import NewPlace, dense_rows, log_probabilities
 from corefsample.errors import ParameterError
@@ -168,7 +167,9 @@ class AntecedentDistribution(ByValue, HtmlTable):
         if not in_order(starts, candidates, log_scores):
             for fault in candidate_faults(np.array([0, starts.shape[0] - 1]), starts, candidates, log_scores).values():
                 raise ParameterError(fault)
-            sort_rows(starts, candidates, log_scores)
+            mentions = np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts))
+            order = np.argsort(mentions * starts.shape[0] + candidates)
+            candidates, log_scores = candidates[order], log_scores[order]
         return cls._from_valid(starts, candidates, log_scores)
 
     @classmethod

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample._monte_carlo import share_error
 from corefsample.calibration.binning._results import Result
@@ -153,8 +153,7 @@ def confident_core(
             first_sample=drawn.first_sample + drawn.n_samples,
         )
         members = np.flatnonzero(labels >= 0)
-        agreeing = kernels.agreeing_samples(np.ascontiguousarray(more.labels.T), members, labels)
-        fresh = agreeing / more.n_samples
+        fresh = float(_agrees(more.labels[:, members], labels[members]).mean())
     return ConfidentCore(
         labels=labels,
         threshold=threshold,
@@ -231,23 +230,28 @@ def _largest(growths: list[Growth], threshold: float) -> tuple[Ints32, float]:
     return best[2], best[1]
 
 
+def _agrees(sampled: Ints32, core: Ints32) -> Bools:
+    """Which samples have the clusters of a core; `sampled` has the labels of its mentions, (n_samples, n_members)."""
+    _, first, cluster = np.unique(core, return_index=True, return_inverse=True)
+    as_one = (sampled == sampled[:, first[cluster]]).all(axis=1)
+    apart = (np.diff(np.sort(sampled[:, first], axis=1), axis=1) != 0).all(axis=1)
+    return as_one & apart
+
+
 def _lower_bound(marginals: Floats, labels: Ints32) -> float:
     """Bonferroni bound of a core's probability.
 
     It is one minus the probabilities that a link of a spanning tree of a cluster is missing, and that two clusters
     are linked, at the pair least likely to be.
     """
+    from scipy.cluster.hierarchy import linkage  # by single links, it merges along the spanning tree
+
     clusters = [np.flatnonzero(labels == k) for k in np.unique(labels[labels >= 0])]
     failure = 0.0
     for number, members in enumerate(clusters):
-        reached = marginals[members[0], members].copy()  # Prim's algorithm: the largest marginal to the tree so far
-        outside = np.ones(members.shape[0], bool)
-        outside[0] = False
-        while outside.any():
-            following = int(np.argmax(np.where(outside, reached, -1.0)))
-            failure += 1.0 - float(reached[following])
-            outside[following] = False
-            reached = np.maximum(reached, marginals[members[following], members])
+        if members.shape[0] > 1:
+            apart = 1.0 - marginals[np.ix_(members, members)]
+            failure += float(linkage(apart[np.triu_indices_from(apart, 1)], "single")[:, 2].sum())
         for other in clusters[:number]:
             failure += float(marginals[np.ix_(members, other)].min())
     return max(0.0, 1.0 - failure)
