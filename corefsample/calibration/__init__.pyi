@@ -25,7 +25,7 @@ from .recalibrators._grouped import GroupedRecalibrator as GroupedRecalibrator
 from .recalibrators._logistic import BetaCalibration as BetaCalibration
 from .recalibrators._logistic import BinaryTemperatureScaling as BinaryTemperatureScaling
 from .recalibrators._logistic import PlattScaling as PlattScaling
-from .recalibrators._temperature import TemperatureScaling as TemperatureScaling
+from .recalibrators._logistic import TemperatureScaling as TemperatureScaling
 from .tables._table import CalibrationTable as CalibrationTable
 from .tables._table import TableBuilder as TableBuilder
 from .tags._functions import grouped_calibration_errors as grouped_calibration_errors

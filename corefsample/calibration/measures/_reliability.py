@@ -1,6 +1,11 @@
 """The reliability curve: the share of positive labels in each bin of predictions, with intervals.
 
-Also here: reliability curves without bins.
+Also here: smooth reliability curves: local likelihood on the scale of log-odds, with a band for the whole curve.
+
+Legend of dimensions and names, for smooth curves
+    c : cell of predictions (equal steps of log-odds)     g : place at which the curve is computed
+    k : fold of the cross-validation     d : row of a bootstrap weight (a document; or a cell and a label)
+    x : log-odds of a prediction     shift, tilt : log-odds of a label less x, and its slope, near a place
 """
 
 from __future__ import annotations
