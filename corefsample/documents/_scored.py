@@ -19,6 +19,7 @@ from corefsample._checks import shown
 from corefsample._equality import ByValue
 from corefsample._lazy import pd
 from corefsample._random import document_key
+from corefsample._random_kernels import GAMMA, splitmix64
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.coreference._exact import map_clustering
 from corefsample.documents._base import BaseDocument, checked_mentions, require_one_each
@@ -27,7 +28,6 @@ from corefsample.documents._viewer import antecedent_hints, marked_text
 from corefsample.errors import ParameterError
 
 _PARSE_WORD = 2**62  # output of a document's key that places its draws of parses; mentions use the first outputs
-_GAMMA = 0x9E3779B97F4A7C15  # increment of SplitMix64: 2**64 / phi
 _HIGH_BITS = np.uint64(11)  # a double has 53
 
 
@@ -147,20 +147,13 @@ def sample_parses(weights: Sequence[float], *, n_samples: int = 1000, seed: int 
     if array.ndim != 1 or not array.size or not (np.isfinite(array) & (array >= 0)).all() or not array.sum() > 0:
         rule = "must be finite numbers of at least 0, not all 0"
         raise ParameterError(f"{rule}, got {_checks.shown(weights)}", parameter="weights")
-    start = np.uint64(_splitmix64(document_key(seed, doc_id), _PARSE_WORD))
-    words = start + np.arange(n_samples, dtype=np.uint64) * np.uint64(_GAMMA)
+    start = np.empty(1, np.uint64)
+    splitmix64(np.uint64(document_key(seed, doc_id)), _PARSE_WORD, start)
+    words = start + np.arange(n_samples, dtype=np.uint64) * GAMMA
     uniform = (words >> _HIGH_BITS).astype(np.float64) * 2.0**-53
     bounds = np.cumsum(array)
     # Parses of weight 0 at the end begin at 1, which no uniform number reaches.
     return np.searchsorted(bounds / bounds[-1], uniform, side="right").astype(np.int32)
-
-
-def _splitmix64(key: int, index: int) -> int:
-    """One output of SplitMix64 seeded with `key`, in Python's integers: `splitmix64` need not be compiled for it."""
-    state = (key + (index + 1) * _GAMMA) % 2**64
-    state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
-    state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) % 2**64
-    return state ^ (state >> 31)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
