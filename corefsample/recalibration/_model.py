@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats, Ints
+from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import document_language
 from corefsample.mention_ranking.features import mention_kinds
@@ -313,11 +314,15 @@ def places_of(antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None) 
 
 def document_kinds(document: ScoredDocument) -> Bytes:
     """Kind of each mention of a document; raises ParameterError if it has no tokens."""
-    if document.tokens is None:
-        raise ParameterError(
-            "tokens are required for recalibration by kind of mention", place=f"doc_id {document.doc_id!r}"
-        )
-    return mention_kinds(document.tokens, document.mentions, document_language(document.metadata))
+    return kinds_of(document.tokens, document.mentions, document.metadata, document.doc_id)
+
+
+def kinds_of(tokens: Tokens | None, mentions: Ints32, metadata: Mapping[str, Any], doc_id: str) -> Bytes:
+    """Do as `document_kinds` does, of a document in parts."""
+    if tokens is None:
+        rule = "tokens are required for recalibration by kind of mention"
+        raise ParameterError(rule, place=f"doc_id {doc_id!r}")
+    return mention_kinds(tokens, mentions, document_language(metadata))
 
 
 @dataclass(frozen=True, slots=True)
