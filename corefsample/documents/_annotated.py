@@ -15,8 +15,7 @@ from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._lazy import pd
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.documents._base import BaseDocument, require_one_each
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import BaseDocument, ScoredDocument, require_one_each
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.documents._viewer import marked_text
 from corefsample.errors import ParameterError

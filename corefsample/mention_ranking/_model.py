@@ -16,8 +16,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats32, Ints32, Words32
 from corefsample.coreference._antecedents import AntecedentDistribution, Pruned
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._base import RECALIBRATION_FIELD
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.languages._language import (

@@ -370,7 +370,7 @@ class DocPosterior:
 
     @property
     def _recalibrations(self) -> dict[str, str]:
-        from corefsample.documents._base import RECALIBRATION_FIELD
+        from corefsample.documents._scored import RECALIBRATION_FIELD
 
         had = self._content.state.get("recalibration", "")
         return {RECALIBRATION_FIELD: had} if had else {}

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Ints32, Words32
-from corefsample.documents._base import checked_mentions
+from corefsample.documents._scored import checked_mentions
 from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.mention_ranking.features import _atom_kernels, _codes, _hash_kernels
