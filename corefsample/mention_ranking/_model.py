@@ -29,9 +29,8 @@ from corefsample.languages._language import (
 )
 from corefsample.mention_ranking import _kernels
 from corefsample.mention_ranking._readings import gold_of_found
-from corefsample.mention_ranking.features._encoding import encode, hashed
+from corefsample.mention_ranking.features._encoding import encode, hashed, word_hash
 from corefsample.mention_ranking.features._templates import TemplateSet
-from corefsample.mention_ranking.features._words import word_hash
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 from corefsample.syntax._roles import is_unparsed
 

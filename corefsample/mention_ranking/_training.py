@@ -35,11 +35,10 @@ from corefsample.mention_ranking._model import (
 )
 from corefsample.mention_ranking._model_file import rounded
 from corefsample.mention_ranking._readings import TRAINING_MENTIONS, Reading, TrainingMentions, readings
-from corefsample.mention_ranking.features._encoding import encode, hashed
+from corefsample.mention_ranking.features._encoding import encode, hashed, word_hash
 from corefsample.mention_ranking.features._hash_kernels import Hashed
 from corefsample.mention_ranking.features._pair_kernels import Encoded
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
-from corefsample.mention_ranking.features._words import word_hash
 
 BATCH = 2  # documents per step; each has a gradient buffer of its own, so that threads change no sum
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out

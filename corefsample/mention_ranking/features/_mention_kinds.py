@@ -9,7 +9,7 @@ from corefsample._arrays import Bytes, Ints
 from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Number
-from corefsample.mention_ranking.features._words import word_table
+from corefsample.mention_ranking.features._encoding import word_table
 from corefsample.syntax._codes import UPOS
 
 MENTION_KINDS = (

@@ -22,8 +22,8 @@ from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking import AntecedentModel, _kernels, _training_kernels
 from corefsample.mention_ranking import _training as module
 from corefsample.mention_ranking._training import EpochReport, HeldOutFigures, SoftmaxMargin, held_out_figures, train
+from corefsample.mention_ranking.features._encoding import word_hash
 from corefsample.mention_ranking.features._templates import TemplateSet
-from corefsample.mention_ranking.features._words import word_hash
 
 SMALL = TemplateSet(
     pronoun=["i.pronoun k.gender", "i.pronoun k.kind", "pair.sentences"],
