@@ -1,6 +1,26 @@
 """The posterior of a clustering's score, from samples of the clustering.
 
-Also here: scores of one clustering, and of a corpus.
+Also here: scores of a clustering against the annotated one: MUC, B3, CEAFe, CEAFm, LEA, BLANC, and the CoNLL average.
+
+Conventions of all metrics
+    Mentions that only the key or only the response has ("twinless") count as they are, as in the reference scorer
+    v8.01, the CorefUD scorer, and scorch's functions: nothing is added to the key or removed from the response.
+    (scorch's command line differs: it adds the response's twinless mentions to the key as singletons.)
+
+    A response that repeats a span (in one entity, or in two) has it once: the first one counts, and the others are
+    removed before anything is scored, as in v8.01 (cases A7 to A9 of its tests). v8.01 does so for mentions of the key
+    alone, and gives up after ten; here it is so for twinless ones too. A span that the key repeats may be repeated as
+    often.
+
+    0/0 is 0. A key without coreference links has MUC 0 for every response, the perfect one included. If the key has
+    only one kind of links (coreference or non-coreference), BLANC is the score of that kind, as in v8.01 and scorch.
+    A key of fewer than two mentions has neither kind: BLANC is then 1 if the response has the same mentions as the
+    key, else 0. (v8.01 always gives 0; scorch also gives 1 if the response is one entity of other mentions.)
+
+    Without singletons, entities of one mention are removed from the key and from the response independently, which
+    can make mentions twinless. Before that, mentions whose key label is None (not annotated) are removed from both.
+
+    The CoNLL average is the mean F1 of MUC, B3 and CEAFe; its recall and precision are the means of theirs.
 """
 
 from __future__ import annotations

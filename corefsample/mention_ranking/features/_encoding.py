@@ -1,6 +1,8 @@
 """Documents as the antecedent model reads them: encoded mentions, hashed by templates.
 
-Also here: the table of words: hashes, grammar and meaning of each.
+Also here: what is known of a word by itself: hashes, kind of pronoun or article, person, number, gender, meaning.
+Morphology comes from the parse where it has it (``feats``, ``xpos``), else from the resources of the language, the
+lemma and the part of speech, so a model trained on one sort of parse reads the other.
 """
 
 from __future__ import annotations
