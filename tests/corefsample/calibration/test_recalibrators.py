@@ -27,13 +27,12 @@ from tolerance import plausible_means
 
 from corefsample import ParameterError
 from corefsample.calibration.measures._scores import corp_decomposition
-from corefsample.calibration.recalibrators._base import FittedModel, Recalibrator
+from corefsample.calibration.recalibrators._base import FittedModel, GroupedRecalibrator, Recalibrator
 from corefsample.calibration.recalibrators._binners import (
     HistogramBinning,
     IsotonicRecalibration,
     ScalingBinning,
 )
-from corefsample.calibration.recalibrators._grouped import GroupedRecalibrator
 from corefsample.calibration.recalibrators._logistic import (
     BetaCalibration,
     BinaryTemperatureScaling,
