@@ -10,7 +10,7 @@ from corefsample import _checks
 from corefsample.plots.style import COLOURS, axes_of, curve_look, finish_axes, legible, say_instead
 from corefsample.summaries._confident_cores import CoreCurve
 from corefsample.summaries._document_links import DocumentLinks, EntityCountPosterior
-from corefsample.summaries._thresholds import ThresholdCurve
+from corefsample.summaries._point_estimate import ThresholdCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

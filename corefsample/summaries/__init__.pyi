@@ -8,4 +8,4 @@ from ._document_links import document_links as document_links
 from ._document_links import entity_count_posterior as entity_count_posterior
 from ._losses import expected_loss as expected_loss
 from ._point_estimate import point_estimate as point_estimate
-from ._thresholds import threshold_curve as threshold_curve
+from ._point_estimate import threshold_curve as threshold_curve
