@@ -11,9 +11,8 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bytes, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._distinct import Apart, Conditioned
 from corefsample.coreference._exact import map_clustering
-from corefsample.coreference._sampling import sample_clusterings
+from corefsample.coreference._sampling import Apart, Conditioned, sample_clusterings
 from corefsample.documents import sample_parses
 from corefsample.documents._batch import DocumentBatch, from_documents
 from corefsample.documents._scored import ScoredDocument
