@@ -284,26 +284,9 @@ def sample_clusterings(
     first_sample = _checks.whole("first_sample", first_sample, 0)
     _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
     require_distribution(antecedents)
-    labels = np.empty((antecedents.n_mentions, n_samples), np.int32)
-    key = np.uint64(document_key(seed, doc_id))
-    n_cells = antecedents.n_candidates + antecedents.n_mentions
-    cells, values = np.empty(n_cells, np.uint64), np.empty(n_cells, np.uint32)
-    rows = antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
-    _kernels.alias_tables(*rows, cells, values)
-    _kernels.sample_labels(antecedents.indptr, cells, values, key, first_sample, labels)
-    conditioned = None
-    if apart is not None:
-        conditioned = condition(
-            antecedents,
-            apart if isinstance(apart, Apart) else Apart.of_pairs(apart, antecedents.n_mentions),
-            labels,
-            probs=antecedents.probs[None],
-            new_probs=antecedents.new_probs[None],
-            bounds=np.array([0, n_samples]),
-            seed=seed,
-            doc_id=doc_id,
-            first_sample=first_sample,
-        )
+    pairs = apart if apart is None or isinstance(apart, Apart) else Apart.of_pairs(apart, antecedents.n_mentions)
+    sets = antecedents.probs[None], antecedents.new_probs[None], np.array([0, n_samples])
+    labels, conditioned = _drawn(antecedents, *sets, pairs, seed=seed, doc_id=doc_id, first_sample=first_sample)
     return ClusteringSamples(labels.T, seed, doc_id, first_sample, conditioned)
 
 
@@ -347,7 +330,7 @@ def sample_rescored(
         If a score is not finite, an array has another shape, or a parameter is outside its range.
     """
     require_distribution(antecedents)
-    n_sets, n = len(n_samples), antecedents.n_mentions
+    n_sets = len(n_samples)
     if scores.shape != (n_sets, antecedents.n_candidates) or not np.isfinite(scores).all():
         rule = f"must be {n_sets} sets of {antecedents.n_candidates} finite numbers"
         raise ParameterError(f"{rule}, got others of the shape {scores.shape}", parameter="scores")
@@ -359,25 +342,34 @@ def sample_rescored(
     rows = np.append(starts.ravel(), scores.size)
     probs, new_probs = probabilities(rows, np.ascontiguousarray(scores).ravel())
     probs.flags.writeable = new_probs.flags.writeable = False  # as those of a distribution: one kernel serves both
-    labels = np.empty((n, int(bounds[-1])), np.int32)
-    by_set = probs.reshape(n_sets, -1), new_probs.reshape(n_sets, -1)
-    _kernels.sample_sets(
-        antecedents.indptr,
-        antecedents.antecedents,
-        *by_set,
-        bounds,
-        np.uint64(document_key(seed, doc_id)),
-        first_sample,
-        labels,
-    )
+    sets = probs.reshape(n_sets, -1), new_probs.reshape(n_sets, -1), bounds
+    return _drawn(antecedents, *sets, apart, seed=seed, doc_id=doc_id, first_sample=first_sample)
+
+
+def _drawn(
+    antecedents: AntecedentDistribution,
+    probs: Floats,
+    new_probs: Floats,
+    bounds: Ints,
+    apart: Apart | None,
+    *,
+    seed: int,
+    doc_id: str,
+    first_sample: int,
+) -> tuple[Ints32, Conditioned | None]:
+    """Samples from each set of probabilities, as `condition` describes them, and how they were conditioned."""
+    labels = np.empty((antecedents.n_mentions, int(bounds[-1])), np.int32)
+    key = np.uint64(document_key(seed, doc_id))
+    rows = antecedents.indptr, antecedents.antecedents, probs, new_probs
+    _kernels.sample_sets(*rows, bounds, key, first_sample, labels)
     if apart is None:
         return labels, None
     return labels, condition(
         antecedents,
         apart,
         labels,
-        probs=by_set[0],
-        new_probs=by_set[1],
+        probs=probs,
+        new_probs=new_probs,
         bounds=bounds,
         seed=seed,
         doc_id=doc_id,
