@@ -12,7 +12,8 @@ from corefsample._arrays import Bools, Ints, Ints32
 def mention_fault(mentions: Ints32, n_tokens: int | None) -> str | None:
     """Describe the first mention of one document that breaks a rule, or return None."""
     limits = np.array([-1 if n_tokens is None else n_tokens], np.int64)
-    return mention_faults(np.array([0, len(mentions)], np.int64), *mentions.T, limits).get(0)
+    starts, ends, heads = mentions.T
+    return mention_faults(np.array([0, len(mentions)], np.int64), starts, ends, heads, limits).get(0)
 
 
 def mention_faults(bounds: Ints, starts: Ints32, ends: Ints32, heads: Ints32, n_tokens: Ints) -> dict[int, str]:

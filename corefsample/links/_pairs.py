@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
 from corefsample.coreference._exact import link_marginals
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
-
-if TYPE_CHECKING:
-    from corefsample.calibration.tables._table import CalibrationTable
 
 Unannotated = Literal["skip", "single"]
 UNANNOTATED: tuple[Unannotated, ...] = ("skip", "single")
@@ -192,10 +189,7 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
     unannotated
         How to treat mentions without an annotated entity: see `gold_codes`.
     """
-    from corefsample.calibration.tables._grids import FloatGrid
-    from corefsample.calibration.tables._table import TableBuilder
-
-    by_distance, by_kind = TableBuilder(FloatGrid(), DISTANCES), TableBuilder(FloatGrid(), PAIR_KINDS)
+    by_distance, by_kind = TableBuilder(groups=DISTANCES), TableBuilder(groups=PAIR_KINDS)
     n_documents = n_without_gold = n_unannotated = 0
     for document in documents:
         if document.gold is None:
