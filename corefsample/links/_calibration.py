@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from corefsample import _checks
@@ -11,6 +11,7 @@ from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.calibration.binning._binning import default_bin_size
 from corefsample.calibration.binning._bins import BlockBins
+from corefsample.calibration.binning._results import fields_of
 from corefsample.calibration.binning._validation import Norm, checked_norm
 from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
 from corefsample.calibration.intervals._draws import Interval
@@ -120,25 +121,16 @@ class LinkCalibration(HtmlTable):
         return pd.concat(frames, names=["partition", "group", None]).reset_index([0, 1]).reset_index(drop=True)
 
 
-def _row(group: GroupCalibration) -> Mapping[str, object]:
-    bins = group.curve.bins
+def _row(group: GroupCalibration) -> dict[str, object]:
     return {
-        "partition": group.partition,
-        "group": group.group,
-        "n_documents": group.n_documents,
-        "n_pairs": bins.n_pairs,
-        "n_bins": bins.n_bins,
-        "mean_q": group.mean_q,
-        "share_true": group.share_true,
-        "error": group.error,
-        "lower": None if group.by_document is None else group.by_document.lower,
-        "upper": None if group.by_document is None else group.by_document.upper,
+        **fields_of(group, "partition", "group", "n_documents"),
+        **fields_of(group.curve.bins, "n_pairs", "n_bins"),
+        **fields_of(group, "mean_q", "share_true", "error"),
+        **fields_of(group.by_document, "lower", "upper"),
         "simulated_lower": group.simulated.lower,
         "simulated_upper": group.simulated.upper,
-        "debiased": group.debiased,
-        "p_value": group.p_value,
-        "brier": group.brier.brier,
-        "refinement": group.brier.refinement,
+        **fields_of(group, "debiased", "p_value"),
+        **fields_of(group.brier, "brier", "refinement"),
     }
 
 

@@ -16,6 +16,7 @@ from corefsample._arrays import Floats
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import block_bin_pairs
+from corefsample.calibration.binning._results import fields_of
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.calibration.intervals._draws import Interval
 from corefsample.calibration.measures._error import binned_error
@@ -97,17 +98,13 @@ class ParseCalibration(HtmlTable):
         Columns: property, n_documents, n_pairs, mean_q, share_true, error, lower, upper (by document), largest_gap,
         share_found.
         """
-
-        def columns(of: object, *names: str) -> dict[str, object]:
-            return {name: getattr(of, name, None) for name in names}
-
         return pd.DataFrame(
             [
                 {
                     "property": each.name,
-                    **columns(each, "n_documents", "n_pairs", "mean_q", "share_true", "error"),
-                    **columns(each.by_document, "lower", "upper"),
-                    **columns(each, "largest_gap", "share_found"),
+                    **fields_of(each, "n_documents", "n_pairs", "mean_q", "share_true", "error"),
+                    **fields_of(each.by_document, "lower", "upper"),
+                    **fields_of(each, "largest_gap", "share_found"),
                 }
                 for each in self.properties
             ]

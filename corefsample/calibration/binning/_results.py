@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,11 @@ class Result(HtmlTable):
 
     def _names(self) -> list[str]:
         return [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+
+
+def fields_of(value: object, *names: str) -> dict[str, Any]:
+    """Attributes of a value by their names, for a row of a table; None for those that it does not have."""
+    return {name: getattr(value, name, None) for name in names}
 
 
 def _described(value: object) -> str:
