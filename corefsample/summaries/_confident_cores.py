@@ -240,7 +240,7 @@ def _agrees(sampled: Ints32, core: Ints32) -> Bools:
     _, first, cluster = np.unique(core, return_index=True, return_inverse=True)
     as_one = (sampled == sampled[:, first[cluster]]).all(axis=1)
     apart = (np.diff(np.sort(sampled[:, first], axis=1), axis=1) != 0).all(axis=1)
-    return as_one & apart
+    return np.asarray(as_one & apart)
 
 
 def _lower_bound(marginals: Floats, labels: Ints32) -> float:
