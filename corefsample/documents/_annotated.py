@@ -188,10 +188,8 @@ class AnnotatedDocument(BaseDocument):
             metadata=self.metadata,
         )
 
-    def _marked_text(self) -> str:
-        if self.tokens is None:
-            return ""
-        return marked_text(self.tokens, self.mentions, self.labels.tolist(), self.entities)
+    def _marked_text(self, tokens: Tokens) -> str:
+        return marked_text(tokens, self.mentions, self.labels.tolist(), self.entities)
 
     def _facts(self) -> list[str]:
         return [*BaseDocument._facts(self), counted(len(set(self.entities)), "entity", "entities")]

@@ -143,12 +143,12 @@ class BaseDocument(ByValue):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join([repr(self.doc_id), *self._facts()])})"
 
-    def _marked_text(self) -> str:
+    def _marked_text(self, tokens: Tokens) -> str:
         """HTML of the text, with its entities."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        text = "" if self.tokens is None else self._marked_text()
+        text = "" if self.tokens is None else self._marked_text(self.tokens)
         facts = html.escape(", ".join([type(self).__name__, *self._facts()]))
         return f"<div><b>{html.escape(self.doc_id)}</b> <small>{facts}</small><br>{text}</div>"
 
@@ -403,12 +403,10 @@ class ScoredDocument(BaseDocument):
         fields = (one.mentions, one.antecedents, self.date, one.tokens, one.gold, self.metadata)
         return ScoredDocument(self.doc_id, *fields)
 
-    def _marked_text(self) -> str:
+    def _marked_text(self, tokens: Tokens) -> str:
         """Entities by likeliest antecedents, and on hover the antecedents of a mention."""
-        if self.tokens is None:
-            return ""
-        hints = antecedent_hints(self.tokens, self.mentions, self.antecedents)
-        return marked_text(self.tokens, self.mentions, map_clustering(self.antecedents).tolist(), hints)
+        hints = antecedent_hints(tokens, self.mentions, self.antecedents)
+        return marked_text(tokens, self.mentions, map_clustering(self.antecedents).tolist(), hints)
 
     def _facts(self) -> list[str]:
         facts = [*BaseDocument._facts(self), counted(self.antecedents.n_candidates, "candidate antecedent")]
