@@ -23,7 +23,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import document_language
 from corefsample.mention_ranking.features import mention_kinds
-from corefsample.mention_ranking.features._mention_kinds import MENTION_KINDS
+from corefsample.mention_ranking.features._encoding import MENTION_KINDS
 from corefsample.recalibration._applied import marked
 
 N_KINDS = len(MENTION_KINDS)

@@ -18,7 +18,7 @@ from corefsample import AntecedentDistribution, InputError, ParameterError, Scor
 from corefsample._arrays import Floats
 from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking.features import mention_kinds
-from corefsample.mention_ranking.features._mention_kinds import MENTION_KINDS
+from corefsample.mention_ranking.features._encoding import MENTION_KINDS
 from corefsample.recalibration import LinkScore, RecalibrationDraws, RecalibrationFitter, read_recalibration
 from corefsample.recalibration._applied import applied_to
 from corefsample.recalibration._domains import DomainEffect, _em
