@@ -36,7 +36,7 @@ from corefsample.mention_ranking._english import ENGLISH_GENRES
 from corefsample.mention_ranking._model import ScoringTally
 from corefsample.mention_ranking._training import EpochReport, held_out_figures, train
 from corefsample.metrics import corpus_scores
-from corefsample.metrics._posterior import ClusteringScores, clustering_scores
+from corefsample.metrics._scores import ClusteringScores, clustering_scores
 from corefsample.recalibration import LinkScore, RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
 from events.queries._groups import links_by_kind

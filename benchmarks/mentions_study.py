@@ -28,7 +28,7 @@ from corefsample.mention_ranking._model import MentionSource, gold_entities
 from corefsample.mention_ranking._readings import TRAINING_MENTIONS
 from corefsample.mention_ranking._training import examples_of, figures, train
 from corefsample.metrics import corpus_scores
-from corefsample.metrics._posterior import clustering_scores
+from corefsample.metrics._scores import clustering_scores
 
 WINDOWS = "-windows"
 RECIPES = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from corefsample._arrays import Floats
-    from corefsample.metrics._posterior import MetricPosterior
+    from corefsample.metrics._scores import MetricPosterior
     from corefsample.summaries._alternatives import CredibleBall
 
 _NAMES = {"ceafe": "CEAFe", "ceafm": "CEAFm", "conll": "CoNLL"}  # others are in capitals

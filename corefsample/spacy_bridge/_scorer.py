@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
     from spacy.training import Example
 
-    from corefsample.metrics._posterior import ClusteringScores, MetricPosterior
+    from corefsample.metrics._scores import ClusteringScores, MetricPosterior
     from corefsample.spacy_bridge._settings import Settings
 
 _PARTS = {"p": "precision", "r": "recall", "f": "f1"}

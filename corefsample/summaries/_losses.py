@@ -14,7 +14,7 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._exact import canonical_labels
 from corefsample.coreference._sampling import ClusteringSamples
 from corefsample.errors import ParameterError
-from corefsample.metrics._posterior import metric_posterior
+from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._posterior import Posterior, Samples, cell_sums, posterior_from
 

@@ -20,7 +20,7 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._exact import canonical_labels, map_clustering
 from corefsample.errors import ParameterError
 from corefsample.metrics._counts import ratio
-from corefsample.metrics._posterior import metric_posterior
+from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound
 from corefsample.summaries._posterior import Posterior, Samples, log_steps, posterior_from

@@ -15,7 +15,7 @@ from spacy.training import Example
 from corefsample import ParameterError, metrics, sample_clusterings
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.metrics._counts import METRICS
-from corefsample.metrics._posterior import metric_posterior
+from corefsample.metrics._scores import metric_posterior
 from corefsample.spacy_bridge.component import CorefComponent, set_posterior
 from corefsample.spacy_bridge.documents import doc_of_tokens
 

@@ -18,7 +18,7 @@ from tolerance import plausible_means
 
 from corefsample import AntecedentDistribution, ClusteringSamples, ParameterError, map_clustering, sample_clusterings
 from corefsample.coreference._exact import canonical_labels
-from corefsample.metrics._posterior import metric_posterior
+from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import expected_loss, point_estimate
 from corefsample.summaries._losses import LOSSES, loss_under
 from corefsample.summaries._point_estimate import largest_places, swept

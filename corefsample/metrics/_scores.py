@@ -1,6 +1,4 @@
-"""The posterior of a clustering's score, from samples of the clustering.
-
-Also here: scores of a clustering against the annotated one: MUC, B3, CEAFe, CEAFm, LEA, BLANC, and the CoNLL average.
+"""Scores of a clustering against the annotated one, MUC, B3, CEAFe, CEAFm, LEA, BLANC and CoNLL, and their posteriors.
 
 Conventions of all metrics
     Mentions that only the key or only the response has ("twinless") count as they are, as in the reference scorer
