@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from importlib.util import find_spec
 from typing import Any
 
 _ROWS = 10
@@ -16,7 +17,7 @@ class HtmlTable:
     def _repr_html_(self) -> str:
         made: Any = self
         description = f"<pre>{escape(repr(self))}</pre>"
-        if not hasattr(made, "to_frame"):
+        if not hasattr(made, "to_frame") or find_spec("pandas") is None:
             return description
         table = made.to_frame()
         rows = table.head(_ROWS).to_html(index=False, border=0, float_format="{:.4g}".format, na_rep="")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import lazy_loader
 
-__all__ = ["attached", "explained", "pd"]
+__all__ = ["attached", "explained", "needed", "pd"]
 
 _PACKAGES = {"yaml": "pyyaml"}  # of modules with another name
 
@@ -61,7 +61,15 @@ class _Later:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(import_module(self._name), attribute)
+        return getattr(needed(self._name), attribute)
+
+
+def needed(module: str) -> Any:
+    """Import a module of a plain installation, or raise with what to install where the engine alone is installed."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise explained(error, "this call") from None
 
 
 if TYPE_CHECKING:

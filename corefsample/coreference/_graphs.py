@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._lazy import needed
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.coreference._exact import link_marginals
 
@@ -44,21 +45,20 @@ def to_networkx(
     ParameterError
         If antecedents is not a distribution, or an option breaks its rule.
     """
-    import networkx as nx
-
+    graphs = needed("networkx")
     require_distribution(antecedents)
     _checks.choice("kind", kind, ("antecedents", "links"))
     _checks.probability("threshold", threshold)
     graph: nx.Graph[int]
     columns: tuple[npt.NDArray[Any], ...]
     if kind == "links":
-        graph = nx.Graph()
+        graph = graphs.Graph()
         graph.add_nodes_from(range(antecedents.n_mentions))
         marginals = np.tril(link_marginals(antecedents), -1)
         earlier, later = np.nonzero(((marginals >= threshold) & (marginals > 0.0)).T)
         columns = (earlier, later, marginals[later, earlier])
     else:
-        graph = nx.DiGraph()
+        graph = graphs.DiGraph()
         graph.add_nodes_from((i, {"new": new}) for i, new in enumerate(antecedents.new_probs.tolist()))
         mentions = np.repeat(np.arange(antecedents.n_mentions), np.diff(antecedents.indptr))
         likely = antecedents.probs >= threshold

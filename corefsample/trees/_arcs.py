@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._lazy import needed
 from corefsample._random import document_key
 from corefsample._random_kernels import splitmix64
 from corefsample.errors import ParameterError
@@ -481,14 +482,14 @@ def best_heads(scores: Floats) -> Ints32:
 
 def _arborescence(scores: Floats, allowed: Bools) -> Ints32 | None:
     """Best tree of the allowed arcs, or None if there is none."""
-    import networkx as nx
+    nx = needed("networkx")
 
     dependents, columns = np.nonzero(allowed)
     values = scores[dependents, columns].copy()
     # A penalty larger than any difference between trees, so that the best arborescence has the fewest roots.
     spread = float(np.ptp(values)) + 1.0
     values[columns == 0] -= spread * (len(scores) + 1)
-    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph = nx.DiGraph()
     graph.add_nodes_from(range(len(scores) + 1))
     graph.add_weighted_edges_from(zip(columns.tolist(), (dependents + 1).tolist(), values.tolist(), strict=True))
     try:

@@ -87,6 +87,24 @@ def test_one_line_says_what_is_missing_for_texts_pictures_and_the_program(progra
     assert len(found.stderr.splitlines()) == 1 or not program.startswith("import runpy")
 
 
+DRAWN = """
+import corefsample as cs
+antecedents = cs.AntecedentDistribution.from_lists([[], [0]], [[], [0.5]])
+"""
+
+
+def test_results_are_shown_without_pandas_and_say_what_tables_and_graphs_need() -> None:
+    missing = f"import sys; sys.modules |= dict.fromkeys({NOT_FOR_ARRAYS!r})"
+    lines = [missing, DRAWN, "print(antecedents._repr_html_())"]
+    for call in ("antecedents.to_frame()", "cs.to_networkx(antecedents)"):
+        lines += ["try:", f"    {call}", "except ModuleNotFoundError as error:", "    print(error)"]
+    run = [sys.executable, "-c", "\n".join(lines)]
+    shown, *said = subprocess.run(run, cwd=PROJECT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert shown.startswith("<pre>")
+    for line, package in zip(said, ("pandas", "networkx"), strict=True):
+        assert line.startswith(f"this call needs {package}, which is not installed (python -m pip install '{package}>=")
+
+
 def test_other_missing_modules_and_names_are_errors_as_ever() -> None:
     with pytest.raises(AttributeError):
         _ = corefsample.nothing  # type: ignore[attr-defined]
