@@ -10,7 +10,7 @@ import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -90,25 +90,6 @@ class Scored:
     rejected: list[Rejected] = field(default_factory=list)
     tally: ScoringTally = field(default_factory=ScoringTally)
     texts: TextTally = field(default_factory=TextTally)
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedArticle:
-    """An article with one or several parses, to be scored.
-
-    Attributes
-    ----------
-    article
-        The article.
-    parses
-        Number of samples and tokens of each parse; the first is the pipeline's own.
-    metadata
-        That of its document.
-    """
-
-    article: Article
-    parses: Sequence[tuple[int, Tokens]]
-    metadata: Mapping[str, Any]
 
 
 class Scorer:
@@ -200,7 +181,7 @@ class Scorer:
 
     def _scored(self, document: AnnotatedDocument | ScoredDocument | Article, tally: ScoringTally) -> ScoredDocument:
         if isinstance(document, Article):
-            return self._scored_article(self._parsed(document), tally)
+            return self._scored_article(document, tally)
         mentions = self.options.mentions or "annotated"
         (scored,) = score_documents(
             self.model,
@@ -234,19 +215,16 @@ class Scorer:
         mentions[:, 2] = [span_head(heads, start, end) for start, end in mentions[:, :2].tolist()]
         return dataclasses.replace(document, tokens=parsed, mentions=mentions)
 
-    def _parsed(self, article: Article) -> ParsedArticle:
+    def _scored_article(self, article: Article, tally: ScoringTally) -> ScoredDocument:
+        """Score the mentions of every parse of an article; the tally counts those of the pipeline's own."""
         options = self.options
         texts: dict[str, Any] = {"headline": options.headline, "paragraphs": options.paragraphs}
         if options.parses is None:
-            parses = [(1, parsed_article(article, self.pipeline, **texts))]
+            parsed = [(1, parsed_article(article, self.pipeline, **texts))]
         else:
-            parses = sampled_articles(article, self.sampler, options.parses, **texts)
-        return ParsedArticle(article, parses, scored_metadata(self.model, article_metadata(article)))
-
-    def _scored_article(self, parsed: ParsedArticle, tally: ScoringTally) -> ScoredDocument:
-        """Score the mentions of every parse of an article; the tally counts those of the pipeline's own."""
-        article, options = parsed.article, self.options
-        tokens = [each for _, each in parsed.parses]
+            parsed = sampled_articles(article, self.sampler, options.parses, **texts)
+        metadata = scored_metadata(self.model, article_metadata(article))
+        tokens = [each for _, each in parsed]
         try:
             scored = score_parses(self.model, tokens, min_prob=options.min_prob, scheme=options.scheme)
         except ParameterError as error:
@@ -254,9 +232,7 @@ class Scorer:
         tally.add(scored[0][1], None, self.model.known_words(tokens[0]))
         documents = [
             self._recalibrated(
-                ScoredDocument(
-                    article.doc_id, mentions, pruned.distribution, article.date, each, None, parsed.metadata
-                ),
+                ScoredDocument(article.doc_id, mentions, pruned.distribution, article.date, each, None, metadata),
                 "parse",
             )
             for each, (mentions, pruned) in zip(tokens, scored, strict=True)
@@ -265,7 +241,7 @@ class Scorer:
             return documents[0]
         parses = [
             Parse(count, each, document.mentions, document.antecedents)
-            for (count, each), document in zip(parsed.parses, documents, strict=True)
+            for (count, each), document in zip(parsed, documents, strict=True)
         ]
         return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=documents[-1].metadata)
 
