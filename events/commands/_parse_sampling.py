@@ -15,10 +15,10 @@ from corefsample.parses._pairs import ParsePairs, gold_score, parse_pairs
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._schemes import document_schemes, fitting_schemes
+from events.runs.scoring._parsing import doc_of_words
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
 
     from corefsample._arrays import Floats
     from events.rules._rules import Rule
@@ -129,7 +129,7 @@ class TreebankParses:
     def _samples(self, document: TreebankDocument, temperature: float) -> list[Tokens]:
         docs = parse_samples(
             self._pipeline,
-            self._doc(document.tokens),
+            doc_of_words(document.tokens, self._pipeline, in_sentences=self._gold_sentences),
             self._n_samples,
             temperature=temperature,
             seed=self._seed,
@@ -138,13 +138,3 @@ class TreebankParses:
         docs_by_id = {id(doc): doc for doc in docs}  # equal parses are one Doc
         distinct = {key: tokens_of_doc(doc) for key, doc in docs_by_id.items()}
         return [distinct[id(doc)] for doc in docs]
-
-    def _doc(self, tokens: Tokens) -> Doc:
-        from spacy.tokens import Doc
-
-        n_tokens = len(tokens)
-        spaces = [bool(space) for space in tokens.extra.get("space_after", [True] * n_tokens)]
-        sent_starts: list[bool | int | None] | None = None
-        if self._gold_sentences:
-            sent_starts = [t == 0 or bool(tokens.sent[t] != tokens.sent[t - 1]) for t in range(n_tokens)]
-        return Doc(self._pipeline.vocab, words=list(tokens.text), spaces=spaces, sent_starts=sent_starts)

@@ -50,10 +50,9 @@ from events.runs.scoring._parsing import (
     article_texts,
     joined,
     load_pipeline,
-    parsed_article,
     parsed_words,
+    parsing,
     pipeline_record,
-    unparsable_text,
 )
 
 if TYPE_CHECKING:
@@ -218,11 +217,12 @@ class Scorer:
     def _scored_article(self, article: Article, tally: ScoringTally) -> ScoredDocument:
         """Score the mentions of every parse of an article; the tally counts those of the pipeline's own."""
         options = self.options
-        texts: dict[str, Any] = {"headline": options.headline, "paragraphs": options.paragraphs}
-        if options.parses is None:
-            parsed = [(1, parsed_article(article, self.pipeline, **texts))]
-        else:
-            parsed = sampled_articles(article, self.sampler, options.parses, **texts)
+        texts = article_texts(article, headline=options.headline, paragraphs=options.paragraphs)
+        with parsing("text"):
+            if options.parses is None:
+                parsed = [(1, joined([tokens_of_doc(doc) for doc in self.pipeline.pipe(texts)]))]
+            else:
+                parsed = sampled_parses(texts, article.doc_id, self.sampler, options.parses)
         metadata = scored_metadata(self.model, article_metadata(article))
         tokens = [each for _, each in parsed]
         try:
@@ -342,14 +342,7 @@ def parse_sampler(pipeline: Language, temperature: float | None) -> ParseSampler
         raise ParameterError(error.message, parameter=parameter, hint=error.hint) from None
 
 
-def sampled_articles(
-    article: Article,
-    sampler: ParseSampler,
-    n_parses: int,
-    *,
-    headline: bool = True,
-    paragraphs: str = "blank-line",
-) -> list[tuple[int, Tokens]]:
+def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_parses: int) -> list[tuple[int, Tokens]]:
     """Parse an article, and draw parses of it.
 
     Paragraphs are parsed and sampled apart: sample s of the article has sample s of each. Sentences are those of the
@@ -357,8 +350,8 @@ def sampled_articles(
 
     Parameters
     ----------
-    article, headline, paragraphs
-        As of `parsed_article`.
+    texts, doc_id
+        Paragraphs and name of the article.
     sampler
         As of `parse_sampler`.
     n_parses
@@ -369,17 +362,10 @@ def sampled_articles(
     list of (int, Tokens)
         The pipeline's own parse first, and the different ones among the samples in the order of the draws, each with
         its number of samples; only that of the first may be 0.
-
-    Raises
-    ------
-    ParameterError
-        If the pipeline cannot parse the article.
     """
-    texts = article_texts(article, headline=headline, paragraphs=paragraphs)
-    names = [f"{p} {article.doc_id}" for p in range(len(texts))]
-    with unparsable_text():
-        drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
-        chosen = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
-        chosen.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
-        tokens = {doc: tokens_of_doc(doc) for docs in chosen for doc in docs}
+    names = [f"{p} {doc_id}" for p in range(len(texts))]
+    drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
+    chosen = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
+    chosen.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
+    tokens = {doc: tokens_of_doc(doc) for docs in chosen for doc in docs}
     return [(count, joined([tokens[doc] for doc in docs])) for docs, count in chosen.items()]
