@@ -161,3 +161,16 @@ def event_key(event: str | Sequence[str]) -> EventKey:
 def event_name(key: EventKey) -> str:
     """Codes joined with ">"; "-" stands for no actor, and "event" for the event of a rule without roles."""
     return ">".join(code or _NO_ACTOR for code in key) if key else "event"
+
+
+def shown_name(code: str, names: Mapping[str, str]) -> str:
+    """Names of the actors of an event, after its own name where a run has several rules.
+
+    Examples
+    --------
+    >>> shown_name("attack: IRQ>KWT", {"IRQ": "Iraq", "KWT": "Kuwait"})
+    'attack: Iraq > Kuwait'
+    """
+    event, colon, actors = code.rpartition(": ")
+    known = {**names, "-": "no actor named"}
+    return event + colon + " > ".join(str(known.get(part, part)) for part in actors.split(">"))

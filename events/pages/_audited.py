@@ -16,7 +16,7 @@ from events._csv_cells import unescaped
 from events.audit._estimates import TOTAL
 from events.audit._frame_files import read_text_table
 from events.audit._label_table import LABEL_COLUMNS
-from events.pages._names import shown_name
+from events.counting._tables import shown_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,11 +23,10 @@ from events.counting._count_posterior import checked_table
 from events.counting._excluded_triggers import exclusion_texts
 from events.counting._merged_actors import merging_text
 from events.counting._periods import Calendar
-from events.counting._tables import role_columns
+from events.counting._tables import role_columns, shown_name
 from events.pages._audited import AuditContent, LabelTargets, read_audit
 from events.pages._document_texts import Places, document_texts
 from events.pages._learned import LearnedContent, read_learned
-from events.pages._names import shown_name
 from events.pages._others import OtherDocuments, other_documents
 from events.pages._rendering import PER_PART
 from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
