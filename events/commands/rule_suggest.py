@@ -188,8 +188,7 @@ def _targets(plan: AuditPlan, rule: str) -> tuple[list[int], list[str]]:
     """Numbers of the plan's targets that are events of a rule, and their actors."""
     from events.audit._paired import target_keys
 
-    keys = target_keys(plan.frame.event, plan.frame.targets)
-    found = [(number, key[1]) for number, key in enumerate(keys) if key is not None and key[0] == rule]
+    found = [(number, actor) for number, (event, actor) in enumerate(target_keys(plan.frame)) if event == rule]
     if not found:
         raise InputError(f"labels must be about the rule {rule!r}, got {', '.join(plan.frame.targets)}")
     return [number for number, _ in found], [actor for _, actor in found]
