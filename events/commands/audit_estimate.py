@@ -182,7 +182,7 @@ def _written(
     """Write the tables and the picture; return their names."""
     from corefsample.files._atomic import new_file
     from events._csv_cells import write_csv
-    from events.audit._label_table import label_table
+    from events.audit._sheets import label_table
     from events.runs._pictures import picture_files, save_pictures
 
     found = estimate.disagreement_frame()

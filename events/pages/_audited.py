@@ -15,7 +15,7 @@ from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
 from events.audit._estimates import TOTAL
 from events.audit._frame_files import read_text_table
-from events.audit._label_table import LABEL_COLUMNS
+from events.audit._sheets import LABEL_COLUMNS
 from events.counting._tables import shown_name
 
 if TYPE_CHECKING:
