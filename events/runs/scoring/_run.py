@@ -193,7 +193,7 @@ RECORD_SUFFIX = ".scoring.json"
 DUPLICATES_SUFFIX = ".duplicates.csv"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ScoreResult(Result):
     """Outputs and counts of a scoring run.
 
@@ -229,15 +229,15 @@ class ScoreResult(Result):
     out: str
     record: str
     tally: ScoringTally
-    texts: TextTally
-    n_resumed: int
+    texts: TextTally = field(default_factory=TextTally)
+    n_resumed: int = 0
     n_quarantined: int
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
     skipped: dict[str, int]
     recalibration: str | None
-    clusters: str | None
-    left_out: dict[str, int]
-    workers: int | None
+    clusters: str | None = None
+    left_out: dict[str, int] = field(default_factory=dict)
+    workers: int | None = 1
     seconds: float
     n_not_selected: int = 0
     n_repeated: int = 0
