@@ -10,8 +10,8 @@ comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -92,6 +92,22 @@ def role_cells(key: EventKey, columns: Sequence[str], roles: Sequence[str]) -> d
     """Cells of the `roles` of a table of several events, one of which has these `columns`; `*` where it has none."""
     rest = dict.fromkeys(roles, "") if columns else dict.fromkeys(roles[:1], ANYBODY) | dict.fromkeys(roles[1:], "")
     return rest | role_values(key, columns)
+
+
+def rows_batch(
+    schema: pa.Schema,
+    rows: Sequence[Any],
+    columns: Mapping[str, Sequence[str]],
+    roles: Sequence[str],
+    values: Callable[[str], list[Any]],
+) -> pa.RecordBatch:
+    """Batch of rows that have an event and its actors, with the values of each column that is not one of a role."""
+    of_roles = [role_cells(each.actors, columns[each.event], roles) for each in rows]
+    arrays = [
+        pa.array([each[field.name] for each in of_roles] if field.name in roles else values(field.name), field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def role_columns(columns: Iterable[str]) -> tuple[str, ...]:
