@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-PARAGRAPHS = ("blank-line", "line")
 # Components whose output the antecedent model does not read.
 _UNUSED = ("ner", "textcat", "textcat_multilabel", "entity_linker", "spancat", "corefsample")
 _PROBE = "The president of France met her troops. They said that she was right."
