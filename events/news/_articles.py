@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import ParameterHint
@@ -36,13 +36,9 @@ class ArticleStream(FileSeries):
     text_column, date_column, id_column, title_column
         Columns of a table. With `id_column` None, articles are numbered within their file, "news.csv#1", or named
         after their XML file or member. A table may lack `title_column`. NITF has its own places for these fields.
-    metadata
-        Further columns to keep; None for all others.
     date_format
         Format of the dates in tables and in the names of texts, for `datetime.datetime.strptime`; None for ISO dates
         (in names also 20010911). The time of day and the time zone are ignored.
-    max_chars
-        Longest text allowed, in characters; spaCy's parsers reject texts of more than a million.
     on_rejected
         Called with each article that breaks a rule, which is then left out; None: the first one raises InputError.
         A file that is damaged (gzip data, archive, CSV, Parquet) always raises.
@@ -70,13 +66,11 @@ class ArticleStream(FileSeries):
         date_column: str = "date",
         id_column: str | None = "doc_id",
         title_column: str = "title",
-        metadata: Sequence[str] | None = None,
         date_format: str | None = None,
-        max_chars: int = 1_000_000,
         on_rejected: Callable[[Rejected], None] | None = None,
     ) -> None:
-        self._columns = Columns(text_column, date_column, id_column, title_column, metadata)
-        self._rules = FieldRules(date_format, max_chars)
+        self._columns = Columns(text_column, date_column, id_column, title_column)
+        self._rules = FieldRules(date_format)
         self._on_rejected = on_rejected
         super().__init__(corpus_paths(inputs))
 
