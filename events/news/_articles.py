@@ -9,6 +9,7 @@ import datetime
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import ParameterHint
@@ -154,29 +155,16 @@ def text_records(path: str, date_format: str | None, progress: ReadProgress) -> 
 
 def _date_in(stem: str, date_format: str | None) -> datetime.date:
     """The first date in the name of a file."""
-    for found in _dates_in(stem, date_format):
-        if found is not None:
-            return found
+    pattern = _ISO_DATE if date_format is None else _pattern(date_format)
+    for match in pattern.finditer(stem):
+        with suppress(ValueError):
+            if date_format is None:
+                return datetime.date(int(match[1]), int(match[3]), int(match[4]))
+            return datetime.datetime.strptime(match[0], date_format).date()
     if date_format is not None:
         raise ArticleFault(f"the file's name must contain a date in the format {date_format!r}, got {stem!r}", stem)
     hint = ParameterHint("date_format", "says how names contain dates, such as %d.%m.%Y")
     raise ArticleFault(f"the file's name must contain a date such as 2001-09-11, got {stem!r}", stem, hint=hint)
-
-
-def _dates_in(stem: str, date_format: str | None) -> Iterator[datetime.date | None]:
-    if date_format is None:
-        for match in _ISO_DATE.finditer(stem):
-            yield _date(f"{match[1]}-{match[3]}-{match[4]}", "%Y-%m-%d")
-        return
-    for match in _pattern(date_format).finditer(stem):
-        yield _date(match[0], date_format)
-
-
-def _date(text: str, date_format: str) -> datetime.date | None:
-    try:
-        return datetime.datetime.strptime(text, date_format).date()
-    except ValueError:
-        return None
 
 
 def _pattern(date_format: str) -> re.Pattern[str]:
