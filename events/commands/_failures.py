@@ -57,11 +57,8 @@ def usage_message(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:  # an option without its value is found before click knows the command
         return message
-    return f"{message} ('{context.command_path} --help' lists the {_parts(context.command)})"
-
-
-def _parts(command: click.Command) -> str:
-    return "commands" if isinstance(command, click.Group) else "options"
+    parts = "commands" if isinstance(context.command, click.Group) else "options"
+    return f"{message} ('{context.command_path} --help' lists the {parts})"
 
 
 def _shown_name(parameter: click.Parameter) -> str:
