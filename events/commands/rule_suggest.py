@@ -169,19 +169,12 @@ def run_rule_suggest(
 
 def _run_plan(run: PathLike) -> RunPlan:
     """What a finished run counted, planned again from its record."""
-    from events._options import fields_of
     from events.audit._frame_files import run_record
     from events.runs.counting._options import CountOptions
     from events.runs.counting._plan import planned
 
     record = run_record(Path(run))
-    names = fields_of(CountOptions)
-    given: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in record["arguments"].items()
-        if name in names
-    }
-    return planned([each["path"] for each in record["inputs"]], CountOptions(**given))
+    return planned([each["path"] for each in record["inputs"]], CountOptions.from_json(record["arguments"]))
 
 
 def _targets(plan: AuditPlan, rule: str) -> tuple[list[int], list[str]]:

@@ -48,9 +48,7 @@ class RunPlan(Plan):
     @cached_property
     def options(self) -> CountOptions:
         """What to count."""
-        content = {**self.settings, **self.free}
-        given: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
-        return CountOptions(**given)
+        return CountOptions.from_json({**self.settings, **self.free})
 
     @property
     def partitions(self) -> tuple[Part, ...]:
