@@ -128,11 +128,15 @@ class Scorer:
             content = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").read_bytes()
         else:
             name, content = options.model, Path(model_file(options.model)).read_bytes()
+        sampling = {}
+        if options.parses is not None:
+            temperature = options.parse_temperature or parse_temperature(self.pipeline)
+            sampling = {"parses": {"n_samples": options.parses, "temperature": temperature}}
         return {
             "corefsample": corefsample.__version__,
             "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
             "pipeline": None if options.pipeline is None else pipeline_record(self.pipeline, options.pipeline),
-            **self._sampling(),
+            **sampling,
             "recalibration": {source: self.recalibration_of(source) for source in MENTION_SOURCES},
             "text_repair": repair_version() if options.fix_text else None,
         }
@@ -142,13 +146,6 @@ class Scorer:
         described = self.described()
         pipeline = {name: value for name, value in (described["pipeline"] or {}).items() if name != "name"}
         return {**described, "model": described["model"]["sha256"], "pipeline": pipeline}
-
-    def _sampling(self) -> dict[str, Any]:
-        """How parses are sampled; nothing where they are not."""
-        if self.options.parses is None:
-            return {}
-        temperature = self.options.parse_temperature or parse_temperature(self.pipeline)
-        return {"parses": {"n_samples": self.options.parses, "temperature": temperature}}
 
     def score(self, items: Sequence[ReadDocument | Rejected]) -> Scored:
         """Score documents one by one; those that cannot be scored are rejected.
