@@ -55,10 +55,6 @@ class RunPlan(Plan):
         """The parts."""
         return self.parts or ()
 
-    def partition(self, number: int) -> Part | None:
-        """The partition with a number, or None."""
-        return next((each for each in self.partitions if each.number == number), None)
-
     def definitions(self) -> Definitions:
         """The rules and the lexicon, loaded and checked once in each process."""
         return _definitions(self.options, json.dumps(self.contents))
