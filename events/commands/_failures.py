@@ -81,7 +81,6 @@ _SHOWN = 20  # problems
 class Report(Result):
     """Base of reports on files: the number of their bad documents, and the errors of the first ones."""
 
-    __slots__ = ()
     n_problems: int
     problems: list[CorefsampleError]
 

@@ -107,7 +107,7 @@ def fit_model(
         if on_epoch is not None:
             on_epoch(epoch)
 
-    trained = partial(
+    trained: Callable[..., AntecedentModel] = partial(
         train,
         costs=SoftmaxMargin(*options.margin),
         language=language,
@@ -117,9 +117,7 @@ def fit_model(
         on_epoch=report,
     )
     penalties = tuple(options.l2) or (_L2_GRID if held_out else _L2_DEFAULT)
-    model = trained(
-        documents, held_out=held_out or None, l2=penalties, epochs=options.epochs, provenance={**provenance}
-    )
+    model = trained(documents, held_out=held_out or None, l2=penalties, epochs=options.epochs, provenance=provenance)
     if options.refit and held_out:
         chosen = model.provenance
         figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **chosen["held_out"]}

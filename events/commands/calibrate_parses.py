@@ -209,7 +209,9 @@ def _fitted(
 ) -> tuple[TemperatureFit, tuple[float, ...]]:
     """The temperature fitted to documents, and that of all documents measured, or of each half of them."""
     table = drawn.scores(documents, options.temperatures, options.fit_by)
-    fitted = partial(parses.fit_temperature, **options.chosen("temperatures", "level", "n_resamples", "seed"))
+    fitted: Callable[..., TemperatureFit] = partial(
+        parses.fit_temperature, **options.chosen("temperatures", "level", "n_resamples", "seed")
+    )
     fit = fitted(table)
     return fit, tuple(fitted(table[1 - half :: 2]).temperature for half in (0, 1)) if is_crossed else (fit.temperature,)
 
