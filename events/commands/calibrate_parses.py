@@ -213,7 +213,9 @@ def _fitted(
         parses.fit_temperature, **options.chosen("temperatures", "level", "n_resamples", "seed")
     )
     fit = fitted(table)
-    return fit, tuple(fitted(table[1 - half :: 2]).temperature for half in (0, 1)) if is_crossed else (fit.temperature,)
+    if not is_crossed:
+        return fit, (fit.temperature,)
+    return fit, tuple(fitted(table[1 - half :: 2]).temperature for half in (0, 1))
 
 
 def _counting(n_all: int, on_progress: Progress | None) -> Callable[[], None]:
