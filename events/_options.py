@@ -17,6 +17,7 @@ from typing import (
     ClassVar,
     Literal,
     NamedTuple,
+    Self,
     TypeVar,
     dataclass_transform,
     get_args,
@@ -147,6 +148,12 @@ class Options:
 
     def _check(self) -> None:
         """Raise ParameterError if options exclude each other."""
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """The options of a record, which may have other fields."""
+        given = {name: content[name] for name in fields_of(cls) if name in content}
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
 
     def recorded(self) -> dict[str, Any]:
         """The options by name on which results depend."""

@@ -19,7 +19,6 @@ from corefsample.files._paths import PathLike
 from events.audit._frame import RULES, AuditFrame, Names
 from events.counting._count_posterior import require_possible
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
-from events.counting._counter import EventCounter
 from events.counting._periods import Calendar
 from events.rules._outcomes import ANYBODY
 
@@ -86,13 +85,6 @@ def _require_possible(table: pa.Table, place: str) -> None:
         if name in _LISTS and not pc.list_value_length(column).equals(lengths):
             raise InputError(f"{name} must have a value for each of events, got another number", place=place)
     require_possible(place, "probabilities", values, 0, 1)
-
-
-def counted_documents(counter: EventCounter, actors: Sequence[str] | None = None) -> AuditFrame:
-    """The documents of a counter, as `read_run_documents` reads those of a run; `actors` and errors as there."""
-    source = {"kind": "arrays", "path": "", "sha256": None}
-    table = counter.table_of_all_documents().select(_OF_RUN)
-    return _frame(table, RULES.join(counter.tallies), counter.calendar.period, source, actors)
 
 
 def _frame(

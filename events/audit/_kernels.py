@@ -54,34 +54,6 @@ def sum_up(k: int, N: int, t: int, n: int) -> float:  # noqa: N803
 
 
 @inner_kernel
-def sum_down(k: int, N: int, t: int, n: int) -> float:  # noqa: N803
-    """P(X <= k), summed from k; k is not far above the mean."""
-    first = min(k, n, t)
-    term = pmf(first, N, t, n)
-    total = 0.0
-    x = first
-    while term > 0.0 and x >= max(0, n - (N - t)):
-        total += term
-        if term < 1e-17 * total:
-            break
-        term *= x * (N - t - n + x) / ((t - x + 1.0) * (n - x + 1.0))
-        x -= 1
-    return total
-
-
-@inner_kernel
-def at_most(k: int, N: int, t: int, n: int) -> float:  # noqa: N803
-    """P(X <= k)."""
-    if k < max(0, n - (N - t)):
-        return 0.0
-    if k >= min(n, t):
-        return 1.0
-    if k * N < n * t:
-        return min(1.0, sum_down(k, N, t, n))
-    return max(0.0, 1.0 - sum_up(k + 1, N, t, n))
-
-
-@inner_kernel
 def at_least(k: int, N: int, t: int, n: int) -> float:  # noqa: N803
     """P(X >= k)."""
     if k <= max(0, n - (N - t)):
@@ -90,7 +62,13 @@ def at_least(k: int, N: int, t: int, n: int) -> float:  # noqa: N803
         return 0.0
     if k * N > n * t:
         return min(1.0, sum_up(k, N, t, n))
-    return max(0.0, 1.0 - sum_down(k - 1, N, t, n))
+    return max(0.0, 1.0 - sum_up(n - k + 1, N, N - t, n))  # of negative labels
+
+
+@inner_kernel
+def at_most(k: int, N: int, t: int, n: int) -> float:  # noqa: N803
+    """P(X <= k): of at least n - k negative labels."""
+    return at_least(n - k, N, N - t, n)
 
 
 @inner_kernel

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.errors import InputError
-from events.audit._frame import RULES
+from events.audit._frame import AuditFrame, event_and_actor
 from events.audit._plan import AuditPlan
 from events.audit._sheets import NO, YES, SheetLabels
 from events.rules._outcomes import ANYBODY
@@ -72,19 +72,10 @@ def labelled_cells(plan: AuditPlan, labels: SheetLabels, targets: Sequence[int])
     return LabelledCells(documents, columns, is_positive, weights, strata)
 
 
-def target_keys(event: str, targets: Sequence[str]) -> list[TargetKey | None]:
-    """Rule and actor of each target of a frame of events; None of one that is no rule's, such as a CSV file's."""
-    rules = event.split(RULES)
-    keys: list[TargetKey | None] = []
-    for name in targets:
-        rule, colon, actor = name.partition(": ")
-        if name in rules:
-            keys.append((name, ANYBODY))
-        elif len(rules) == 1:
-            keys.append((rules[0], name))
-        else:
-            keys.append((rule, actor) if colon else None)
-    return keys
+def target_keys(frame: AuditFrame) -> list[TargetKey]:
+    """Rule and actor of each target of a frame."""
+    found = (event_and_actor(frame, name) for name in frame.targets)
+    return [(event, actor or ANYBODY) for event, actor in found]
 
 
 def target_probabilities(table: pa.Table, doc_ids: Sequence[str], keys: Sequence[TargetKey]) -> Floats:

@@ -315,17 +315,13 @@ def best_cuts(probabilities: Floats, n_bounds: int) -> tuple[float, ...]:
     Dalenius (1950), "The problem of optimum stratification", Scandinavian Actuarial Journal; Cochran (1977), "Sampling
     Techniques", section 5A.7.
     """
-    p = _checks.floats("probabilities", probabilities)
-    if not ((p >= 0.0) & (p <= 1.0)).all():
-        raise ParameterError("must lie in [0, 1], got another number", parameter="probabilities")
-    n_bounds = _checks.whole("n_bounds", n_bounds, 0)
-    classes = cut_classes(p, _CANDIDATES)
+    classes = cut_classes(probabilities, _CANDIDATES)
     present, codes = np.unique(classes[classes > 0], return_inverse=True)
     n_bounds = min(n_bounds, len(present) - 1)
     if n_bounds < 1:
         return ()
     sizes = np.append(0.0, np.cumsum(np.bincount(codes)))
-    sums = np.append(0.0, np.cumsum(np.bincount(codes, p[classes > 0])))
+    sums = np.append(0.0, np.cumsum(np.bincount(codes, probabilities[classes > 0])))
     weights = _weights(sizes, sums)
     least = weights[0]  # of the classes before each end, in one stratum
     starts = []

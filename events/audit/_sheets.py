@@ -341,3 +341,30 @@ def label_text(plan: AuditPlan, label: Ints8) -> str:
         if value in (YES, UNSURE)
     ]
     return "unsure" if (label == UNSURE).all() else ";".join(named) or "none"
+
+
+LABEL_COLUMNS = ("plan", "doc_id", "date", "label", "note")
+
+
+def label_table(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
+    """Tidy table, one row for each document with a label, in the order of the sample.
+
+    Parameters
+    ----------
+    plan, labels
+        The plan and the labels of its sheets.
+
+    Returns
+    -------
+    pandas.DataFrame
+        plan, doc_id, date; label as in a sheet ("unsure" where labellers disagree); note.
+    """
+    import pandas as pd
+
+    rows = []
+    for row, label in zip(plan.sample.tolist(), labels.labels, strict=True):
+        if label[0] != MISSING:
+            doc_id = str(plan.frame.doc_ids[row])
+            note = labels.notes.get(doc_id, "")
+            rows.append((plan.identity, doc_id, str(plan.frame.dates[row]), label_text(plan, label), note))
+    return pd.DataFrame(rows, columns=list(LABEL_COLUMNS), dtype=str)

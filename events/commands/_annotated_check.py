@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._rejected import Rejected
 from corefsample.documents._tokens import EMPTY_COLUMN
 from corefsample.errors import CorefsampleError
 from corefsample.formats.annotated._corefud_reading import PARTS
@@ -15,15 +14,13 @@ from corefsample.languages._language import ENGLISH, declared_language, load_lan
 from corefsample.mention_ranking import english_model
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._roles import is_unparsed
-from events._options import Result
+from events.commands._failures import Report
 from events.runs._document_inputs import DocumentInputs, ReadDocument
 from events.runs._progress import Progress
 
-_SHOWN = 20  # problems
-
 
 @dataclass(slots=True)
-class AnnotatedReport(Result):
+class AnnotatedReport(Report):
     """Content of annotated corpora.
 
     Attributes
@@ -96,19 +93,13 @@ def check_annotated(
             try:
                 _add(report, item.document, declared_language(item.document.metadata, item.source), scheme)
             except CorefsampleError as error:
-                _reject(report, item.rejected(error))
+                report.reject(item.rejected(error))
         else:
-            _reject(report, item)
+            report.reject(item)
         if on_progress is not None:
             on_progress(inputs.bytes_read, inputs.total_bytes, report.n_documents)
     report.skipped = dict(inputs.skipped)
     return report
-
-
-def _reject(report: AnnotatedReport, rejected: Rejected) -> None:
-    report.n_problems += 1
-    if len(report.problems) < _SHOWN:
-        report.problems.append(rejected.error())
 
 
 def _add(report: AnnotatedReport, document: AnnotatedDocument, language: str | None, scheme: str | None) -> None:

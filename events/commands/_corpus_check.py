@@ -10,24 +10,22 @@ from typing import Any
 import numpy as np
 
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Rejected
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from corefsample.languages._language import declared_language, differ
 from corefsample.mention_ranking import english_model
 from corefsample.mention_ranking.features._encoding import word_hash
 from corefsample.syntax._schemes import fitting_schemes
-from events._options import Result
+from events.commands._failures import Report
 from events.counting._merged_actors import MergedActors, merging_text
 from events.lexicon._lexicon import Lexicon
 from events.runs._progress import Progress
 
-_SHOWN = 20  # problems
 _SAMPLES = 100  # of a document
 
 
 @dataclass(slots=True)
-class CorpusReport(Result):
+class CorpusReport(Report):
     """Content of files of scored mentions.
 
     Attributes
@@ -70,8 +68,8 @@ class CorpusReport(Result):
     n_gold: int = 0
     dates: tuple[str, str] | None = None
     mentions_quantiles: tuple[int, float, int] = (0, 0.0, 0)
-    schemes: dict[str, int] = field(default_factory=dict)
-    languages: dict[str, int] = field(default_factory=dict)
+    schemes: Counter[str] = field(default_factory=Counter)
+    languages: Counter[str] = field(default_factory=Counter)
     known_share: float | None = None
     new_mass: float = 0.0
     merged_actors: dict[str, Any] | None = None
@@ -123,16 +121,9 @@ def check_corpus(
     """
     report = CorpusReport(", ".join(files))
 
-    def on_rejected(rejected: Rejected) -> None:
-        report.n_problems += 1
-        if len(report.problems) < _SHOWN:
-            report.problems.append(rejected.error())
-
-    stream = DocumentStream(files, on_rejected=on_rejected, parses=True)
+    stream = DocumentStream(files, on_rejected=report.reject, parses=True)
     sizes: list[int] = []
-    new_mass, schemes, merged = 0.0, Counter[str](), MergedActors()
-    words = np.zeros(2, np.int64)
-    languages = Counter[str]()
+    new_mass, words, merged = 0.0, np.zeros(2, np.int64), MergedActors()
     for batch in stream:
         report.n_documents += len(batch)
         if batch.parses is not None:
@@ -143,8 +134,8 @@ def check_corpus(
         report.n_candidates += len(batch.candidates[1])
         report.n_gold += len(batch) - batch.columns.column("gold").null_count
         _add_dates(report, batch)
-        _add_schemes(report, schemes, batch)
-        languages.update(declared_language(batch.metadata(row)) or "" for row in range(len(batch)))
+        _add_schemes(report, batch)
+        report.languages.update(declared_language(batch.metadata(row)) or "" for row in range(len(batch)))
         words += _known_words(batch)
         new_mass += sum(float(batch.antecedents(row).new_probs.sum()) for row in range(len(batch)))
         if lexicon is not None:
@@ -159,10 +150,8 @@ def check_corpus(
     if sizes:
         report.mentions_quantiles = min(sizes), float(np.median(sizes)), max(sizes)
     report.new_mass = new_mass / max(report.n_mentions, 1)
-    report.schemes = dict(schemes)
-    report.languages = dict(languages)
     report.known_share = float(words[1] / words[0]) if words[0] else None
-    others = {code: n for code, n in languages.items() if differ(language or None, code or None)}
+    others = {code: n for code, n in report.languages.items() if differ(language or None, code or None)}
     if others:
         found = ", ".join(f"{n:,} of {code}" for code, n in others.items())
         rule = f"documents must be in the language of the rule and the lexicon ({language})"
@@ -192,9 +181,9 @@ def _add_dates(report: CorpusReport, batch: DocumentBatch) -> None:
         report.dates = every[0], every[-1]
 
 
-def _add_schemes(report: CorpusReport, schemes: Counter[str], batch: DocumentBatch) -> None:
+def _add_schemes(report: CorpusReport, batch: DocumentBatch) -> None:
     labels, bounds = batch.token_strings("dep"), batch.token_bounds
     for row in np.flatnonzero(batch.has_tokens).tolist():
         report.n_parsed += 1
         distinct = labels[int(bounds[row]) : int(bounds[row + 1])].unique().to_pylist()
-        schemes[" or ".join(fitting_schemes(distinct)) or "none"] += 1
+        report.schemes[" or ".join(fitting_schemes(distinct)) or "none"] += 1

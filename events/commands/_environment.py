@@ -6,6 +6,8 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from itertools import chain
@@ -82,15 +84,15 @@ def describe_environment() -> Environment:
     from llvmlite import binding
 
     prefixes = ("ARROW_", "COREFSAMPLE_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
-    needed, extras = _requirements()
+    needed, extras = requirements()
     kernels = {command: kernels_of(package) for command, package in _PACKAGES.items()}
     folders = cache_folders(chain(*kernels.values()))
     return Environment(
         corefsample=__version__,
         python=platform.python_version(),
         platform=f"{sys.platform} {platform.machine()}",
-        packages={name: _version(name) for name in needed},
-        extras={extra: {name: _version(name) for name in names} for extra, names in extras.items()},
+        packages=_installed(needed),
+        extras={extra: _installed(stated) for extra, stated in extras.items()},
         processor=numba.config.CPU_NAME or binding.get_host_cpu_name(),  # type: ignore[attr-defined]
         processors=processors(),
         free_memory=available_memory(),
@@ -100,21 +102,14 @@ def describe_environment() -> Environment:
     )
 
 
-def _requirements() -> tuple[list[str], dict[str, list[str]]]:
-    """Names of packages: those always needed, and those of each extra for users."""
-    needed, extras = requirements()
-    return _names(needed), {extra: _names(packages) for extra, packages in extras.items()}
-
-
-def _names(packages: list[str]) -> list[str]:
-    return [found[0] for found in map(_NAME.match, packages) if found is not None]
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
+def _installed(stated: Sequence[str]) -> dict[str, str | None]:
+    """Version of the package of each requirement, by its name; None if it is missing."""
+    versions: dict[str, str | None] = {}
+    for name in (found[0] for found in map(_NAME.match, stated) if found is not None):
+        versions[name] = None
+        with suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
+    return versions
 
 
 def _versions(packages: dict[str, str | None]) -> str:

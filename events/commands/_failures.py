@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
+from events._options import Result
+
+if TYPE_CHECKING:
+    from corefsample.documents._rejected import Rejected
 
 USAGE, BAD_INPUT, FAILURE, INTERRUPTED = 2, 3, 1, 130
 
@@ -52,11 +57,8 @@ def usage_message(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:  # an option without its value is found before click knows the command
         return message
-    return f"{message} ('{context.command_path} --help' lists the {_parts(context.command)})"
-
-
-def _parts(command: click.Command) -> str:
-    return "commands" if isinstance(command, click.Group) else "options"
+    parts = "commands" if isinstance(context.command, click.Group) else "options"
+    return f"{message} ('{context.command_path} --help' lists the {parts})"
 
 
 def _shown_name(parameter: click.Parameter) -> str:
@@ -71,3 +73,19 @@ def _is_run_among_inputs(error: CorefsampleError, context: click.Context) -> boo
         and any(error.place in values for values in lists)
         and os.path.isfile(os.path.join(str(error.place), "run.json"))
     )
+
+
+_SHOWN = 20  # problems
+
+
+class Report(Result):
+    """Base of reports on files: the number of their bad documents, and the errors of the first ones."""
+
+    n_problems: int
+    problems: list[CorefsampleError]
+
+    def reject(self, rejected: Rejected) -> None:
+        """Add a bad document."""
+        self.n_problems += 1
+        if len(self.problems) < _SHOWN:
+            self.problems.append(rejected.error())

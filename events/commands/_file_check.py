@@ -11,6 +11,7 @@ from typing import Any
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.syntax import SCHEMES
 from events._yaml_file import file_bytes, read_yaml
+from events.commands._screen import listed
 from events.counting._definitions import ExampleResult, example_results
 from events.lexicon._content import LexiconContent
 from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
@@ -147,16 +148,10 @@ def _lexicon_pairs(content: LexiconContent) -> list[tuple[str, str]]:
     dated = [f"{e.code} ({e.start or ''} to {e.end or ''})" for e in entries if e.start or e.end]
     return [
         ("lexicon", f"{len(entries):,} codes: {', '.join(f'{n:,} {kind}' for kind, n in kinds.items())}"),
-        ("names", _listed([f"{entry.code} {entry.name}" for entry in entries])),
+        ("names", listed([f"{entry.code} {entry.name}" for entry in entries], _LISTED)),
         ("aliases", f"{len(aliases):,}, {sum(alias.cased for alias in aliases):,} of them only as written"),
-        ("ambiguous", f"{len(declared):,}{': ' * bool(declared)}{_listed(declared)}"),
+        ("ambiguous", f"{len(declared):,}{': ' * bool(declared)}{listed(declared, _LISTED)}"),
         ("titles", f"{len(content.titles):,}"),
         ("no country", f"{len(content.not_countries):,} names"),
-        ("dated", f"{len(dated):,} codes{': ' * bool(dated)}{_listed(dated)}"),
+        ("dated", f"{len(dated):,} codes{': ' * bool(dated)}{listed(dated, _LISTED)}"),
     ]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """The first few of some names, and how many more there are."""
-    more = f", and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more

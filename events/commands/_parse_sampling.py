@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from corefsample.parses._pairs import ParsePairs, gold_score, parse_pairs
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._schemes import document_schemes, fitting_schemes
+from events.runs.scoring._parsing import doc_of_words
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
 
     from corefsample._arrays import Floats
     from events.rules._rules import Rule
@@ -74,12 +74,11 @@ def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tup
     return (shared[0], shared[0]) if shared else (of_treebank[0], of_parser[0])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class TreebankParses:
-    """Sampled parses of treebank documents by a pipeline.
+    """Sampled parses of treebank documents by a pipeline, which gets the treebank's words.
 
-    The pipeline gets the treebank's words.
-
-    Parameters
+    Attributes
     ----------
     pipeline
         With a transition parser.
@@ -93,21 +92,12 @@ class TreebankParses:
         Called after each document that is parsed.
     """
 
-    def __init__(
-        self,
-        pipeline: Language,
-        *,
-        schemes: tuple[str, str],
-        n_samples: int,
-        seed: int,
-        gold_sentences: bool,
-        on_document: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._pipeline = pipeline
-        self._schemes = schemes
-        self._n_samples, self._seed = n_samples, seed
-        self._gold_sentences = gold_sentences
-        self._on_document = on_document
+    pipeline: Language
+    schemes: tuple[str, str]
+    n_samples: int
+    seed: int
+    gold_sentences: bool
+    on_document: Callable[[], None]
 
     def scores(self, documents: Sequence[TreebankDocument], temperatures: Sequence[float], by: str) -> Floats:
         """Score of each document at each temperature, as of `gold_score`: float64 (n_documents, n_temperatures)."""
@@ -115,36 +105,24 @@ class TreebankParses:
         for d, document in enumerate(documents):
             for t, temperature in enumerate(temperatures):
                 samples = self._samples(document, temperature)
-                table[d, t] = gold_score(document.tokens, samples, schemes=self._schemes, by=by)
-                self._on_document()
+                table[d, t] = gold_score(document.tokens, samples, schemes=self.schemes, by=by)
         return table
 
-    def pairs(self, document: TreebankDocument, temperature: float, rule: Rule | None) -> Mapping[str, ParsePairs]:
+    def pairs(self, document: TreebankDocument, temperature: float, rule: Rule) -> Mapping[str, ParsePairs]:
         """Prediction-label pairs of a document's properties."""
         samples = self._samples(document, temperature)
-        self._on_document()
-        options: dict[str, Any] = {} if rule is None else {"roles": rule.roles, "upos": rule.upos}
-        return parse_pairs(document.tokens, samples, schemes=self._schemes, **options)
+        return parse_pairs(document.tokens, samples, schemes=self.schemes, roles=rule.roles, upos=rule.upos)
 
     def _samples(self, document: TreebankDocument, temperature: float) -> list[Tokens]:
         docs = parse_samples(
-            self._pipeline,
-            self._doc(document.tokens),
-            self._n_samples,
+            self.pipeline,
+            doc_of_words(document.tokens, self.pipeline, in_sentences=self.gold_sentences),
+            self.n_samples,
             temperature=temperature,
-            seed=self._seed,
+            seed=self.seed,
             doc_id=document.doc_id,
         )
         docs_by_id = {id(doc): doc for doc in docs}  # equal parses are one Doc
         distinct = {key: tokens_of_doc(doc) for key, doc in docs_by_id.items()}
+        self.on_document()
         return [distinct[id(doc)] for doc in docs]
-
-    def _doc(self, tokens: Tokens) -> Doc:
-        from spacy.tokens import Doc
-
-        n_tokens = len(tokens)
-        spaces = [bool(space) for space in tokens.extra.get("space_after", [True] * n_tokens)]
-        sent_starts: list[bool | int | None] | None = None
-        if self._gold_sentences:
-            sent_starts = [t == 0 or bool(tokens.sent[t] != tokens.sent[t - 1]) for t in range(n_tokens)]
-        return Doc(self._pipeline.vocab, words=list(tokens.text), spaces=spaces, sent_starts=sent_starts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
@@ -71,9 +71,7 @@ class Results:
         self.folder, self._options = folder, options
         self._started = time.time()
         self._n_quarantined = 0
-        self.on_rejected: Callable[[Rejected], None] | None = None
-        if options.on_error == "quarantine":
-            self.on_rejected = self._set_aside
+        self.on_rejected = self._set_aside if options.on_error == "quarantine" else None
 
     def _set_aside(self, rejected: Rejected) -> None:
         self._n_quarantined += 1

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Rejected
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
-from events._options import Result
 from events.commands._explaining import traced
-from events.commands._screen import counted
+from events.commands._failures import Report
+from events.commands._screen import counted, listed
 from events.lexicon._content import parts
 from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
@@ -23,11 +22,10 @@ from events.runs._progress import Progress
 
 _LISTED = 12  # on the screen; all are in the JSON summary
 _MOST_STEPS = 3  # of paths from a trigger to an actor: longer ones are by chance
-_SHOWN = 20  # problems
 
 
 @dataclass(slots=True)
-class RuleHits(Result):
+class RuleHits(Report):
     """What a rule and a lexicon find in a corpus.
 
     Attributes
@@ -96,13 +94,13 @@ class RuleHits(Result):
                 * bool(self.n_by_nobody)
             ),
             ("triggers", _most(Counter({trigger: hits.total() for trigger, hits in found.items()}))),
-            ("not found", _first(missing)),
+            ("not found", listed(missing, _LISTED)),
             ("outcomes", _most(outcomes)),
             ("conditions", _most(self.conditions)),
             ("actors", _most(names)),
             ("ambiguous", f"{self.n_ambiguous:,} names"),
             ("unused", f"{len(self.unused):,} names of the lexicon"),
-            ("unmatched", _first(unmatched) if unmatched else "no actor beside a trigger"),
+            ("unmatched", listed(unmatched, _LISTED) if unmatched else "no actor beside a trigger"),
             *(("note", note) for note in self.notes()),
         ]
 
@@ -151,13 +149,7 @@ def rule_hits(
     hits = RuleHits(", ".join(files), chosen.name, chosen.preset, words.source)
     hits.triggers = {trigger: Counter() for trigger in _triggers(chosen)}
     hits.conditions.update(dict.fromkeys(chosen.unless, 0))
-
-    def on_rejected(rejected: Rejected) -> None:
-        hits.n_problems += 1
-        if len(hits.problems) < _SHOWN:
-            hits.problems.append(rejected.error())
-
-    stream = DocumentStream(files, needs=("tokens",), on_rejected=on_rejected, parses=True)
+    stream = DocumentStream(files, needs=("tokens",), on_rejected=hits.reject, parses=True)
     spellings: set[str] = set()  # texts and lemmas of the names found, without white space
     for batch, traces in traced(stream, chosen, words, scheme):
         for row, trace in enumerate(traces):
@@ -231,9 +223,4 @@ def _unused(lexicon: Lexicon, spellings: set[str]) -> list[str]:
 def _most(counts: Counter[str]) -> str:
     """The most frequent ones with their numbers, and how many more there are."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return _first([f"{name} {n:,}" for name, n in ordered])
-
-
-def _first(names: Sequence[str]) -> str:
-    more = f", and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
+    return listed([f"{name} {n:,}" for name, n in ordered], _LISTED)

@@ -78,6 +78,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def listed(names: Sequence[str], most: int) -> str:
+    """The first few of some names, and how many more there are."""
+    more = f", and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def mention_counts(counts: Mapping[str, int]) -> str:
     """Counts by reason in words: "3 crossing sentences, 1 discontinuous"."""
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in sorted(counts.items()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from corefsample.errors import InputError, ParameterError
@@ -55,16 +55,6 @@ _L2_GRID = (0.02, 0.05)
 _L2_DEFAULT = (0.02,)  # without documents to choose on
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """A trained model, the reports of all passes, and the chosen penalty and number of passes."""
-
-    model: AntecedentModel
-    reports: tuple[EpochReport, ...]
-    l2: float
-    epoch: int
-
-
 def split_documents(
     corpus: Corpus, others: Corpus, options: Any
 ) -> tuple[list[MentionDocument], list[MentionDocument]]:
@@ -99,8 +89,16 @@ def fit_model(
     templates: TemplateSet,
     provenance: Mapping[str, Any],
     on_epoch: Callable[[EpochReport], None] | None,
-) -> Fit:
-    """Train a model, and with `options.refit` once more on all documents with the chosen penalty and passes."""
+) -> tuple[AntecedentModel, tuple[EpochReport, ...]]:
+    """Train a model, and with `options.refit` once more on all documents with the chosen penalty and passes.
+
+    Returns
+    -------
+    AntecedentModel
+        The model; its provenance has the chosen penalty and number of passes.
+    tuple of EpochReport
+        Reports of all passes.
+    """
     reports: list[EpochReport] = []
 
     def report(epoch: EpochReport) -> None:
@@ -108,31 +106,21 @@ def fit_model(
         if on_epoch is not None:
             on_epoch(epoch)
 
-    def trained(
-        on: Sequence[MentionDocument],
-        choose_on: Sequence[MentionDocument] | None,
-        penalties: Sequence[float],
-        epochs: int,
-        **more: Any,
-    ) -> AntecedentModel:
-        return train(
-            on,
-            held_out=choose_on,
-            l2=penalties,
-            epochs=epochs,
-            costs=SoftmaxMargin(*options.margin),
-            language=language,
-            templates=templates,
-            n_threads=options.threads,
-            **{name: getattr(options, name) for name in _AS_GIVEN},
-            provenance={**provenance, **more},
-            on_epoch=report,
-        )
-
+    trained: Callable[..., AntecedentModel] = partial(
+        train,
+        costs=SoftmaxMargin(*options.margin),
+        language=language,
+        templates=templates,
+        n_threads=options.threads,
+        **{name: getattr(options, name) for name in _AS_GIVEN},
+        on_epoch=report,
+    )
     penalties = tuple(options.l2) or (_L2_GRID if held_out else _L2_DEFAULT)
-    model = trained(documents, held_out or None, penalties, options.epochs)
-    l2, epoch = model.provenance["l2"], model.provenance["epoch"]
+    model = trained(documents, held_out=held_out or None, l2=penalties, epochs=options.epochs, provenance=provenance)
     if options.refit and held_out:
-        figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **model.provenance["held_out"]}
-        model = trained([*documents, *held_out], None, (l2,), epoch, chosen_on=figures)
-    return Fit(model, tuple(reports), l2, epoch)
+        chosen = model.provenance
+        figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **chosen["held_out"]}
+        every = [*documents, *held_out]
+        more = {**provenance, "chosen_on": figures}
+        model = trained(every, l2=(chosen["l2"],), epochs=chosen["epoch"], provenance=more)
+    return model, tuple(reports)

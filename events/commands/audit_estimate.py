@@ -31,6 +31,8 @@ from events.commands._parser import Command
 from events.commands._screen import counted, covered_uncertainty, print_files, print_text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from corefsample.files._paths import PathLike
     from events.audit._estimates import AuditEstimate
     from events.audit._sheets import SheetLabels
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 RECORD = "audited.json"
 RESOLVE = "sheet-resolve.csv"
+_TABLES = ("quality", "more", "agreement", "learned")  # of an estimate, in its summary as they are
 
 
 @declared
@@ -136,6 +139,7 @@ def run_audit_estimate(
         If an option, a sheet or the folder breaks its rule; then nothing is written.
     """
     from corefsample.files._atomic import unwritable, write_json
+    from events.audit._sheets import disagreement_sheet
     from events.commands._audit_files import labelled_plan, plan_question, read_learned
     from events.runs._record import checksums, run_record
 
@@ -149,6 +153,7 @@ def run_audit_estimate(
         estimate = audit.estimate_counts(plan, labels, learned=learned, **chosen)
     except InputError as error:
         raise error.at(", ".join(names)) from None
+    to_resolve = disagreement_sheet(plan, labels)
     place = folder if options.out is None else Path(options.out)
     arguments = {**chosen, "learned": options.learned, "source": os.fspath(source), "plan": os.fspath(folder)}
     record = run_record(arguments, checksums(names), started)
@@ -156,8 +161,8 @@ def run_audit_estimate(
         place.mkdir(parents=True, exist_ok=True)
         covers = _covered(source) if options.pictures else ""
         files = _written(plan, labels, estimate, place, pictures=options.pictures, covers=covers)
-        files += _sheet_to_resolve(plan, labels, place, sheets, source=source, question=plan_question(folder, plan))
-        result = _result(plan, labels, estimate, place, files, options)
+        files += _sheet_to_resolve(plan, to_resolve, place, sheets, source=source, question=plan_question(folder, plan))
+        result = _result(plan, estimate, place, files, options, n_resolve=len(to_resolve))
         write_json(place / RECORD, {**record, "summary": result.to_json()})
     except OSError as error:
         raise unwritable(place, error) from None
@@ -182,7 +187,7 @@ def _written(
     """Write the tables and the picture; return their names."""
     from corefsample.files._atomic import new_file
     from events._csv_cells import write_csv
-    from events.audit._label_table import label_table
+    from events.audit._sheets import label_table
     from events.runs._pictures import picture_files, save_pictures
 
     found = estimate.disagreement_frame()
@@ -211,7 +216,7 @@ def _written(
 
 def _sheet_to_resolve(
     plan: audit.AuditPlan,
-    labels: SheetLabels,
+    sheet: pd.DataFrame,
     place: Path,
     sheets: Sequence[PathLike],
     *,
@@ -219,7 +224,6 @@ def _sheet_to_resolve(
     question: Question,
 ) -> tuple[str, ...]:
     """Write the documents on which labellers disagree as a sheet and its page, unless it is one of the inputs."""
-    from events.audit._sheets import disagreement_sheet
     from events.commands._audit_files import page_name, write_sheet
 
     path = place / RESOLVE
@@ -228,7 +232,6 @@ def _sheet_to_resolve(
         return ()
     for earlier in (path, page):
         earlier.unlink(missing_ok=True)
-    sheet = disagreement_sheet(plan, labels)
     if sheet.empty:
         return ()
     write_sheet(path, plan, sheet, {}, source=source, question=question)
@@ -237,17 +240,15 @@ def _sheet_to_resolve(
 
 def _result(
     plan: audit.AuditPlan,
-    labels: SheetLabels,
     estimate: AuditEstimate,
     place: Path,
     files: tuple[str, ...],
     options: AuditEstimateOptions,
+    *,
+    n_resolve: int,
 ) -> AuditEstimateResult:
-    from events.audit._sheets import disagreement_sheet
-
     total = estimate.totals[0]
     periods = [each for each in estimate.counts if each not in estimate.totals and each.n_docs]
-    n_resolve = len(disagreement_sheet(plan, labels)) if len(labels.by_labeller) > 1 else 0
     return AuditEstimateResult(
         out=str(place),
         plan=plan.identity,
@@ -259,10 +260,7 @@ def _result(
         n_unsure=total.n_unsure,
         n_missing=total.n_missing,
         totals=tuple({**dataclasses.asdict(each), "period_start": str(each.period_start)} for each in estimate.totals),
-        quality=tuple(dataclasses.asdict(each) for each in estimate.quality),
-        more=tuple(dataclasses.asdict(each) for each in estimate.more),
-        agreement=tuple(dataclasses.asdict(each) for each in estimate.agreement),
-        learned=tuple(dataclasses.asdict(each) for each in estimate.learned),
+        **{name: tuple(map(dataclasses.asdict, getattr(estimate, name))) for name in _TABLES},
         n_few=sum(each.upper - each.lower > 0.5 * each.n_docs for each in periods),
         n_periods=len(periods),
         n_resolve=n_resolve,

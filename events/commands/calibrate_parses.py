@@ -16,9 +16,10 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -31,13 +32,9 @@ from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
 
 if TYPE_CHECKING:
-    from spacy.language import Language
-
-    from corefsample._arrays import Floats
     from corefsample.files._paths import PathLike
     from corefsample.parses._calibration import ParseCalibration, TemperatureFit
-    from events.commands._parse_sampling import TreebankDocument
-    from events.rules._rules import Rule
+    from events.commands._parse_sampling import TreebankDocument, TreebankParses
     from events.runs._output_folder import OutputFolder
     from events.runs._progress import Progress
 
@@ -164,7 +161,7 @@ def run_calibrate_parses(
         If the folder cannot be written. After an error no folder is left.
     """
     from corefsample.formats.annotated._corefud import read_corefud
-    from events.commands._parse_sampling import TreebankDocument
+    from events.commands._parse_sampling import TreebankDocument, TreebankParses, schemes_of
     from events.commands._results import ParsesFolder, results
     from events.rules._rules import load_rules
     from events.runs.scoring._parsing import load_pipeline
@@ -174,13 +171,29 @@ def run_calibrate_parses(
         streams = [read_corefud(treebank, on_rejected=found.on_rejected)]
         streams += [] if options.fit is None else [read_corefud(options.fit)]
         documents, *others = [[TreebankDocument.of(each, options.n_words) for each in stream] for stream in streams]
-        measure = _Measurement(pipeline, options, rule, documents, others[0] if others else None, on_progress)
+        is_crossed = options.fit is None and options.temperature is None
+        if is_crossed and len(documents) < 2:
+            hint = ParameterHint("fit", "fits the temperature to other documents")
+            raise InputError("a treebank to fit the temperature to must have at least 2 documents, got 1", hint=hint)
+        schemes = schemes_of([*documents, *chain(*others)], pipeline)
+        fit_documents = [] if options.temperature is not None else others[0] if others else documents
+        on_document = _counting(len(documents) + len(fit_documents) * len(options.temperatures), on_progress)
+        sampling = options.n_samples, options.seed, options.sentences == "gold", on_document
+        drawn = TreebankParses(pipeline, schemes, *sampling)
+        fit = None
+        if options.temperature is not None:
+            temperatures: tuple[float, ...] = (options.temperature,)
+        else:
+            fit, temperatures = _fitted(drawn, fit_documents, options, is_crossed=is_crossed)
+        pairs = [
+            drawn.pairs(document, temperatures[d % len(temperatures)], rule) for d, document in enumerate(documents)
+        ]
         result = CalibrateParsesResult(
-            measure.calibration(),
-            measure.fit,
+            parses.calibrate_parses(pairs, **options.chosen("level", "n_resamples", "seed")),
+            fit,
             options.fit_by,
-            measure.temperatures,
-            measure.schemes,
+            temperatures,
+            schemes,
             len(documents),
             sum(len(document.tokens) for document in documents),
             **found.summary(),
@@ -191,70 +204,30 @@ def run_calibrate_parses(
     return result
 
 
-class _Measurement:
-    """Fits temperatures if none is given, and measures."""
+def _fitted(
+    drawn: TreebankParses, documents: Sequence[TreebankDocument], options: CalibrateParsesOptions, *, is_crossed: bool
+) -> tuple[TemperatureFit, tuple[float, ...]]:
+    """The temperature fitted to documents, and that of all documents measured, or of each half of them."""
+    table = drawn.scores(documents, options.temperatures, options.fit_by)
+    fitted: Callable[..., TemperatureFit] = partial(
+        parses.fit_temperature, **options.chosen("temperatures", "level", "n_resamples", "seed")
+    )
+    fit = fitted(table)
+    if not is_crossed:
+        return fit, (fit.temperature,)
+    return fit, tuple(fitted(table[1 - half :: 2]).temperature for half in (0, 1))
 
-    def __init__(
-        self,
-        pipeline: Language,
-        options: CalibrateParsesOptions,
-        rule: Rule,
-        documents: Sequence[TreebankDocument],
-        fit_documents: Sequence[TreebankDocument] | None,
-        on_progress: Progress | None,
-    ) -> None:
-        from events.commands import _parse_sampling
 
-        self._options, self._rule = options, rule
-        self._documents = documents
-        self._fit_documents = documents if fit_documents is None else fit_documents
-        self._is_crossed = fit_documents is None and options.temperature is None
-        if self._is_crossed and len(documents) < 2:
-            hint = ParameterHint("fit", "fits the temperature to other documents")
-            raise InputError("a treebank to fit the temperature to must have at least 2 documents, got 1", hint=hint)
-        self.schemes = _parse_sampling.schemes_of([*documents, *(fit_documents or ())], pipeline)
-        self.fit: TemperatureFit | None = None
-        self.temperatures: tuple[float, ...] = ()
-        self._n_parsed, self._on_progress = 0, on_progress
-        self._n_all = len(documents)
-        if options.temperature is None:
-            self._n_all += len(self._fit_documents) * len(options.temperatures)
-        self._parses = _parse_sampling.TreebankParses(
-            pipeline,
-            schemes=self.schemes,
-            **options.chosen("n_samples", "seed"),
-            gold_sentences=options.sentences == "gold",
-            on_document=self._count,
-        )
+def _counting(n_all: int, on_progress: Progress | None) -> Callable[[], None]:
+    """A function that reports one more document of `n_all` each time it is called."""
+    numbers = count(1)
 
-    def calibration(self) -> ParseCalibration:
-        """Calibration of all documents, each at its temperature."""
-        options = self._options
-        of_document = self._fitted_temperatures() if options.temperature is None else [options.temperature]
-        self.temperatures = tuple(of_document)
-        pairs = [
-            self._parses.pairs(document, of_document[d % len(of_document)], self._rule)
-            for d, document in enumerate(self._documents)
-        ]
-        return parses.calibrate_parses(pairs, **options.chosen("level", "n_resamples", "seed"))
+    def report() -> None:
+        n = next(numbers)
+        if on_progress is not None:
+            on_progress(n, n_all, n)
 
-    def _fitted_temperatures(self) -> list[float]:
-        options = self._options
-        table = self._parses.scores(self._fit_documents, options.temperatures, options.fit_by)
-        chosen = options.chosen("temperatures", "level", "n_resamples", "seed")
-
-        def fitted(scores: Floats) -> TemperatureFit:
-            return parses.fit_temperature(scores, **chosen)
-
-        self.fit = fitted(table)
-        if not self._is_crossed:
-            return [self.fit.temperature]
-        return [fitted(table[1 - half :: 2]).temperature for half in (0, 1)]
-
-    def _count(self) -> None:
-        self._n_parsed += 1
-        if self._on_progress is not None:
-            self._on_progress(self._n_parsed, self._n_all, self._n_parsed)
+    return report
 
 
 def _write(folder: OutputFolder, run: CalibrateParsesResult) -> None:

@@ -209,15 +209,13 @@ def _write_link_kinds(
     """Write the table of links by kinds of mentions, of each variant."""
     import pandas as pd
 
-    from corefsample.recalibration._model import Recalibration
     from events.queries._groups import links_by_kind
 
     parts = []
     by_id = {document.doc_id: document for document in documents}
     used = [by_id[doc_id] for doc_id in study.table.doc_ids]
     for variant in study.variants:
-        changes = variant.recalibrations or (Recalibration(),) * len(used)
-        part = links_by_kind(used, changes, unannotated=options.unannotated)
+        part = links_by_kind(used, variant.recalibrations, unannotated=options.unannotated)
         part.insert(0, "variant", variant.name)
         parts.append(part)
     pd.concat(parts, ignore_index=True).to_csv(path, index=False)
@@ -237,6 +235,7 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     """
     import pandas as pd
 
+    from events.queries._counts import LEVELS
     from events.runs._pictures import save_pictures
 
     intervals, curves = study.intervals(), study.reliability()
@@ -253,7 +252,7 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
         title = f"{len(study.table.queries):,} queries of {len(study.table.documents):,} documents"
         figures = {"query_reliability": partial(plots.reliability_figure, curves, title=title)}
         if len(coverage):
-            figures["query_coverage"] = partial(event_plots.query_coverage, coverage, level=max(study.levels))
+            figures["query_coverage"] = partial(event_plots.query_coverage, coverage, level=max(LEVELS))
         if len(quantiles):
             figures["query_quantiles"] = partial(query_quantiles, quantiles)
         save_pictures(figures, file)
@@ -261,6 +260,8 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
 
 def print_calibrate_queries(report: CalibrateQueriesResult) -> None:
     """Print calibration errors and coverage, before and after recalibration."""
+    from events.queries._counts import LEVELS
+
     study = report.study
     # Before any output, so that a failure prints nothing.
     scores, coverage, quantiles = study.scores(), study.coverage(), study.quantiles()
@@ -275,9 +276,9 @@ def print_calibrate_queries(report: CalibrateQueriesResult) -> None:
             f"{row.variant:<14}{row.mean_p:>8.4f}{row.share_true:>8.4f}{row.calibration_error:>8.4f}"
             f"  {row.lower:.4f} to {row.upper:.4f}"
         )
-    shown = coverage[(coverage["level"] == max(study.levels)) & (coverage["interval"] == "quantile")]
+    shown = coverage[(coverage["level"] == max(LEVELS)) & (coverage["interval"] == "quantile")]
     sizes = list(dict.fromkeys(shown["documents"]))
-    click.echo(f"\nQueries whose true count lies in the {100 * max(study.levels):g}% quantile interval, by documents:")
+    click.echo(f"\nQueries whose true count lies in the {100 * max(LEVELS):g}% quantile interval, by documents:")
     click.echo(f"{'recalibration':<27}" + "".join(f"{size:>8}" for size in sizes))
     for (variant, kind), rows in shown.groupby(["variant", "recalibration"], sort=False):
         shares = rows.set_index("documents")["coverage"]

@@ -135,10 +135,10 @@ def _probabilities(run: PathLike, plan: AuditPlan) -> Floats:
     from events.audit._paired import target_keys, target_probabilities
 
     rules = str(run_record(Path(run))["rule"]["name"]).split(RULES)
-    keys = target_keys(plan.frame.event, plan.frame.targets)
+    keys = target_keys(plan.frame)
     if len(rules) == 1 == len(plan.frame.event.split(RULES)):  # a changed rule may have another name
-        keys = [(rules[0], key[1]) for key in keys if key is not None]
-    known = [key for key in keys if key is not None and key[0] in rules]
+        keys = [(rules[0], actor) for _, actor in keys]
+    known = [key for key in keys if key[0] in rules]
     if len(known) < len(plan.frame.targets):
         raise InputError(
             f"run must have the rules of the labels ({plan.frame.event}), got {', '.join(rules)}", place=str(run)

@@ -169,27 +169,19 @@ def run_rule_suggest(
 
 def _run_plan(run: PathLike) -> RunPlan:
     """What a finished run counted, planned again from its record."""
-    from events._options import fields_of
     from events.audit._frame_files import run_record
     from events.runs.counting._options import CountOptions
     from events.runs.counting._plan import planned
 
     record = run_record(Path(run))
-    names = fields_of(CountOptions)
-    given: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in record["arguments"].items()
-        if name in names
-    }
-    return planned([each["path"] for each in record["inputs"]], CountOptions(**given))
+    return planned([each["path"] for each in record["inputs"]], CountOptions.from_json(record["arguments"]))
 
 
 def _targets(plan: AuditPlan, rule: str) -> tuple[list[int], list[str]]:
     """Numbers of the plan's targets that are events of a rule, and their actors."""
     from events.audit._paired import target_keys
 
-    keys = target_keys(plan.frame.event, plan.frame.targets)
-    found = [(number, key[1]) for number, key in enumerate(keys) if key is not None and key[0] == rule]
+    found = [(number, actor) for number, (event, actor) in enumerate(target_keys(plan.frame)) if event == rule]
     if not found:
         raise InputError(f"labels must be about the rule {rule!r}, got {', '.join(plan.frame.targets)}")
     return [number for number, _ in found], [actor for _, actor in found]

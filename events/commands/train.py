@@ -241,7 +241,7 @@ def run_train(
         language = chosen_language(options.language, [corpus, others])
         sources = checksums(corpus.paths)
         held_out_sources = checksums(others.paths)
-        fitted = fit_model(
+        model, reports = fit_model(
             documents,
             held_out_documents,
             options,
@@ -250,16 +250,13 @@ def run_train(
             provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
             on_epoch=on_epoch,
         )
-        mention_ranking.save_model(fitted.model, path, overwrite=options.overwrite)
+        mention_ranking.save_model(model, path, overwrite=options.overwrite)
         run = TrainResult(
             out=path,
             record=record,
-            model=fitted.model,
-            reports=fitted.reports,
-            l2=fitted.l2,
-            epoch=fitted.epoch,
-            n_documents=fitted.model.provenance["n_documents"],
-            n_mentions=fitted.model.provenance["n_mentions"],
+            model=model,
+            reports=reports,
+            **{name: model.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")},
             n_held_out=len(held_out_documents),
             n_without_gold=corpus.n_without_gold + others.n_without_gold,
             n_not_selected=corpus.n_not_selected + others.n_not_selected,

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from corefsample.documents._tokens import Tokens
 from events.counting._evaluation import DocumentEvents, ParseEvents
-from events.counting._tables import EventKey, arrow_schema, role_cells
+from events.counting._tables import EventKey, arrow_schema, rows_batch
 from events.matching._matching import DEFAULT, NO_ACTOR
 
 
@@ -57,17 +57,7 @@ def events_batch(
     rows: Sequence[EventRow], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
 ) -> pa.RecordBatch:
     """The table of some rows; parameters as of `events.counting._evidence.evidence_batch`."""
-    schema = events_schema(roles)
-    of_roles = [role_cells(each.actors, columns[each.event], roles) for each in rows]
-    values = dict(zip(EventRow._fields, zip(*rows, strict=True), strict=bool(rows)))
-    arrays = [
-        pa.array(
-            [each[field.name] for each in of_roles] if field.name in roles else values.get(field.name, ()),
-            field.type,
-        )
-        for field in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return rows_batch(events_schema(roles), rows, columns, roles, lambda name: [getattr(row, name) for row in rows])
 
 
 def event_rows(several: Sequence[DocumentEvents], period: str, tokens: Tokens | None) -> list[EventRow]:

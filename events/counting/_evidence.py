@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.posterior._posterior import parse_rows
 from events.counting._evaluation import DocumentEvents, Part, VarianceParts, variance_parts
 from events.counting._reasons import SEVERAL
-from events.counting._tables import ACTOR, EventKey, arrow_schema, role_cells
+from events.counting._tables import ACTOR, EventKey, arrow_schema, rows_batch
 from events.lexicon._content import parts
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
 
@@ -163,17 +162,11 @@ def evidence_batch(
     schema = evidence_schema(roles, parses=True, defaults=True)
     # Of a document with one parse, all variance is coreference's.
     about_parses = [row.parse or ParseEvidence(1, 0.0, row.probability * (1.0 - row.probability)) for row in rows]
-    of_roles = [role_cells(each.actors, columns[each.event], roles) for each in rows]
-    arrays = [
-        pa.array(
-            [each[field.name] for each in of_roles]
-            if field.name in roles
-            else list(map(attrgetter(field.name), about_parses if field.name in _PARSE_COLUMNS else rows)),
-            field.type,
-        )
-        for field in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def values(name: str) -> list[Any]:
+        return [getattr(row, name) for row in (about_parses if name in _PARSE_COLUMNS else rows)]
+
+    return rows_batch(schema, rows, columns, roles, values)
 
 
 class ParsedMentions(NamedTuple):

@@ -124,13 +124,7 @@ def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level:
     level
         Of the interval of the difference, in (0, 1).
     """
-    first, second = _checks.floats("first_only", first_only), _checks.floats("second_only", second_only)
-    if first.shape != second.shape:
-        raise ParameterError(
-            f"must be as long as first_only ({first.size}), got {second.size}", parameter="second_only"
-        )
-    if ((first < 0) | (second < 0) | (first + second > 1 + 1e-9)).any():
-        raise ParameterError("must be probabilities of exclusive events", parameter="first_only and second_only")
+    first, second = np.asarray(first_only, np.float64), np.asarray(second_only, np.float64)
     n = first.shape[0]
     pmf = np.empty(2 * n + 1)
     _kernels.difference_pmf(first, second, pmf)

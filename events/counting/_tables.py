@@ -10,8 +10,8 @@ comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -94,6 +94,22 @@ def role_cells(key: EventKey, columns: Sequence[str], roles: Sequence[str]) -> d
     return rest | role_values(key, columns)
 
 
+def rows_batch(
+    schema: pa.Schema,
+    rows: Sequence[Any],
+    columns: Mapping[str, Sequence[str]],
+    roles: Sequence[str],
+    values: Callable[[str], list[Any]],
+) -> pa.RecordBatch:
+    """Batch of rows that have an event and its actors, with the values of each column that is not one of a role."""
+    of_roles = [role_cells(each.actors, columns[each.event], roles) for each in rows]
+    arrays = [
+        pa.array([each[field.name] for each in of_roles] if field.name in roles else values(field.name), field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
 def role_columns(columns: Iterable[str]) -> tuple[str, ...]:
     """Columns of roles among the columns of a table of counts: those before the period."""
     found = []
@@ -161,3 +177,16 @@ def event_key(event: str | Sequence[str]) -> EventKey:
 def event_name(key: EventKey) -> str:
     """Codes joined with ">"; "-" stands for no actor, and "event" for the event of a rule without roles."""
     return ">".join(code or _NO_ACTOR for code in key) if key else "event"
+
+
+def shown_name(code: str, names: Mapping[str, str]) -> str:
+    """Names of the actors of an event, after its own name where a run has several rules.
+
+    Examples
+    --------
+    >>> shown_name("attack: IRQ>KWT", {"IRQ": "Iraq", "KWT": "Kuwait"})
+    'attack: Iraq > Kuwait'
+    """
+    event, colon, actors = code.rpartition(": ")
+    known = {**names, "-": "no actor named"}
+    return event + colon + " > ".join(str(known.get(part, part)) for part in actors.split(">"))

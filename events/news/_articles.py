@@ -8,7 +8,8 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import ParameterHint
@@ -36,13 +37,9 @@ class ArticleStream(FileSeries):
     text_column, date_column, id_column, title_column
         Columns of a table. With `id_column` None, articles are numbered within their file, "news.csv#1", or named
         after their XML file or member. A table may lack `title_column`. NITF has its own places for these fields.
-    metadata
-        Further columns to keep; None for all others.
     date_format
         Format of the dates in tables and in the names of texts, for `datetime.datetime.strptime`; None for ISO dates
         (in names also 20010911). The time of day and the time zone are ignored.
-    max_chars
-        Longest text allowed, in characters; spaCy's parsers reject texts of more than a million.
     on_rejected
         Called with each article that breaks a rule, which is then left out; None: the first one raises InputError.
         A file that is damaged (gzip data, archive, CSV, Parquet) always raises.
@@ -70,13 +67,11 @@ class ArticleStream(FileSeries):
         date_column: str = "date",
         id_column: str | None = "doc_id",
         title_column: str = "title",
-        metadata: Sequence[str] | None = None,
         date_format: str | None = None,
-        max_chars: int = 1_000_000,
         on_rejected: Callable[[Rejected], None] | None = None,
     ) -> None:
-        self._columns = Columns(text_column, date_column, id_column, title_column, metadata)
-        self._rules = FieldRules(date_format, max_chars)
+        self._columns = Columns(text_column, date_column, id_column, title_column)
+        self._rules = FieldRules(date_format)
         self._on_rejected = on_rejected
         super().__init__(corpus_paths(inputs))
 
@@ -160,29 +155,16 @@ def text_records(path: str, date_format: str | None, progress: ReadProgress) -> 
 
 def _date_in(stem: str, date_format: str | None) -> datetime.date:
     """The first date in the name of a file."""
-    for found in _dates_in(stem, date_format):
-        if found is not None:
-            return found
+    pattern = _ISO_DATE if date_format is None else _pattern(date_format)
+    for match in pattern.finditer(stem):
+        with suppress(ValueError):
+            if date_format is None:
+                return datetime.date(int(match[1]), int(match[3]), int(match[4]))
+            return datetime.datetime.strptime(match[0], date_format).date()
     if date_format is not None:
         raise ArticleFault(f"the file's name must contain a date in the format {date_format!r}, got {stem!r}", stem)
     hint = ParameterHint("date_format", "says how names contain dates, such as %d.%m.%Y")
     raise ArticleFault(f"the file's name must contain a date such as 2001-09-11, got {stem!r}", stem, hint=hint)
-
-
-def _dates_in(stem: str, date_format: str | None) -> Iterator[datetime.date | None]:
-    if date_format is None:
-        for match in _ISO_DATE.finditer(stem):
-            yield _date(f"{match[1]}-{match[3]}-{match[4]}", "%Y-%m-%d")
-        return
-    for match in _pattern(date_format).finditer(stem):
-        yield _date(match[0], date_format)
-
-
-def _date(text: str, date_format: str) -> datetime.date | None:
-    try:
-        return datetime.datetime.strptime(text, date_format).date()
-    except ValueError:
-        return None
 
 
 def _pattern(date_format: str) -> re.Pattern[str]:

@@ -11,9 +11,10 @@ from typing import Any
 
 import msgspec
 
-from corefsample._checks import shown, whole
+from corefsample._checks import shown
 from corefsample.errors import ParameterError, ParameterHint
 
+_MOST_CHARS = 1_000_000  # of a text: spaCy's parsers reject longer ones
 _DATE_HINT = ParameterHint("date_format", "says how dates are written, such as %m/%d/%Y")
 
 
@@ -97,15 +98,11 @@ class FieldRules:
     ----------
     date_format
         Format of dates in tables, for `datetime.datetime.strptime`; None for ISO dates.
-    max_chars
-        Longest text allowed, in characters.
     """
 
     date_format: str | None = None
-    max_chars: int = 1_000_000
 
     def __post_init__(self) -> None:
-        whole("max_chars", self.max_chars, 1)
         if self.date_format is not None and (not isinstance(self.date_format, str) or "%" not in self.date_format):
             found = shown(self.date_format)
             raise ParameterError(f"must be a format such as '%d.%m.%Y', got {found}", parameter="date_format")
@@ -154,8 +151,8 @@ class FieldRules:
         if record.text is None:
             raise ArticleFault(f"{name} is missing")
         text = _unicode(name, record.text)
-        if len(text) > self.max_chars:
-            raise ArticleFault(f"{name} must be at most {self.max_chars} characters, got {len(text)}")
+        if len(text) > _MOST_CHARS:
+            raise ArticleFault(f"{name} must be at most {_MOST_CHARS} characters, got {len(text)}")
         return text
 
 

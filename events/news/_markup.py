@@ -105,7 +105,7 @@ def _record(content: bytes, name: str, within: str, *, by_name: bool) -> Record:
         return content.decode("utf-8", "replace")
 
     try:
-        document = NitfDocument(content[i : i + _CHUNK] for i in range(0, len(content), _CHUNK))
+        document = NitfDocument(content)
     except NitfError as error:
         return Record(f"{within}line {error.line}", original, fault=ArticleFault(str(error)))
     return Record(

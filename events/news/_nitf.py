@@ -19,7 +19,7 @@ Sandhaus (2008), The New York Times Annotated Corpus Overview, LDC2008T19, secti
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from html.entities import html5
 from typing import Any
@@ -63,8 +63,8 @@ class NitfDocument:
 
     Parameters
     ----------
-    chunks
-        The XML, in pieces.
+    content
+        The XML.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class NitfDocument:
         If the XML is not well-formed, declares entities, is not NITF, or is nested too deep.
     """
 
-    def __init__(self, chunks: Iterable[bytes]) -> None:
+    def __init__(self, content: bytes) -> None:
         self.doc_id: str | None = None
         self._meta: dict[str, str] = {}
         self._texts: dict[str, str] = {}
@@ -101,9 +101,9 @@ class NitfDocument:
         self._collected_depth = 0  # depth of the element whose text is being collected, 0 for none
         self._type = ""  # of that element
         self._line: Callable[[], int] = lambda: 1
-        self._read(chunks)
+        self._read(content)
 
-    def _read(self, chunks: Iterable[bytes]) -> None:
+    def _read(self, content: bytes) -> None:
         parser = expat.ParserCreate()
         self._line = lambda: parser.CurrentLineNumber
         parser.buffer_text = True
@@ -113,9 +113,7 @@ class NitfDocument:
         parser.EntityDeclHandler = self._reject_entity
         parser.SkippedEntityHandler = self._named_character
         try:
-            for chunk in chunks:
-                parser.Parse(chunk, False)
-            parser.Parse(b"", True)
+            parser.Parse(content, True)
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
             raise NitfError(f"XML must be well-formed, got: {reason}", error.lineno) from None

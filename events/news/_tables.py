@@ -46,15 +46,12 @@ class Columns:
         Names of columns. A table may lack `title`.
     doc_id
         Name of a column; None: articles are numbered, as "news.csv#1".
-    metadata
-        Names of further columns to keep; None: all others.
     """
 
     text: str = "text"
     date: str = "date"
     doc_id: str | None = "doc_id"
     title: str = "title"
-    metadata: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         own = {
@@ -68,10 +65,6 @@ class Columns:
                 raise ParameterError(f"must name a column, got {shown(name)}", parameter=parameter)
         if len(set(own.values())) < len(own):
             raise ParameterError(f"columns of text, date, doc_id and title must differ, got {shown([*own.values()])}")
-        if isinstance(self.metadata, str):
-            found = shown(self.metadata)
-            raise ParameterError(f"must be names of columns, got the string {found}", parameter="metadata")
-        object.__setattr__(self, "metadata", None if self.metadata is None else tuple(self.metadata))
 
     @property
     def required(self) -> dict[str, str]:
@@ -79,15 +72,11 @@ class Columns:
         columns = {self.doc_id: "id_column", self.date: "date_column", self.text: "text_column"}
         return {name: parameter for name, parameter in columns.items() if name is not None}
 
-    def keeps(self, name: str) -> bool:
-        """Whether a further column is kept; pandas writes its index as a column without a name."""
-        return bool(name) and (self.metadata is None or name in self.metadata)
-
     def require_in(self, path: str, names: Sequence[str]) -> None:
         """Raise if a table lacks a column or has one twice."""
-        for name in (*self.required, *(self.metadata or ())):
+        for name, parameter in self.required.items():
             if name not in names:
-                hint = ParameterHint(self.required[name], "names another") if name in self.required else None
+                hint = ParameterHint(parameter, "names another")
                 found = shown(", ".join(names))
                 raise InputError(f"columns must include {name!r}, got {found}", place=path, hint=hint)
         for name in names:
@@ -96,7 +85,8 @@ class Columns:
 
     def record(self, path: str, number: int, place: str, row: Mapping[str, Any], original: Callable[[], str]) -> Record:
         """Sort the values of one row, article `number` of its file, into fields."""
-        own = {self.text, self.date, self.title, self.doc_id}
+        # pandas writes its index as a column without a name.
+        others = row.keys() - {self.text, self.date, self.title, self.doc_id, ""}
         return Record(
             place,
             original,
@@ -104,7 +94,7 @@ class Columns:
             date=row.get(self.date),
             doc_id=f"{os.path.basename(path)}#{number}" if self.doc_id is None else row.get(self.doc_id),
             title=row.get(self.title),
-            metadata={name: value for name, value in row.items() if name not in own and self.keeps(name)},
+            metadata={name: value for name, value in row.items() if name in others},
             names={"text": self.text, "date": self.date, "doc_id": self.doc_id or "doc_id", "title": self.title},
             in_table=True,
         )
@@ -244,8 +234,7 @@ def parquet_records(path: str, columns: Columns, progress: ReadProgress) -> Iter
     with parquet_errors(path), pq.ParquetFile(parquet_source(path)) as file:
         names = list(file.schema_arrow.names)
         columns.require_in(path, names)
-        own = {*columns.required, columns.title}
-        wanted = [name for name in names if name in own or columns.keeps(name)]
+        wanted = [name for name in names if name]
         size, total = total_size([path]), max(file.metadata.num_rows, 1)
         number = 0
         for batch in file.iter_batches(_ROWS, columns=wanted):

@@ -15,8 +15,8 @@ from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
 from events.audit._estimates import TOTAL
 from events.audit._frame_files import read_text_table
-from events.audit._label_table import LABEL_COLUMNS
-from events.pages._names import shown_name
+from events.audit._sheets import LABEL_COLUMNS
+from events.counting._tables import shown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +153,7 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
     keys = list(zip(totals["event"], totals["actor"], strict=True))
     return AuditContent(
         labels,
-        [_target(counts, event, actor, names) for event, actor in keys],
+        [counted_target(counts, *key, names, _NUMBERS) for key in keys],
         LabelTargets.of_keys(plan, keys),
         len(labels),
         int(totals["n_docs"].iloc[0]),
@@ -162,20 +162,14 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
     )
 
 
-def target_name(event: str, actor: str, names: dict[str, Any]) -> str:
-    """Name of what labels are about, for people."""
-    return shown_name(actor, names) if actor else f"{event}, any actor"
-
-
-def _target(counts: pd.DataFrame, event: str, actor: str, names: dict[str, Any]) -> dict[str, Any]:
-    rows = counts[(counts["event"] == event) & (counts["actor"] == actor)]
-    columns = ("period", *_NUMBERS)
-    tidy = [
-        dict(zip(columns, values, strict=True))
-        for values in zip(*(rows[column].tolist() for column in columns), strict=True)
-    ]
+def counted_target(
+    counts: pd.DataFrame, event: str, actor: str, names: dict[str, Any], numbers: Sequence[str]
+) -> dict[str, Any]:
+    """Name, total, and rows by period of what labels are about, as JSON values."""
+    chosen = counts[(counts["event"] == event) & (counts["actor"] == actor)]
+    rows: list[Any] = chosen[["period", *numbers]].to_dict("records")
     return {
-        "name": target_name(event, actor, names),
-        "total": next(row for row in tidy if row["period"] == TOTAL),
-        "rows": [row for row in tidy if row["period"] != TOTAL],
+        "name": shown_name(actor, names) if actor else f"{event}, any actor",
+        "total": next(row for row in rows if row["period"] == TOTAL),
+        "rows": [row for row in rows if row["period"] != TOTAL],
     }

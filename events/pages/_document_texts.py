@@ -33,18 +33,17 @@ from corefsample.files._contents import parsed_json
 from corefsample.formats import DocumentStream
 from corefsample.summaries import point_estimate
 from events.pages._marked import spaced
-from events.pages._rendering import packed
+from events.pages._rendering import packed_parts
 
 Places = list[tuple[int, str]]  # the evidence of a document: number of the actor, and the column `places`
 
-_PER_PART = 16  # documents that are unpacked together
 _MAX_ANTECEDENTS = 5  # per mention
 _MIN_PROBABILITY = 0.001  # of an antecedent in the page
 _MAX_VALUE_LENGTH = 400  # letters of a metadata value
 
 
-class DocumentTexts:
-    """Texts of documents, read from a run's folder and packed.
+def document_texts(path: Path, wanted: Mapping[str, Places]) -> tuple[list[str], dict[str, int]]:
+    """Read texts of documents from a run's folder, and pack them.
 
     Parameters
     ----------
@@ -53,12 +52,12 @@ class DocumentTexts:
     wanted
         The documents to read: doc_id and the places of its events.
 
-    Attributes
-    ----------
-    parts
+    Returns
+    -------
+    list of str
         The packed parts.
-    places
-        Number of each document, by doc_id; divided by `per_part`, the quotient is the part and the remainder the place
+    dict of str to int
+        Number of each document, by doc_id; divided by `PER_PART`, the quotient is the part and the remainder the place
         in it.
 
     Raises
@@ -66,65 +65,49 @@ class DocumentTexts:
     InputError
         If the file lacks one of the documents, or an event lies outside its document.
     """
+    numbers: dict[str, int] = {}
 
-    per_part = _PER_PART
-
-    def __init__(self, path: Path, wanted: Mapping[str, Places]) -> None:
-        self._path = path
-        self.parts: list[str] = []
-        self.places: dict[str, int] = {}
-        pending: list[dict[str, Any]] = []
-        for document in self._documents(wanted):
-            self.places[document.doc_id] = len(self.places)
-            pending.append(self._content(document, wanted[document.doc_id]))
-            if len(pending) == _PER_PART:
-                self.parts.append(packed(pending))
-                pending = []
-        if pending:
-            self.parts.append(packed(pending))
-        missing = [doc_id for doc_id in wanted if doc_id not in self.places]
-        if missing:
-            raise InputError(f"doc_id {missing[0]!r} of the evidence is missing", place=str(path))
-
-    def _documents(self, wanted: Mapping[str, Places]) -> Iterator[ScoredDocument]:
-        if not wanted:
-            return
+    def contents() -> Iterator[dict[str, Any]]:
         batch: DocumentBatch
-        for batch in DocumentStream(self._path, needs=("date", "tokens")):
+        for batch in DocumentStream(path, needs=("date", "tokens")) if wanted else ():
             for row, doc_id in enumerate(batch.doc_ids):
                 if doc_id in wanted:
-                    yield batch.document(row)
+                    numbers[doc_id] = len(numbers)
+                    yield _content(batch.document(row), wanted[doc_id], f"{path}: doc_id {doc_id!r}")
 
-    def _content(self, document: ScoredDocument, places: Places) -> dict[str, Any]:
-        tokens, antecedents = document.tokens, document.antecedents
-        place = f"{self._path}: doc_id {document.doc_id!r}"
-        if tokens is None:
-            raise InputError("tokens are missing", place=place)
-        spans = document.mentions[:, :2].tolist()
-        entities = _entities(map_clustering(antecedents).tolist())
-        estimate = point_estimate(antecedents, loss="binder")  # from exact link marginals
-        events = {}
-        for actor, text in places:
-            try:
-                events[actor] = checked_places(text, len(tokens), document.n_mentions)
-            except (ValueError, TypeError, KeyError):
-                raise InputError(f"evidence must lie within its document, got {text[:80]!r}", place=place) from None
-        return {
-            "tokens": spaced(tokens),
-            "sentences": [start for start, _ in tokens.sentences().values()],
-            "mentions": [
-                {"start": start, "end": end, "entity": entity}
-                for (start, end), entity in zip(spans, entities, strict=True)
-            ],
-            "estimate": _entities(estimate.labels.tolist()),
-            "links": [_likeliest(antecedents, i) for i in range(document.n_mentions)],
-            "new": np.rint(1000.0 * antecedents.new_probs).astype(int).tolist(),
-            "best": [_best(antecedents, i) for i in range(document.n_mentions)],
-            "about": [
-                [name, _short(value)] for name, value in document.metadata.items() if name != RECALIBRATION_FIELD
-            ],
-            "events": events,
-        }
+    parts = packed_parts(contents())
+    missing = [doc_id for doc_id in wanted if doc_id not in numbers]
+    if missing:
+        raise InputError(f"doc_id {missing[0]!r} of the evidence is missing", place=str(path))
+    return parts, numbers
+
+
+def _content(document: ScoredDocument, places: Places, place: str) -> dict[str, Any]:
+    tokens, antecedents = document.tokens, document.antecedents
+    if tokens is None:
+        raise InputError("tokens are missing", place=place)
+    spans = document.mentions[:, :2].tolist()
+    entities = _entities(map_clustering(antecedents).tolist())
+    estimate = point_estimate(antecedents, loss="binder")  # from exact link marginals
+    events = {}
+    for actor, text in places:
+        try:
+            events[actor] = checked_places(text, len(tokens), document.n_mentions)
+        except (ValueError, TypeError, KeyError):
+            raise InputError(f"evidence must lie within its document, got {text[:80]!r}", place=place) from None
+    return {
+        "tokens": spaced(tokens),
+        "sentences": [start for start, _ in tokens.sentences().values()],
+        "mentions": [
+            {"start": start, "end": end, "entity": entity} for (start, end), entity in zip(spans, entities, strict=True)
+        ],
+        "estimate": _entities(estimate.labels.tolist()),
+        "links": [_likeliest(antecedents, i) for i in range(document.n_mentions)],
+        "new": np.rint(1000.0 * antecedents.new_probs).astype(int).tolist(),
+        "best": [_best(antecedents, i) for i in range(document.n_mentions)],
+        "about": [[name, _short(value)] for name, value in document.metadata.items() if name != RECALIBRATION_FIELD],
+        "events": events,
+    }
 
 
 def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:

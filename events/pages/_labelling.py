@@ -10,19 +10,18 @@ import numpy as np
 
 from events.audit import AuditPlan
 from events.audit._sheets import SHEET_COLUMNS
+from events.counting._tables import shown_name
 from events.pages._audited import LabelTargets
 from events.pages._learned import CHOSEN
 from events.pages._marked import PLAIN, MarkedText
-from events.pages._names import shown_name
 from events.pages._questions import Question, default_question
-from events.pages._rendering import Sources, packed_parts, rendered
+from events.pages._rendering import PER_PART, Sources, packed_parts, rendered
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from events.pages._report_content import Report
 
-_PER_PART = 16  # documents that are unpacked together
 _OWN = ("sheet", "progress", "answers", "article", "export", "import", "label")
 LABEL_SOURCES = Sources(
     "label.html.j2",
@@ -78,9 +77,9 @@ def rendered_sheet(
         "columns": list(SHEET_COLUMNS),
         "documents": values,
         "same": {},
-        "perPart": _PER_PART,
+        "perPart": PER_PART,
     }
-    parts = packed_parts(_contents(plan, doc_ids, sheet["text"].tolist(), texts or {}), _PER_PART)
+    parts = packed_parts(_contents(plan, doc_ids, sheet["text"].tolist(), texts or {}))
     asked = question or Question(default_question(plan.frame))
     title = f"{asked.text} {len(doc_ids):,} documents"
     about = {"title": title, "asked": asked, "plan": plan.identity, "noun": kind.removesuffix("s")}

@@ -15,7 +15,7 @@ from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
 from events.audit._estimates import TOTAL
 from events.audit._frame_files import read_text_table
-from events.pages._audited import LabelTargets, target_name
+from events.pages._audited import LabelTargets, counted_target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,20 +132,10 @@ def read_learned(folder: PathLike, doc_ids: Collection[str], names: dict[str, An
         {target: _by_document(rows, "learned") for target, rows in of_target.items()},
         {target: _by_document(rows, "label") for target, rows in with_label.items()},
         frozenset(documents["doc_id"][documents["sampled"] == CHOSEN]),
-        [_target(counts, *key, names) for key in keys],
+        [counted_target(counts, *key, names, _NUMBERS) for key in keys],
         float(totals["level"].iloc[0]),
     )
 
 
 def _by_document(rows: pd.DataFrame, column: str) -> dict[str, Any]:
     return dict(zip(rows["doc_id"].tolist(), rows[column].tolist(), strict=True))
-
-
-def _target(counts: pd.DataFrame, event: str, actor: str, names: dict[str, Any]) -> dict[str, Any]:
-    chosen = counts[(counts["event"] == event) & (counts["actor"] == actor)]
-    rows: list[Any] = chosen[["period", *_NUMBERS]].to_dict("records")
-    return {
-        "name": target_name(event, actor, names),
-        "total": next(row for row in rows if row["period"] == TOTAL),
-        "rows": [row for row in rows if row["period"] != TOTAL],
-    }

@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample._arrays import Floats, Ints
 from corefsample._random import document_key
-from events.pages._rendering import packed_parts
+from events.pages._rendering import PER_PART, packed_parts
 from events.pages._texts import run_texts
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 # A document without evidence has a trigger and an actor, one of them, or none.
 KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor found, no trigger", "neither found")
-_PER_PART = 16  # documents that are unpacked together
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,10 @@ def other_documents(
         "date": [str(date) for date in rows["date"]],
         "kind": kinds[chosen].tolist(),
         "label": [labels.get(doc_id, "") for doc_id in doc_ids],
-        "perPart": _PER_PART,
+        "perPart": PER_PART,
         **({} if taught is None else {"learned": taught[chosen].tolist()}),
     }
-    texts = packed_parts([found[doc_id].pieces if doc_id in found else [] for doc_id in doc_ids], _PER_PART)
+    texts = packed_parts([found[doc_id].pieces if doc_id in found else [] for doc_id in doc_ids])
     return OtherDocuments(tuple(np.bincount(kinds, minlength=len(KINDS)).tolist()), content, texts, len(doc_ids))
 
 

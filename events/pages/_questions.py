@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from events.audit import AuditFrame
 from events.counting._definitions import Definitions, example_tokens
+from events.counting._tables import shown_name
 from events.lexicon._file import lexicon_content
 from events.pages._marked import spaced
-from events.pages._names import shown_name
 from events.rules._format import Example
 from events.rules._rules import Rule
 

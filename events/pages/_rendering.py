@@ -10,13 +10,17 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
+
+PER_PART = 16  # documents that are unpacked together
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,7 @@ def packed(content: object) -> str:
     return base64.b64encode(compressor.compress(plain) + compressor.flush()).decode("ascii")
 
 
-def packed_parts(contents: Sequence[object], per_part: int) -> list[str]:
+def packed_parts(contents: Iterable[object], per_part: int = PER_PART) -> list[str]:
     """Pack a list in parts of this many elements, of which a page unpacks those that it needs."""
-    return [packed(contents[start : start + per_part]) for start in range(0, len(contents), per_part)]
+    waiting = iter(contents)
+    return [packed(part) for part in iter(lambda: list(islice(waiting, per_part)), [])]

@@ -23,12 +23,12 @@ from events.counting._count_posterior import checked_table
 from events.counting._excluded_triggers import exclusion_texts
 from events.counting._merged_actors import merging_text
 from events.counting._periods import Calendar
-from events.counting._tables import role_columns
+from events.counting._tables import role_columns, shown_name
 from events.pages._audited import AuditContent, LabelTargets, read_audit
-from events.pages._document_texts import DocumentTexts, Places
+from events.pages._document_texts import Places, document_texts
 from events.pages._learned import LearnedContent, read_learned
-from events.pages._names import shown_name
 from events.pages._others import OtherDocuments, other_documents
+from events.pages._rendering import PER_PART
 from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
     for doc_id, actor, text in zip(evidence["doc_id"], evidence["name"], evidence["places"], strict=True):
         if doc_id in places:
             places[doc_id].append((actor_codes[actor], text))
-    texts = DocumentTexts(run.folder / "documents.parquet", places)
+    texts, numbers = document_texts(run.folder / "documents.parquet", places)
     dates = dict(zip(evidence["doc_id"], evidence["date"], strict=True))
     counts = {
         "level": run.record["arguments"]["level"],
@@ -164,8 +164,8 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
         "documents": {
             "id": doc_ids,
             "date": [str(dates[doc_id]) for doc_id in doc_ids],
-            "text": [texts.places.get(doc_id, -1) for doc_id in doc_ids],
-            "perPart": texts.per_part,
+            "text": [numbers.get(doc_id, -1) for doc_id in doc_ids],
+            "perPart": PER_PART,
         },
         "evidence": {
             "document": [document_codes[doc_id] for doc_id in evidence["doc_id"]],
@@ -176,7 +176,7 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
             "oneBest": [int(value) for value in evidence["one_best"]],
         },
     }
-    report = Report(run.record, counts, texts.parts, len(doc_ids), len(texts.places))
+    report = Report(run.record, counts, texts, len(doc_ids), len(numbers))
     counts["shared"] = report.is_recalibration_covered
     counts["pairs"] = None if run.samples is None else sampled_pairs(run.samples, actor_codes, period_codes)
     return report

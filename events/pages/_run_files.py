@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample._checks import shown
 from corefsample.errors import InputError
-from corefsample.files._folders import FolderCopy, opened_folder
-from corefsample.files._paths import PathLike
+from corefsample.files._folders import FolderCopy
 from events.counting._count_posterior import checked_table, read_counts, read_samples
 from events.counting._evidence import evidence_schema
 from events.counting._tables import role_columns, row_names
@@ -50,29 +49,19 @@ class FinishedRun:
     samples: pd.DataFrame | None = None
 
 
-def read_run(folder: PathLike) -> FinishedRun:
+def read_run(folder: FolderCopy) -> FinishedRun:
     """Read the tables of a finished run.
 
     Parameters
     ----------
     folder
-        Folder written by `events.commands.run_events`.
+        Folder written by `events.commands.run_events`, opened.
 
     Raises
     ------
     InputError
         If it is not such a folder, or a file in it is missing or damaged.
     """
-    with opened_folder(folder, only=is_needed) as run:
-        return _checked_run(run)
-
-
-def is_needed(name: str) -> bool:
-    """Whether a report needs a file of the run, by its path in the folder."""
-    return name.removeprefix("run/") in (*_FILES, ALL_DOCUMENTS, _SAMPLES)
-
-
-def _checked_run(folder: FolderCopy) -> FinishedRun:
     path, place = Path(folder), str(folder)
     inner = path / "run"  # a demo's run is a folder in the demo's
     hint = f"did you mean {inner}?" if (inner / "run.json").is_file() else "`corefsample events` makes one"
@@ -105,6 +94,11 @@ def _checked_run(folder: FolderCopy) -> FinishedRun:
         names = ", ".join(sorted(unknown)[:3])
         raise InputError(f"evidence must have only actors and periods of the counts, got {names}", place=place)
     return run
+
+
+def is_needed(name: str) -> bool:
+    """Whether a report needs a file of the run, by its path in the folder."""
+    return name.removeprefix("run/") in (*_FILES, ALL_DOCUMENTS, _SAMPLES)
 
 
 def _record(path: Path) -> dict[str, Any]:

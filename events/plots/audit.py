@@ -126,28 +126,3 @@ def _draw(ax: Axes, rows: pd.DataFrame, total: pd.Series, truth: pd.Series | Non
     ax.set_ylim(bottom=0.0)
     date_axis(ax, rows)
     bare_spines(ax)
-
-
-def audit_curve(curve: pd.DataFrame, target: str, *, fig: Figure | SubFigure | None = None) -> Figure | SubFigure:
-    """Draw the share of positive labels against mean P, with intervals.
-
-    Parameters
-    ----------
-    curve
-        From `events.audit.AuditEstimate.curve_frame`.
-    target
-        Which target.
-    fig
-        Figure to draw on; by default a new one.
-    """
-    figure = figure_of(fig, (4.2, 4.0))
-    ax = figure.subplots()
-    rows = curve[(curve["target"] == target) & (curve["n_labelled"] > 0)]
-    ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, linestyle=(0, (4, 2)))
-    share = rows["share"].to_numpy()
-    ends = [np.maximum(share - rows["lower"].to_numpy(), 0.0), np.maximum(rows["upper"].to_numpy() - share, 0.0)]
-    ax.errorbar(rows["mean_p"], share, ends, color=AUDITED, fmt="o", markersize=4, linewidth=1.0)
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="mean P of the documents", ylabel="share that is positive")
-    ax.set_title(legible(target), loc="left", fontsize=10)
-    bare_spines(ax)
-    return figure

@@ -21,12 +21,11 @@ from events.queries._table import QueryTable
 if TYPE_CHECKING:
     import pandas as pd
 
+_FIRST_DRAW = 10**7  # index of the first sample under the null
 _LEAST_VARIANCE = 1e-6  # of a group's count under the null; groups below it have no uncertainty to compare with
 
 
-def null_truths(
-    table: QueryTable, recalibrations: Sequence[Recalibration], *, n_draws: int, seed: int = 0, first_sample: int = 0
-) -> Bools:
+def null_truths(table: QueryTable, recalibrations: Sequence[Recalibration], *, n_draws: int, seed: int = 0) -> Bools:
     """Truths of all pairs in clusterings drawn from the distributions: what would be seen if P were right.
 
     Queries of one document are true or false together in a clustering, so their dependence is kept.
@@ -39,14 +38,14 @@ def null_truths(
         One per document of the table.
     n_draws
         At least 1.
-    seed, first_sample
-        Of the samples; use others than those of P.
+    seed
+        Of the samples, which are others than those of P.
 
     Returns
     -------
     array of shape (n_draws, n_pairs), bool
     """
-    sampling = {"n_samples": n_draws, "seed": seed, "first_sample": first_sample}
+    sampling = {"n_samples": n_draws, "seed": seed, "first_sample": _FIRST_DRAW}
     with ThreadPoolExecutor(processors()) as pool:
         each = zip(table.documents, recalibrations, strict=True)
         parts = pool.map(lambda pair: pair[0].truths(pair[1], **sampling), each)

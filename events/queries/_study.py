@@ -24,7 +24,7 @@ from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._model import NoMinimumError, Recalibration
 from corefsample.recalibration._refits import CrossFit
 from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
-from events.queries._counts import LEVELS, SIZES
+from events.queries._counts import SIZES
 from events.queries._score import QueryScore, named_objective
 from events.queries._study_results import QueryStudy, QueryVariant
 from events.queries._table import QueryTable
@@ -43,7 +43,6 @@ def study_queries(
     n_samples: int = 1000,
     n_resamples: int = 100,
     seed: int = 0,
-    levels: Sequence[float] = LEVELS,
     sizes: Sequence[int] = SIZES,
     role: str = "subject",
     scheme: str | None = None,
@@ -71,8 +70,8 @@ def study_queries(
         Refits on bootstrapped documents, for intervals with the uncertainty of the recalibration; 0 for none.
     seed
         Of samples, folds and bootstrap, in [0, 2**64).
-    levels, sizes
-        As in `events.queries.count_intervals` and `count_coverage`.
+    sizes
+        As in `events.queries.count_coverage`.
     role, scheme
         As in `events.queries.match_queries`.
     unannotated, missing, form, domains
@@ -136,9 +135,7 @@ def study_queries(
         table=table,
         variants=tuple(variants),
         n_samples=n_samples,
-        levels=tuple(levels),
         sizes=tuple(sizes),
-        n_without_gold=len(all_documents) - len(with_gold),
         n_left_out=sum(queries.n_left_out for queries in matched),
         failures=failures,
         fields={name: {d.doc_id: str(d.metadata[name]) for d in with_gold if name in d.metadata} for name in by},

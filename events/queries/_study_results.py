@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 GIVEN, UNCERTAIN = "given", "uncertain"  # values of the column `recalibration`
 N_BINS = 20
-_NONE = Recalibration()
-_NULL_DRAWS, _NULL_FIRST = 200, 10**7  # clusterings under the null, and the index of their first sample
+_NULL_DRAWS = 200  # clusterings under the null
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -46,7 +45,7 @@ class QueryVariant:
     fit: CrossFit | None
     probabilities: Floats
     draws: Floats | None
-    recalibrations: tuple[Recalibration, ...] = ()  # of each document with queries
+    recalibrations: tuple[Recalibration, ...]  # of each document with queries
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -61,10 +60,8 @@ class QueryStudy:
         "as scored" first, then one for each objective.
     n_samples
         Samples behind each probability.
-    levels, sizes
-        Of the intervals, and the smallest number of documents of each group.
-    n_without_gold
-        Documents without gold, which are not used.
+    sizes
+        The smallest number of documents of each group.
     n_left_out
         Mentions without a gold entity that would otherwise decide a query.
     failures
@@ -78,9 +75,7 @@ class QueryStudy:
     table: QueryTable
     variants: tuple[QueryVariant, ...]
     n_samples: int
-    levels: tuple[float, ...]
     sizes: tuple[int, ...]
-    n_without_gold: int
     n_left_out: int
     failures: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -152,8 +147,7 @@ class QueryStudy:
             groups[name] = [values.get(doc_id, "") for doc_id in named["doc_id"]]
         tables: tuple[list[pd.DataFrame], list[pd.DataFrame]] = [], []
         for each in self.variants:
-            used = each.recalibrations or (_NONE,) * len(self.table.documents)
-            null = null_truths(self.table, used, n_draws=n_draws, seed=self.seed, first_sample=_NULL_FIRST)
+            null = null_truths(self.table, each.recalibrations, n_draws=n_draws, seed=self.seed)
             for table, part in zip(tables, group_misfit(self.table, each.probabilities, null, groups), strict=True):
                 part.insert(0, "variant", each.name)
                 table.append(part)
@@ -174,8 +168,7 @@ class QueryStudy:
         columns = ["variant", "n_queries", "bin_lower", "bin_upper", "share", "null_lower", "null_upper", "p_value"]
         rows: list[tuple[object, ...]] = []
         for each in self.variants:
-            used = each.recalibrations or (_NONE,) * len(self.table.documents)
-            null = null_truths(self.table, used, n_draws=n_draws, seed=self.seed, first_sample=_NULL_FIRST)
+            null = null_truths(self.table, each.recalibrations, n_draws=n_draws, seed=self.seed)
             found = count_quantiles(self.table, each.probabilities, null, min_documents=self.sizes[0])
             if found is not None:
                 of_bins = zip(found.edges, found.edges[1:], found.shares, found.lower, found.upper, strict=False)
@@ -191,7 +184,7 @@ class QueryStudy:
             probabilities = {GIVEN: each.probabilities} | ({} if each.draws is None else {UNCERTAIN: each.draws})
             for recalibration, probs in probabilities.items():
                 log_step("%s: intervals of %d queries", each.name, len(self.table.queries))
-                part = count_intervals(self.table, probs, levels=self.levels, min_documents=self.sizes[0])
+                part = count_intervals(self.table, probs, min_documents=self.sizes[0])
                 part.insert(0, "variant", each.name)
                 part.insert(1, "recalibration", recalibration)
                 parts.append(part)

@@ -18,7 +18,6 @@ from itertools import chain, islice
 from multiprocessing import resource_tracker
 from typing import Any, Generic, TypeVar
 
-from corefsample import _checks
 from corefsample._extras import install_hint
 from corefsample._processes import begin_worker
 from corefsample._processors import processors
@@ -57,8 +56,6 @@ class Engine:
     scheduler: str | None = None
 
     def __post_init__(self) -> None:
-        if self.workers is not None:
-            _checks.whole("workers", self.workers, 1)
         if self.scheduler is None:
             return
         if self.workers is not None:

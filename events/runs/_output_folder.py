@@ -185,11 +185,6 @@ class OutputFolder:
         self.first_set_aside = self.first_set_aside or rejected.message()
         self._quarantine(rejected)
 
-    @property
-    def given(self) -> str:
-        """The path as it was given."""
-        return self._given
-
     def checksums(self) -> dict[str, str]:
         """SHA-256 of each file so far, by its name."""
         return {entry.name: sha256(entry) for entry in sorted(self.file(".").iterdir())}

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import corefsample
 from corefsample.files._atomic import require_free
-from corefsample.files._digests import sha256
-from corefsample.files._paths import file_version
+from events.runs._plan import InputFile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,17 +21,8 @@ _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 
 def checksums(paths: Sequence[str]) -> list[dict[str, Any]]:
     """Size in bytes and SHA-256 of each input; None for standard input. Of a URL the entity tag, if it has one."""
-    rows = {path: _checksum(path) for path in paths}
-    return [rows[path] for path in paths]
-
-
-def _checksum(path: str) -> dict[str, Any]:
-    if path == "-":
-        return {"path": path, "bytes": None, "sha256": None}
-    n_bytes, version = file_version(path)
-    if isinstance(version, str) and version:  # a tag says as much, and the file is not fetched once more
-        return {"path": path, "bytes": n_bytes, "sha256": None, "etag": version}
-    return {"path": path, "bytes": n_bytes, "sha256": sha256(path)}
+    files = {path: InputFile.of(path, checksum=True) for path in paths}
+    return [files[path].to_record(files[path].sha256) for path in paths]
 
 
 def run_record(

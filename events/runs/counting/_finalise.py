@@ -339,7 +339,12 @@ def write_counts(
     if comparison is not None:
         escaped_frame(comparison).to_csv(run.file("comparisons.csv"), index=False)
     if pictures:
-        draw_run(run, table, comparison, names)
+        draw = bands_by_event if len(table["event"].unique()) > 1 else event_bands
+        drawn = {"bands": partial(draw, table, names=names)}
+        if comparison is not None:
+            compared = comparisons_by_event if len(comparison["event"].unique()) > 1 else actor_comparison
+            drawn["comparison"] = partial(compared, table, comparison, names=names)
+        save_pictures(drawn, run.file)
     return several
 
 
@@ -434,15 +439,3 @@ def _sizes(batch: pa.RecordBatch) -> list[int]:
     mentions, candidates = documents.mentions[0], documents.candidates[0]
     sizes: list[int] = (12 * np.diff(candidates[mentions]) + 40 * np.diff(documents.token_bounds)).tolist()
     return sizes
-
-
-def draw_run(
-    folder: RunFolder, counts: pd.DataFrame, comparison: pd.DataFrame | None, names: Mapping[str, str]
-) -> None:
-    """Draw the bands, and the comparison if there is one, into the folder, as `save_pictures` does."""
-    several = len(counts["event"].unique()) > 1
-    pictures = {"bands": partial(bands_by_event if several else event_bands, counts, names=names)}
-    if comparison is not None:
-        draw = comparisons_by_event if len(comparison["event"].unique()) > 1 else actor_comparison
-        pictures["comparison"] = partial(draw, counts, comparison, names=names)
-    save_pictures(pictures, folder.file)

@@ -231,7 +231,7 @@ def run_partition(folder: PathLike, number: int, *, threads: int | None = None) 
     if store is None:
         raise InputError("run must be initialised before its partitions, got none", place=places.given)
     plan = store.plan(RunPlan)
-    partition = plan.partition(number)
+    partition = next((each for each in plan.partitions if each.number == number), None)
     if partition is None:
         rule = f"must be one of {len(plan.partitions)}"
         raise ParameterError(f"{rule}, got {number}", parameter="number", place=places.given)

@@ -23,7 +23,7 @@ from corefsample.recalibration._uncertain import UncertainRecalibration
 from events._options import fields_of
 from events.counting._definitions import Definitions
 from events.counting._periods import Calendar
-from events.counting._tables import EventKey, event_key, event_name
+from events.counting._tables import event_key, event_name
 from events.lexicon._lexicon import Lexicon
 from events.rules._rules import Rule, sources_of
 from events.runs._plan import InputFile, Part, Plan
@@ -48,18 +48,12 @@ class RunPlan(Plan):
     @cached_property
     def options(self) -> CountOptions:
         """What to count."""
-        content = {**self.settings, **self.free}
-        given: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in content.items()}
-        return CountOptions(**given)
+        return CountOptions.from_json({**self.settings, **self.free})
 
     @property
     def partitions(self) -> tuple[Part, ...]:
         """The parts."""
         return self.parts or ()
-
-    def partition(self, number: int) -> Part | None:
-        """The partition with a number, or None."""
-        return next((each for each in self.partitions if each.number == number), None)
 
     def definitions(self) -> Definitions:
         """The rules and the lexicon, loaded and checked once in each process."""
@@ -99,7 +93,8 @@ def planned(inputs: Any, options: CountOptions) -> RunPlan:
     definitions = plan.definitions()
     of_outcomes = any({*(options.compare or ())} <= {*each} for each in definitions.actors_of_outcomes.values())
     for rule in definitions.rules if not of_outcomes else ():
-        compared_keys(options, rule, definitions.lexicon)
+        for name in options.compare or ():
+            _require_compared(name, rule, definitions.lexicon)
     files = tuple(InputFile.of(path) for path in input_paths(inputs, suffixes=SUFFIXES))
     return with_partitions(dataclasses.replace(plan, inputs=files), files)
 
@@ -161,12 +156,8 @@ def _recalibration(name: str, contents: str) -> UncertainRecalibration:
     return read_recalibration(name)
 
 
-def compared_keys(options: CountOptions, rule: Rule, lexicon: Lexicon) -> list[EventKey]:
-    """Keys of the events to compare: each as many codes as the rule has roles, all in the lexicon."""
-    return [_compared_key(name, rule, lexicon) for name in options.compare or ()]
-
-
-def _compared_key(name: str, rule: Rule, lexicon: Lexicon) -> EventKey:
+def _require_compared(name: str, rule: Rule, lexicon: Lexicon) -> None:
+    """Raise unless a name to compare has as many codes as a rule has roles, all in the lexicon."""
     key = event_key(name)
     if not rule.event:
         raise ParameterError(f"must have a rule with roles, got the rule {rule.name} without", parameter="compare")
@@ -181,4 +172,3 @@ def _compared_key(name: str, rule: Rule, lexicon: Lexicon) -> EventKey:
         except ParameterError as error:
             message = f"must name {lexicon.noun} of the lexicon, got {code!r}"
             raise ParameterError(message, parameter="compare", hint=error.hint) from None
-    return key

@@ -18,7 +18,6 @@ from corefsample.mention_ranking import AntecedentModel, english_model, load_mod
 from corefsample.mention_ranking._model import MentionDocument, ScoringTally
 from corefsample.mention_ranking._training import SoftmaxMargin, train
 from events._selection import Selection
-from events.news._quality import TextTally
 from events.runs._annotated_corpora import Corpus, annotated_inputs, chosen_language, read_corpus
 from events.runs._progress import Progress
 from events.runs._record import checksums, free_outputs, run_record
@@ -73,15 +72,9 @@ def score_folds(
         out=options.out,
         record=record,
         tally=tally,
-        texts=TextTally(),
-        n_resumed=0,
         n_quarantined=0 if on_rejected is None else on_rejected.count,
-        reasons=(),
         skipped=dict(corpus.skipped),
         recalibration=None if change is None else options.recalibration,
-        clusters=None,
-        left_out={},
-        workers=1,
         seconds=round(time.time() - started, 3),
         n_not_selected=corpus.n_not_selected,
     )

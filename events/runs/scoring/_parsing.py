@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-PARAGRAPHS = ("blank-line", "line")
 # Components whose output the antecedent model does not read.
 _UNUSED = ("ner", "textcat", "textcat_multilabel", "entity_linker", "spancat", "corefsample")
 _PROBE = "The president of France met her troops. They said that she was right."
@@ -120,54 +119,23 @@ def paragraphs_of(text: str, *, mode: str = "blank-line") -> list[str]:
     return [" ".join(part.split()) for part in parts if part.strip()]
 
 
-def parsed_article(
-    article: Article, pipeline: Language, *, headline: bool = True, paragraphs: str = "blank-line"
-) -> Tokens:
-    """Parse an article; the result depends only on this article, not on others parsed before or with it.
-
-    Parameters
-    ----------
-    article
-        Text and headline.
-    pipeline
-        As of `load_pipeline`.
-    headline
-        Whether the headline is the first paragraph.
-    paragraphs
-        As `mode` of `paragraphs_of`.
-
-    Raises
-    ------
-    ParameterError
-        If the pipeline cannot parse it.
-    """
-    texts = article_texts(article, headline=headline, paragraphs=paragraphs)
-    return joined([tokens_of_doc(doc) for doc in parsed_texts(texts, pipeline)])
-
-
 def article_texts(article: Article, *, headline: bool, paragraphs: str) -> list[str]:
-    """Texts of the paragraphs of an article, as `parsed_article` parses them."""
+    """Texts of the paragraphs of an article, the headline first if it is wanted; `paragraphs` as of `paragraphs_of`."""
     texts = paragraphs_of(article.text, mode=paragraphs)
     if headline and article.title.strip():
         texts.insert(0, " ".join(article.title.split()))
     return texts
 
 
-def parsed_texts(texts: Sequence[str], pipeline: Language) -> Iterator[Doc]:
-    """Parse texts; raise ParameterError if the pipeline cannot."""
-    with unparsable_text():
-        yield from pipeline.pipe(texts)
-
-
 @contextmanager
-def unparsable_text() -> Iterator[None]:
-    """Turn errors of a pipeline into ParameterError."""
+def parsing(what: str) -> Iterator[None]:
+    """Turn errors of a pipeline that parses `what` into ParameterError."""
     try:
         yield
     except ParameterError:
         raise
     except ValueError as error:
-        raise ParameterError(f"text must be parsable by the pipeline, got: {_one_line(error)}") from None
+        raise ParameterError(f"{what} must be parsable by the pipeline, got: {_one_line(error)}") from None
 
 
 def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
@@ -185,21 +153,23 @@ def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
     ParameterError
         If the pipeline cannot parse them.
     """
+    with parsing("words"):
+        parsed = tokens_of_doc(pipeline(doc_of_words(tokens, pipeline)))
+    if len(parsed) != len(tokens):
+        raise ParameterError(f"words must not be whitespace, got {len(tokens) - len(parsed)} that are")
+    return dataclasses.replace(parsed, text=tokens.text, extra={**tokens.extra, **parsed.extra})
+
+
+def doc_of_words(tokens: Tokens, pipeline: Language, *, in_sentences: bool = True) -> Doc:
+    """A Doc of words that is not parsed, in their sentences or without any."""
     from spacy.tokens import Doc
 
     n_tokens = len(tokens)
     spaces = [bool(space) for space in tokens.extra.get("space_after", [True] * n_tokens)]
-    starts: list[bool | int | None] = [t == 0 or bool(tokens.sent[t] != tokens.sent[t - 1]) for t in range(n_tokens)]
-    try:
-        doc = pipeline(Doc(pipeline.vocab, words=list(tokens.text), spaces=spaces, sent_starts=starts))
-        parsed = tokens_of_doc(doc)
-    except ParameterError:
-        raise
-    except ValueError as error:
-        raise ParameterError(f"words must be parsable by the pipeline, got: {_one_line(error)}") from None
-    if len(parsed) != n_tokens:
-        raise ParameterError(f"words must not be whitespace, got {n_tokens - len(parsed)} that are")
-    return dataclasses.replace(parsed, text=tokens.text, extra={**tokens.extra, **parsed.extra})
+    starts: list[bool | int | None] | None = None
+    if in_sentences:
+        starts = [t == 0 or bool(tokens.sent[t] != tokens.sent[t - 1]) for t in range(n_tokens)]
+    return Doc(pipeline.vocab, words=list(tokens.text), spaces=spaces, sent_starts=starts)
 
 
 def joined(parts: Sequence[Tokens]) -> Tokens:

@@ -47,20 +47,15 @@ DOCUMENTS_A_PART = 16
 _FREE = ("clusters", "on_error")
 
 
-@dataclass(frozen=True)
-class ScorePlan(Plan):
-    """Everything on which scores depend; a part is a fixed number of documents that are read, good and bad."""
-
-
-def planned(paths: list[str], scorer: Scorer) -> ScorePlan:
-    """Make the plan of a new run."""
+def planned(paths: list[str], scorer: Scorer) -> Plan:
+    """Make the plan of a new run; a part is a fixed number of documents that are read, good and bad."""
     described = scorer.described()
     options = json.loads(json.dumps(dataclasses.asdict(scorer.options)))  # tuples as they are read back
     settings = {**options, "documents_a_part": DOCUMENTS_A_PART}
     free = {name: settings.pop(name) for name in _FREE}
     contents = {name: [settings.get(name), content] for name, content in described.items() if name != "corefsample"}
     inputs = tuple(InputFile.of(path, checksum=True) for path in paths)
-    return ScorePlan(settings, free, json.loads(json.dumps(contents)), inputs)
+    return Plan(settings, free, json.loads(json.dumps(contents)), inputs)
 
 
 _DOCUMENTS = "documents.parquet"
@@ -71,7 +66,7 @@ def score_missing(
     scorer: Scorer,
     places: Places,
     store: Store,
-    plan: ScorePlan,
+    plan: Plan,
     *,
     engine: Engine,
     on_progress: Progress | None,
@@ -102,7 +97,7 @@ def score_missing(
     return n_known
 
 
-def _tasks(inputs: DocumentInputs, known: Records, plan: ScorePlan) -> Iterator[Task]:
+def _tasks(inputs: DocumentInputs, known: Records, plan: Plan) -> Iterator[Task]:
     """Cut the corpus into parts, always at the same documents, and leave the complete ones out."""
     documents = iter(inputs)
     for number in count(1):
@@ -159,7 +154,7 @@ class JoinedParts:
     reasons: list[str] = field(default_factory=list)
 
 
-def joined_parts(store: Store, plan: ScorePlan, on_rejected: QuarantineFile | None) -> JoinedParts:
+def joined_parts(store: Store, plan: Plan, on_rejected: QuarantineFile | None) -> JoinedParts:
     """Add up the parts, and set their bad documents aside.
 
     Raises
@@ -193,7 +188,7 @@ RECORD_SUFFIX = ".scoring.json"
 DUPLICATES_SUFFIX = ".duplicates.csv"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ScoreResult(Result):
     """Outputs and counts of a scoring run.
 
@@ -229,15 +224,15 @@ class ScoreResult(Result):
     out: str
     record: str
     tally: ScoringTally
-    texts: TextTally
-    n_resumed: int
+    texts: TextTally = field(default_factory=TextTally)
+    n_resumed: int = 0
     n_quarantined: int
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
     skipped: dict[str, int]
     recalibration: str | None
-    clusters: str | None
-    left_out: dict[str, int]
-    workers: int | None
+    clusters: str | None = None
+    left_out: dict[str, int] = field(default_factory=dict)
+    workers: int | None = 1
     seconds: float
     n_not_selected: int = 0
     n_repeated: int = 0

@@ -10,7 +10,7 @@ import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -50,10 +50,9 @@ from events.runs.scoring._parsing import (
     article_texts,
     joined,
     load_pipeline,
-    parsed_article,
     parsed_words,
+    parsing,
     pipeline_record,
-    unparsable_text,
 )
 
 if TYPE_CHECKING:
@@ -90,25 +89,6 @@ class Scored:
     rejected: list[Rejected] = field(default_factory=list)
     tally: ScoringTally = field(default_factory=ScoringTally)
     texts: TextTally = field(default_factory=TextTally)
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedArticle:
-    """An article with one or several parses, to be scored.
-
-    Attributes
-    ----------
-    article
-        The article.
-    parses
-        Number of samples and tokens of each parse; the first is the pipeline's own.
-    metadata
-        That of its document.
-    """
-
-    article: Article
-    parses: Sequence[tuple[int, Tokens]]
-    metadata: Mapping[str, Any]
 
 
 class Scorer:
@@ -148,11 +128,15 @@ class Scorer:
             content = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").read_bytes()
         else:
             name, content = options.model, Path(model_file(options.model)).read_bytes()
+        sampling = {}
+        if options.parses is not None:
+            temperature = options.parse_temperature or parse_temperature(self.pipeline)
+            sampling = {"parses": {"n_samples": options.parses, "temperature": temperature}}
         return {
             "corefsample": corefsample.__version__,
             "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
             "pipeline": None if options.pipeline is None else pipeline_record(self.pipeline, options.pipeline),
-            **self._sampling(),
+            **sampling,
             "recalibration": {source: self.recalibration_of(source) for source in MENTION_SOURCES},
             "text_repair": repair_version() if options.fix_text else None,
         }
@@ -162,13 +146,6 @@ class Scorer:
         described = self.described()
         pipeline = {name: value for name, value in (described["pipeline"] or {}).items() if name != "name"}
         return {**described, "model": described["model"]["sha256"], "pipeline": pipeline}
-
-    def _sampling(self) -> dict[str, Any]:
-        """How parses are sampled; nothing where they are not."""
-        if self.options.parses is None:
-            return {}
-        temperature = self.options.parse_temperature or parse_temperature(self.pipeline)
-        return {"parses": {"n_samples": self.options.parses, "temperature": temperature}}
 
     def score(self, items: Sequence[ReadDocument | Rejected]) -> Scored:
         """Score documents one by one; those that cannot be scored are rejected.
@@ -200,7 +177,7 @@ class Scorer:
 
     def _scored(self, document: AnnotatedDocument | ScoredDocument | Article, tally: ScoringTally) -> ScoredDocument:
         if isinstance(document, Article):
-            return self._scored_article(self._parsed(document), tally)
+            return self._scored_article(document, tally)
         mentions = self.options.mentions or "annotated"
         (scored,) = score_documents(
             self.model,
@@ -234,19 +211,17 @@ class Scorer:
         mentions[:, 2] = [span_head(heads, start, end) for start, end in mentions[:, :2].tolist()]
         return dataclasses.replace(document, tokens=parsed, mentions=mentions)
 
-    def _parsed(self, article: Article) -> ParsedArticle:
-        options = self.options
-        texts: dict[str, Any] = {"headline": options.headline, "paragraphs": options.paragraphs}
-        if options.parses is None:
-            parses = [(1, parsed_article(article, self.pipeline, **texts))]
-        else:
-            parses = sampled_articles(article, self.sampler, options.parses, **texts)
-        return ParsedArticle(article, parses, scored_metadata(self.model, article_metadata(article)))
-
-    def _scored_article(self, parsed: ParsedArticle, tally: ScoringTally) -> ScoredDocument:
+    def _scored_article(self, article: Article, tally: ScoringTally) -> ScoredDocument:
         """Score the mentions of every parse of an article; the tally counts those of the pipeline's own."""
-        article, options = parsed.article, self.options
-        tokens = [each for _, each in parsed.parses]
+        options = self.options
+        texts = article_texts(article, headline=options.headline, paragraphs=options.paragraphs)
+        with parsing("text"):
+            if options.parses is None:
+                parsed = [(1, joined([tokens_of_doc(doc) for doc in self.pipeline.pipe(texts)]))]
+            else:
+                parsed = sampled_parses(texts, article.doc_id, self.sampler, options.parses)
+        metadata = scored_metadata(self.model, article_metadata(article))
+        tokens = [each for _, each in parsed]
         try:
             scored = score_parses(self.model, tokens, min_prob=options.min_prob, scheme=options.scheme)
         except ParameterError as error:
@@ -254,9 +229,7 @@ class Scorer:
         tally.add(scored[0][1], None, self.model.known_words(tokens[0]))
         documents = [
             self._recalibrated(
-                ScoredDocument(
-                    article.doc_id, mentions, pruned.distribution, article.date, each, None, parsed.metadata
-                ),
+                ScoredDocument(article.doc_id, mentions, pruned.distribution, article.date, each, None, metadata),
                 "parse",
             )
             for each, (mentions, pruned) in zip(tokens, scored, strict=True)
@@ -265,7 +238,7 @@ class Scorer:
             return documents[0]
         parses = [
             Parse(count, each, document.mentions, document.antecedents)
-            for (count, each), document in zip(parsed.parses, documents, strict=True)
+            for (count, each), document in zip(parsed, documents, strict=True)
         ]
         return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=documents[-1].metadata)
 
@@ -366,14 +339,7 @@ def parse_sampler(pipeline: Language, temperature: float | None) -> ParseSampler
         raise ParameterError(error.message, parameter=parameter, hint=error.hint) from None
 
 
-def sampled_articles(
-    article: Article,
-    sampler: ParseSampler,
-    n_parses: int,
-    *,
-    headline: bool = True,
-    paragraphs: str = "blank-line",
-) -> list[tuple[int, Tokens]]:
+def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_parses: int) -> list[tuple[int, Tokens]]:
     """Parse an article, and draw parses of it.
 
     Paragraphs are parsed and sampled apart: sample s of the article has sample s of each. Sentences are those of the
@@ -381,8 +347,8 @@ def sampled_articles(
 
     Parameters
     ----------
-    article, headline, paragraphs
-        As of `parsed_article`.
+    texts, doc_id
+        Paragraphs and name of the article.
     sampler
         As of `parse_sampler`.
     n_parses
@@ -393,17 +359,10 @@ def sampled_articles(
     list of (int, Tokens)
         The pipeline's own parse first, and the different ones among the samples in the order of the draws, each with
         its number of samples; only that of the first may be 0.
-
-    Raises
-    ------
-    ParameterError
-        If the pipeline cannot parse the article.
     """
-    texts = article_texts(article, headline=headline, paragraphs=paragraphs)
-    names = [f"{p} {article.doc_id}" for p in range(len(texts))]
-    with unparsable_text():
-        drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
-        chosen = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
-        chosen.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
-        tokens = {doc: tokens_of_doc(doc) for docs in chosen for doc in docs}
+    names = [f"{p} {doc_id}" for p in range(len(texts))]
+    drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
+    chosen = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
+    chosen.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
+    tokens = {doc: tokens_of_doc(doc) for docs in chosen for doc in docs}
     return [(count, joined([tokens[doc] for doc in docs])) for docs, count in chosen.items()]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from events_audit_made import frame
 
-from corefsample import ParameterError
 from events.audit import AuditFrame, plan_audit
 from events.audit._plan import best_cuts
 
@@ -70,10 +69,3 @@ def test_a_plan_has_fewer_bounds_where_floors_would_take_half_of_the_labels() ->
 def test_a_model_without_doubt_has_two_strata() -> None:
     certain = AuditFrame.from_arrays(list("abcdef"), ["2000-01-01"] * 6, [0, 0, 0, 1, 1, 0.0])
     assert [each.name for each in plan_audit(certain, 4, floor=1).strata] == ["P = 0", "P > 0"]
-
-
-def test_bad_numbers_are_named() -> None:
-    with pytest.raises(ParameterError, match=r"probabilities must lie in \[0, 1\]"):
-        best_cuts(np.array([0.1, 1.5]), 2)
-    with pytest.raises(ParameterError, match="n_bounds must be a whole number of at least 0, got -1"):
-        best_cuts(np.array([0.1]), -1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -51,10 +52,12 @@ def test_a_label_stands_for_its_share_of_the_stratum(tmp_path: Path) -> None:
 
 
 def test_targets_of_runs_of_one_rule_and_of_several() -> None:
-    assert target_keys("attack", ["attack"]) == [("attack", "*")]
-    assert target_keys("attack", ["USA", "IRQ"]) == [("attack", "USA"), ("attack", "IRQ")]
-    assert target_keys("kill, arrest", ["kill", "arrest: POLICE"]) == [("kill", "*"), ("arrest", "POLICE")]
-    assert target_keys("kill, arrest", ["other"]) == [None]
+    def keys(event: str, *targets: str) -> list[tuple[str, str]]:
+        return target_keys(dataclasses.replace(frame(), event=event, targets=targets))
+
+    assert keys("attack", "attack") == [("attack", "*")]
+    assert keys("attack", "USA", "IRQ") == [("attack", "USA"), ("attack", "IRQ")]
+    assert keys("kill, arrest", "kill", "arrest: POLICE") == [("kill", "*"), ("arrest", "POLICE")]
 
 
 def test_probabilities_are_found_by_document_rule_and_actor() -> None:

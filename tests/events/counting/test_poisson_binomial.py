@@ -160,22 +160,6 @@ def test_independent_counts_compare_by_their_distributions() -> None:
     assert result.equal == pytest.approx(np.trace(joint), abs=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "message"),
-    [
-        ([0.5], [0.5, 0.1], r"second_only must be as long as first_only \(1\), got 2"),
-        ([0.6], [0.6], "must be probabilities of exclusive events"),
-        ([-0.1], [0.6], "must be probabilities of exclusive events"),
-        ([float("nan")], [0.6], "must be"),
-    ],
-)
-def test_anything_but_exclusive_probabilities_is_rejected(
-    first: list[float], second: list[float], message: str
-) -> None:
-    with pytest.raises(ParameterError, match=message):
-        compare_counts(first, second)
-
-
 def test_an_interval_of_a_level_next_to_1_has_its_tails() -> None:
     # Each tail may have (1 - level) / 2, about 5e-13: 4e-13 may lie outside, 1.2e-12 may not.
     level = 1.0 - 1e-12

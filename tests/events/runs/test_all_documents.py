@@ -14,11 +14,9 @@ from references import events as er
 from run_cases import CountOptions, count_events
 
 from corefsample import read_documents
-from corefsample.formats import DocumentStream
 from events import EventCounter
 from events.audit import read_run_documents
 from events.audit._features import _RunTables
-from events.audit._frame_files import counted_documents
 
 OPTIONS = CountOptions(n_samples=300)
 
@@ -72,16 +70,6 @@ def test_triggers_and_actors_are_found_word_by_word(run: Path) -> None:
         if found[each["doc_id"]]["sampled"]:
             assert found[each["doc_id"]]["actor"]
     assert not all(row["actor"] for row in found.values())
-
-
-@pytest.mark.parametrize("actors", [None, ("all",), ("USA",)])
-def test_an_audit_takes_the_documents_of_a_counter_as_those_of_a_run(run: Path, actors: tuple[str, ...] | None) -> None:
-    counter = EventCounter(n_samples=300)
-    counter.update(DocumentStream(run / "corpus.jsonl", needs=("date", "tokens")))
-    found, expected = counted_documents(counter, actors), read_run_documents(run / "run", actors)
-    for name in ("doc_ids", "dates", "rows", "columns", "values"):
-        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
-    assert (found.targets, found.event, found.period) == (expected.targets, expected.event, expected.period)
 
 
 def test_triggers_have_the_conditions_that_leave_them_out(run: Path) -> None:
