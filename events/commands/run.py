@@ -93,17 +93,20 @@ def run_run(
     from events.pages._report import can_report, write_report
     from events.runs._output_folder import RunFolder
     from events.runs._store import Places
+    from events.runs.counting._plan import plan_without_inputs
     from events.runs.scoring._run import is_scored
 
     scored = f"{os.fspath(options.out).rstrip('/')}-scored.parquet"
     is_begun = Places(os.fspath(options.out)).any() is not None
-    RunFolder(options.out, overwrite=options.overwrite or is_begun)  # raises for a folder in use, before hours of work
+    # These raise before hours of work: for a folder in use, and for what cannot be counted.
+    RunFolder(options.out, overwrite=options.overwrite or is_begun)
+    counting = EventsOptions(**options.chosen(*fields_of(EventsOptions)))
+    plan_without_inputs(counting)
     shared_names = fields_of(ScoringOptions).keys() & fields_of(RunOptions).keys() - {"recalibration"}
     scoring = ScoringOptions(**options.chosen(*shared_names))
     if not is_scored(inputs, scored, scoring):
         names = ("overwrite", "workers", "scheduler", "restart", *shared_names)
         run_score(inputs, ScoreOptions(out=scored, **options.chosen(*names)), on_progress=on_progress)
-    counting = EventsOptions(**options.chosen(*fields_of(EventsOptions)))
     found = run_events(scored, counting, on_progress=on_progress)
     report = write_report(options.out, overwrite=True).out if can_report() else None
     return RunResult(scored, report, found)

@@ -243,7 +243,8 @@ def _written(run: RunFolder, merged: MergedPartitions, pictures: bool) -> tuple[
     plan, counter = merged.plan, merged.counter
     if counter is None or not counter.n_documents:
         if plan.options.where and not run.n_set_aside:
-            raise InputError("must hold for at least one document, got none", parameter="where")
+            chosen = " and ".join(plan.options.where)
+            raise InputError(f"must hold for at least one document, got none for {chosen!r}", parameter="where")
         aside = f", {run.n_set_aside} set aside, first: {run.first_set_aside}" if run.n_set_aside else ""
         message = f"a corpus must hold at least one document, got none{aside}"
         raise InputError(message, place=", ".join(file.path for file in plan.inputs))

@@ -68,13 +68,13 @@ class RunPlan(Plan):
         return CorpusRecalibration(given, options.uncertainty, options.seed, as_scored=as_scored)
 
 
-def planned(inputs: Any, options: CountOptions) -> RunPlan:
-    """Make the plan of a new run: one partition a file of JSON Lines, and row groups of Parquet files.
+def plan_without_inputs(options: CountOptions) -> RunPlan:
+    """What a new run counts, and how.
 
     Raises
     ------
     ParameterError, InputError
-        If an option, an input, a rule or a lexicon breaks its rule.
+        If an option, a rule or a lexicon breaks its rule.
     """
     Calendar(options.period)
     rules = json.dumps([_checksum(*sources_of(rule)) for rule in options.rules])
@@ -95,6 +95,18 @@ def planned(inputs: Any, options: CountOptions) -> RunPlan:
     for rule in definitions.rules if not of_outcomes else ():
         for name in options.compare or ():
             _require_compared(name, rule, definitions.lexicon)
+    return plan
+
+
+def planned(inputs: Any, options: CountOptions) -> RunPlan:
+    """Make the plan of a new run: one partition a file of JSON Lines, and row groups of Parquet files.
+
+    Raises
+    ------
+    ParameterError, InputError
+        If an option, an input, a rule or a lexicon breaks its rule.
+    """
+    plan = plan_without_inputs(options)
     files = tuple(InputFile.of(path) for path in input_paths(inputs, suffixes=SUFFIXES))
     return with_partitions(dataclasses.replace(plan, inputs=files), files)
 

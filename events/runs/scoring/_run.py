@@ -174,6 +174,9 @@ def joined_parts(store: Store, plan: Plan, on_rejected: QuarantineFile | None) -
             result.n_rejected += 1
             result.reasons += [rejected.message()] if len(result.reasons) < 3 else []
     if not result.paths:
+        if plan.settings.get("where") and not result.n_rejected:
+            chosen = " and ".join(plan.settings["where"])
+            raise InputError(f"must hold for at least one document, got none for {chosen!r}", parameter="where")
         quarantined = f", {result.n_rejected} rejected, first: {result.reasons[0]}" if result.n_rejected else ""
         rule = "a corpus must have at least one document"
         raise InputError(f"{rule}, got none{quarantined}", place=", ".join(file.path for file in plan.inputs))
