@@ -33,11 +33,10 @@ from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.links import calibrate_links
 from corefsample.mention_ranking import AntecedentModel, english_model, load_model, save_model, score_documents
 from corefsample.mention_ranking._english import ENGLISH_GENRES
-from corefsample.mention_ranking._fitting import EpochReport
 from corefsample.mention_ranking._model import ScoringTally
-from corefsample.mention_ranking._training import held_out_figures, train
+from corefsample.mention_ranking._training import EpochReport, held_out_figures, train
 from corefsample.metrics import corpus_scores
-from corefsample.metrics._scores import ClusteringScores, clustering_scores
+from corefsample.metrics._posterior import ClusteringScores, clustering_scores
 from corefsample.recalibration import LinkScore, RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
 from events.queries._groups import links_by_kind

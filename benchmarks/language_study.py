@@ -29,7 +29,7 @@ from corefsample.mention_ranking._model import MentionSource
 from corefsample.mention_ranking._readings import gold_of_found
 from corefsample.mention_ranking._training import held_out_figures, train
 from corefsample.metrics import corpus_scores
-from corefsample.metrics._scores import clustering_scores
+from corefsample.metrics._posterior import clustering_scores
 
 ANCORA = Path(__file__).parents[1] / ".." / "shared" / "data" / "ancora" / "es_ancora-part1.conllu.gz"
 

@@ -24,8 +24,7 @@ from corefsample._arrays import Floats
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.links._pairs import gold_codes
 from corefsample.mention_ranking import english_model
-from corefsample.metrics._posterior import metric_posterior
-from corefsample.metrics._scores import ClusteringScores, clustering_scores
+from corefsample.metrics._posterior import ClusteringScores, clustering_scores, metric_posterior
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
 from corefsample.summaries import expected_loss, point_estimate

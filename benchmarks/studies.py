@@ -44,8 +44,7 @@ from corefsample.calibration.studies import (
     rejection_study,
     sample_size_study,
 )
-from corefsample.calibration.studies._studies import INTERVALS
-from corefsample.calibration.studies._synthetic import Design, synthetic_pairs
+from corefsample.calibration.studies._studies import INTERVALS, Design, synthetic_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,8 +22,7 @@ import numpy as np
 from corefsample import ClusteringSamples, ScoredDocument, map_clustering, read_documents, sample_clusterings
 from corefsample.links._pairs import gold_codes
 from corefsample.metrics import corpus_scores
-from corefsample.metrics._posterior import metric_posterior
-from corefsample.metrics._scores import ClusteringScores, clustering_scores
+from corefsample.metrics._posterior import ClusteringScores, clustering_scores, metric_posterior
 from corefsample.summaries import credible_ball, point_estimate, threshold_curve
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"

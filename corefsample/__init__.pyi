@@ -38,8 +38,8 @@ from .formats.scored._stream import read_documents as read_documents
 from .formats.scored._writing import write_documents as write_documents
 from .links._pairs import link_pairs as link_pairs
 from .links._pairs import link_tables as link_tables
+from .metrics._posterior import clustering_scores as clustering_scores
 from .metrics._posterior import metric_posterior as metric_posterior
-from .metrics._scores import clustering_scores as clustering_scores
 from .recalibration._fitter import fit_recalibration as fit_recalibration
 from .recalibration._model import Recalibration as Recalibration
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.errors import ParameterError
 
 MAX_SAMPLES = 10**8  # the error of a share is then at most 0.00005
@@ -60,6 +60,13 @@ def integers_32(name: str, values: npt.ArrayLike) -> Ints32:
     if (wide != narrow).any():
         raise ParameterError(f"must fit into 32 bits, got {wide[wide != narrow][0]}", parameter=name)
     return narrow
+
+
+def each(name: str, values: npt.NDArray[Any], good: Bools, rule: str) -> None:
+    """Raise for the first value of an array that is not good, with its place: ``name[i][k] must rule, got value``."""
+    if not good.all():
+        place = np.unravel_index(np.argmin(good), good.shape)
+        raise ParameterError(f"must {rule}, got {values[place]}", parameter=name + "".join(f"[{c}]" for c in place))
 
 
 def shown(value: object) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lazy_loader
+
+__all__ = ["attached", "explained", "pd"]
 
 _PACKAGES = {"yaml": "pyyaml"}  # of modules with another name
 
@@ -49,3 +52,19 @@ def explained(error: ModuleNotFoundError, whose: str) -> ModuleNotFoundError:
         return error
     rule = f"{whose} needs {package}, which is not installed (python -m pip install '{requirement}')"
     return ModuleNotFoundError(rule, name=error.name)
+
+
+class _Later:
+    """A module that loads when one of its names is used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
+
+if TYPE_CHECKING:
+    import pandas as pd
+else:
+    pd = _Later("pandas")

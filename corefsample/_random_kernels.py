@@ -11,6 +11,7 @@ from corefsample._jit import inlined, kernel
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
+U11 = np.uint64(11)
 U27 = np.uint64(27)
 U30 = np.uint64(30)
 U31 = np.uint64(31)
@@ -21,6 +22,12 @@ def mix(z):  # type: ignore[no-untyped-def]
     z = (z ^ (z >> U30)) * MIX_1
     z = (z ^ (z >> U27)) * MIX_2
     return z ^ (z >> U31)
+
+
+@inlined
+def uniform(word):  # type: ignore[no-untyped-def]
+    """Double above 0 and below 1 by the 53 high bits of a mixed word."""
+    return (np.float64(mix(word) >> U11) + 0.5) * 2.0**-53
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from corefsample.metrics._scores import ClusteringScores, clustering_scores
+from corefsample.metrics._posterior import ClusteringScores, clustering_scores
 
 
 def entity_scores(

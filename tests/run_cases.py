@@ -19,7 +19,7 @@ from references import events as er
 from references import scoring as sr
 
 from corefsample.documents._batch import from_documents
-from corefsample.formats.scored._parquet_writer import ParquetWriter
+from corefsample.formats.scored._parquet import ParquetWriter
 from events.commands import EventsOptions, ScoreOptions, run_events, run_score
 from events.runs import CountOptions
 from events.runs.counting._options import EventsResult

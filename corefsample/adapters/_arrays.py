@@ -44,10 +44,7 @@ def _array(name: str, value: Any, kinds: str, content: str, ndim: int) -> npt.ND
 def float_matrix(name: str, value: Any, ndim: int = 2) -> Floats:
     """Scores of one document as float64, in two dimensions or in `ndim`; raises for NaN and +inf, keeps masks."""
     scores = _array(name, value, "fiu", "numbers", ndim).astype(np.float64)
-    bad = np.argwhere(np.isnan(scores) | (scores == np.inf))
-    if bad.size:
-        place = "".join(f"[{c}]" for c in bad[0].tolist())
-        raise ParameterError(f"{name}{place} must be finite or a mask, got {scores[tuple(bad[0])]}")
+    _checks.each(name, scores, scores < np.inf, "be finite or a mask")
     return scores
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.adapters._arrays import float_matrix, int_matrix, int_vector
-from corefsample.adapters._assembly import Spans, assemble
-from corefsample.adapters._links import Links
+from corefsample.adapters._assembly import Links, Spans, assemble
 from corefsample.coreference._dense import is_masked
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
@@ -133,10 +132,7 @@ def _is_normalised(square: Floats) -> bool:
 def _logs(square: Floats) -> Floats:
     """Natural logarithms of a chart of probabilities."""
     lower = _lower(square)
-    outside = np.argwhere((lower < 0) | (lower > 1 + _SUM_TOLERANCE))
-    if outside.size:
-        i, j = outside[0]
-        raise ParameterError(f"chart[{i}][{j}] must be a probability, got {lower[i, j]}")
+    _checks.each("chart", lower, (lower >= 0) & (lower <= 1 + _SUM_TOLERANCE), "be a probability")
     off = np.flatnonzero(np.abs(lower.sum(axis=1) - 1) > _SUM_TOLERANCE)
     if off.size:
         raise ParameterError(f"chart[{off[0]}] must add up to one, got {lower[off[0]].sum():.6g}")

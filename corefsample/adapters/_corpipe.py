@@ -10,8 +10,7 @@ import numpy as np
 
 from corefsample._arrays import Floats, Ints
 from corefsample.adapters._arrays import float_matrix, int_vector
-from corefsample.adapters._assembly import Spans, assemble
-from corefsample.adapters._links import Links
+from corefsample.adapters._assembly import Links, Spans, assemble
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from corefsample import _checks
 from corefsample._arrays import Ints
 from corefsample.adapters._arrays import head_array, int_matrix, int_vector
-from corefsample.adapters._assembly import Spans, assemble
-from corefsample.adapters._links import Links
+from corefsample.adapters._assembly import Links, Spans, assemble
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
@@ -86,10 +86,6 @@ def _whole_tokens(pieces: Ints, piece_tokens: Ints) -> Ints:
     if falling.size:
         p = falling[0] + 1
         raise ParameterError(f"piece_tokens[{p}] must not decrease, got {piece_tokens[p]} after {piece_tokens[p - 1]}")
-    outside = np.argwhere((pieces < 0) | (pieces >= piece_tokens.shape[0]))
-    if outside.size:
-        i, side = outside[0]
-        raise ParameterError(
-            f"spans[{i}][{side}] must be a word piece (0 to {piece_tokens.shape[0] - 1}), got {pieces[i, side]}"
-        )
+    inside = (pieces >= 0) & (pieces < piece_tokens.shape[0])
+    _checks.each("spans", pieces, inside, f"be a word piece (0 to {piece_tokens.shape[0] - 1})")
     return piece_tokens[pieces]

@@ -11,8 +11,16 @@ import numpy as np
 from corefsample._arrays import Bools, Ints
 from corefsample._checks import choice, shown
 from corefsample.adapters._arrays import SYSTEMS_HINT, float_matrix, head_array, int_matrix
-from corefsample.adapters._assembly import ALIGNMENTS, Spans, align, assemble, is_spacy_doc, spacy_tokens
-from corefsample.adapters._links import Links, require_new
+from corefsample.adapters._assembly import (
+    ALIGNMENTS,
+    Links,
+    Spans,
+    align,
+    assemble,
+    is_spacy_doc,
+    require_new,
+    spacy_tokens,
+)
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError

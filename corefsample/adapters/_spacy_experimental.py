@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample.adapters._assembly import Spans, assemble, is_spacy_doc, spacy_tokens
-from corefsample.adapters._links import Links
+from corefsample.adapters._assembly import Links, Spans, assemble, is_spacy_doc, spacy_tokens
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 

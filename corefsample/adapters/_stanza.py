@@ -11,8 +11,7 @@ from typing import Any
 from corefsample._arrays import Floats, Ints
 from corefsample._checks import shown
 from corefsample.adapters._arrays import float_matrix, int_matrix
-from corefsample.adapters._assembly import Spans, assemble, stanza_tokens
-from corefsample.adapters._links import Links
+from corefsample.adapters._assembly import Links, Spans, assemble, stanza_tokens
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 

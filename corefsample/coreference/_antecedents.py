@@ -6,7 +6,7 @@ import numbers
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +15,17 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._equality import ByValue
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference import _kernels
 from corefsample.coreference._check_kernels import (
     ANTECEDENT_NOT_BEFORE,
     ANTECEDENT_TWICE,
     check_antecedents,
     in_order,
-    sort_rows,
 )
 from corefsample.coreference._dense import NewPlace, dense_rows, log_probabilities
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _CERTAIN_SCORE = 1e6  # NEW then has a probability of exactly 0, also after recalibration by a temperature up to 1,000
 _LARGEST_SCORE = 300.0  # the sum of the exponentials of a million such scores is finite
@@ -169,7 +167,9 @@ class AntecedentDistribution(ByValue, HtmlTable):
         if not in_order(starts, candidates, log_scores):
             for fault in candidate_faults(np.array([0, starts.shape[0] - 1]), starts, candidates, log_scores).values():
                 raise ParameterError(fault)
-            sort_rows(starts, candidates, log_scores)
+            mentions = np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts))
+            order = np.argsort(mentions * starts.shape[0] + candidates)
+            candidates, log_scores = candidates[order], log_scores[order]
         return cls._from_valid(starts, candidates, log_scores)
 
     @classmethod
@@ -376,8 +376,6 @@ class AntecedentDistribution(ByValue, HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per mention and choice: mention, antecedent (-1: NEW), score, probability."""
-        import pandas as pd
-
         n_choices = np.diff(self.indptr)
         before_new = self.indptr[1:]  # NEW comes after a mention's candidates
         return pd.DataFrame(
@@ -425,7 +423,7 @@ def require_distribution(value: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pruned(HtmlTable):
+class Pruned(Result):
     """A pruned distribution, and how much pruning removed.
 
     Attributes
@@ -442,17 +440,12 @@ class Pruned(HtmlTable):
     dropped_mass: Floats
     n_dropped: int
 
-    def __post_init__(self) -> None:
-        self.dropped_mass.flags.writeable = False
-
     def __repr__(self) -> str:
         most = self.dropped_mass.max(initial=0.0)
         return f"Pruned({self.distribution!r}, n_dropped={self.n_dropped}, largest_dropped_mass={most:.2g})"
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per mention: mention, n_candidates (after pruning), dropped_mass."""
-        import pandas as pd
-
         return pd.DataFrame(
             {
                 "mention": np.arange(self.distribution.n_mentions),

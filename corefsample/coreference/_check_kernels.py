@@ -11,27 +11,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from corefsample._arrays import Floats, Ints, Ints8, Ints32
-from corefsample._jit import kernel, kernel_in_place
+from corefsample._jit import kernel_in_place
 
 OK = 0
 ANTECEDENT_NOT_BEFORE, ANTECEDENT_TWICE, SCORE_NOT_FINITE = 1, 2, 3
-
-
-@kernel
-def sort_rows(indptr: Ints, antecedents: Ints32, scores: Floats) -> None:
-    """Sort the candidates of each mention by antecedent, in place."""
-    for i in range(indptr.shape[0] - 1):
-        begin, end = indptr[i], indptr[i + 1]
-        ordered = True
-        for c in range(begin + 1, end):
-            ordered = ordered and antecedents[c - 1] < antecedents[c]
-        if not ordered:
-            order = np.argsort(antecedents[begin:end])
-            antecedents[begin:end] = antecedents[begin:end][order]
-            scores[begin:end] = scores[begin:end][order]
 
 
 @kernel_in_place

@@ -196,9 +196,7 @@ def poisson_binomial_pmf(probs: npt.ArrayLike) -> Floats:
         If a probability lies outside [0, 1].
     """
     trials = _checks.floats("probs", probs)
-    bad = np.flatnonzero(~((trials >= 0.0) & (trials <= 1.0)))
-    if bad.size:
-        raise ParameterError(f"must lie in [0, 1], got {trials[bad[0]]}", parameter=f"probs[{bad[0]}]")
+    _checks.each("probs", trials, (trials >= 0.0) & (trials <= 1.0), "lie in [0, 1]")
     pmf = np.empty(trials.shape[0] + 1)
     _kernels.poisson_binomial(trials, pmf)
     return pmf

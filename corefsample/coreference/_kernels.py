@@ -216,9 +216,9 @@ def sample_sets(
     for p in range(probs.shape[0]):
         size = bounds[p + 1] - bounds[p]
         alias_tables(indptr, antecedents, probs[p], new_probs[p], cells, values)
-        own = np.empty((n, size), np.int32)
+        own = labels if probs.shape[0] == 1 else np.empty((n, size), np.int32)
         sample_labels(indptr, cells, values, key, first + bounds[p], own)
-        for i in range(n):
+        for i in range(n if probs.shape[0] > 1 else 0):
             for s in range(size):
                 labels[i, bounds[p] + s] = own[i, s]
 

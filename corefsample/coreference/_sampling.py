@@ -1,24 +1,161 @@
-"""Draws of entity clusterings from an antecedent distribution."""
+"""Draws of entity clusterings from an antecedent distribution.
+
+Also here: samples of one document under several sets of scores.
+
+Also here: samples without links between mentions that are known to be apart.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Ints, Ints32
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._equality import ByValue
+from corefsample._lazy import pd
 from corefsample._random import document_key
-from corefsample.coreference import _kernels
-from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._distinct import Apart, Conditioned, condition
+from corefsample.coreference import _distinct_kernels, _kernels
+from corefsample.coreference._antecedents import (
+    AntecedentDistribution,
+    later_and_earlier,
+    probabilities,
+    require_distribution,
+)
+from corefsample.errors import ParameterError
 
-if TYPE_CHECKING:
-    import pandas as pd
+Way = Literal["as drawn", "drawn again", "chain"]
+WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain")
+
+_PILOT, _PILOT_CONSISTENT = 2000, 20  # draws that decide whether drawing again is quick enough
+_MOST_TRIES = 1 << 14  # of one sample
+_STEPS = 200  # of a chain
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """Pairs of mentions that are of different entities.
+
+    Attributes
+    ----------
+    starts
+        int64 (n_mentions + 1,).
+    earlier
+        int32 (n_pairs,): at starts[i]:starts[i + 1] the mentions before i that are apart from it, ascending.
+    counted
+        Those of the pairs whose clashes are counted; None: all.
+    """
+
+    starts: Ints
+    earlier: Ints32
+    counted: Apart | None = None
+
+    @classmethod
+    def of_pairs(cls, pairs: npt.ArrayLike, n_mentions: int, n_counted: int | None = None) -> Apart:
+        """From int (n_pairs, 2), of which the first n_counted are counted, or all.
+
+        Raises ParameterError if a pair is not of two different mentions.
+        """
+        given = later_and_earlier("apart", pairs, n_mentions)
+        starts = np.searchsorted(given[:, 0], np.arange(n_mentions + 1))
+        counted = None if n_counted is None else cls.of_pairs(np.asarray(pairs)[:n_counted], n_mentions)
+        return cls(starts.astype(np.int64), given[:, 1].astype(np.int32), counted)
+
+    def clashes(self, labels: Ints32) -> Bools:
+        """Whether each mention has the label of one that is apart from it: bool, in the shape of labels."""
+        clash = np.zeros(labels.shape, np.bool_)
+        _distinct_kernels.clashes(self.starts, self.earlier, labels, clash)
+        return clash
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conditioned(ByValue):
+    """What it took to make samples consistent with pairs that are apart.
+
+    Attributes
+    ----------
+    n_clashes
+        int64 (n_mentions,): independent draws in which the mention is of one entity with one that is apart from it, by
+        the pairs that are counted. Its share estimates the probability before conditioning.
+    way
+        "as drawn" if no draw was inconsistent; "drawn again" if each inconsistent one was, until it was consistent, as
+        from the conditioned distribution; "chain" if some are the ends of Markov chains of 200 steps, which come close
+        to it.
+    """
+
+    n_clashes: Ints
+    way: Way
+
+    def __add__(self, other: Conditioned) -> Conditioned:
+        """What it took for the samples of both."""
+        return Conditioned(self.n_clashes + other.n_clashes, max(self.way, other.way, key=WAYS.index))
+
+
+def condition(
+    antecedents: AntecedentDistribution,
+    apart: Apart,
+    labels: Ints32,
+    *,
+    probs: Floats,
+    new_probs: Floats,
+    bounds: Ints,
+    seed: int,
+    doc_id: str,
+    first_sample: int,
+) -> Conditioned:
+    """Replace the inconsistent ones of independent draws, in place, by draws of the conditioned distribution.
+
+    Parameters
+    ----------
+    antecedents
+        Of the document.
+    apart
+        The pairs.
+    labels
+        int32 (n_mentions, n_samples).
+    probs, new_probs
+        float64 (n_sets, n_candidates) and (n_sets, n_mentions): those of labels[:, bounds[p]:bounds[p + 1]].
+    bounds
+        int64 (n_sets + 1,).
+    seed, doc_id, first_sample
+        Of the draws.
+
+    Notes
+    -----
+    A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 draws of another stream
+    have fewer than 20 consistent ones, that would take long; then a Markov chain of its own gives each such sample.
+    """
+    clash = apart.clashes(labels)
+    wrong = np.flatnonzero(clash.any(axis=0))
+    n_clashes = np.count_nonzero(clash if apart.counted is None else apart.counted.clashes(labels), axis=1)
+    if not wrong.size:
+        return Conditioned(n_clashes, "as drawn")
+    pairs = apart.starts, apart.earlier
+    pilot = np.empty((labels.shape[0], _PILOT), np.int32)
+    own = antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
+    key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
+    _, n_found = _distinct_kernels.redraw(*own, *pairs, key, np.arange(_PILOT), 0, 1, _PILOT_CONSISTENT, pilot)
+    key = np.uint64(document_key(seed, f"{doc_id}\0again"))
+    way: Way = "drawn again"
+    for p, (begin, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        chosen = wrong[(wrong >= begin) & (wrong < end)]
+        given = antecedents.indptr, antecedents.antecedents, probs[p], new_probs[p]
+        if n_found == _PILOT_CONSISTENT:
+            _, n_good = _distinct_kernels.redraw(
+                *given, *pairs, key, chosen, first_sample, _MOST_TRIES, chosen.size + 1, labels
+            )
+            if n_good == chosen.size:
+                continue
+            chosen = np.flatnonzero(apart.clashes(labels).any(axis=0))
+            chosen = chosen[(chosen >= begin) & (chosen < end)]
+        if chosen.size:
+            way = "chain"
+            _distinct_kernels.run_chains(*given, *pairs, key, chosen, first_sample, _STEPS, labels)
+    return Conditioned(n_clashes, way)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +213,6 @@ class ClusteringSamples(ByValue):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per sample and mention: sample, mention, entity (its first mention)."""
-        import pandas as pd
-
         return pd.DataFrame(
             {
                 "sample": np.repeat(np.arange(self.n_samples) + self.first_sample, self.n_mentions),
@@ -149,24 +284,94 @@ def sample_clusterings(
     first_sample = _checks.whole("first_sample", first_sample, 0)
     _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
     require_distribution(antecedents)
-    labels = np.empty((antecedents.n_mentions, n_samples), np.int32)
-    key = np.uint64(document_key(seed, doc_id))
-    n_cells = antecedents.n_candidates + antecedents.n_mentions
-    cells, values = np.empty(n_cells, np.uint64), np.empty(n_cells, np.uint32)
-    rows = antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
-    _kernels.alias_tables(*rows, cells, values)
-    _kernels.sample_labels(antecedents.indptr, cells, values, key, first_sample, labels)
-    conditioned = None
-    if apart is not None:
-        conditioned = condition(
-            antecedents,
-            apart if isinstance(apart, Apart) else Apart.of_pairs(apart, antecedents.n_mentions),
-            labels,
-            probs=antecedents.probs[None],
-            new_probs=antecedents.new_probs[None],
-            bounds=np.array([0, n_samples]),
-            seed=seed,
-            doc_id=doc_id,
-            first_sample=first_sample,
-        )
+    pairs = apart if apart is None or isinstance(apart, Apart) else Apart.of_pairs(apart, antecedents.n_mentions)
+    sets = antecedents.probs[None], antecedents.new_probs[None], np.array([0, n_samples])
+    labels, conditioned = _drawn(antecedents, *sets, pairs, seed=seed, doc_id=doc_id, first_sample=first_sample)
     return ClusteringSamples(labels.T, seed, doc_id, first_sample, conditioned)
+
+
+def sample_rescored(
+    antecedents: AntecedentDistribution,
+    scores: Floats,
+    n_samples: Ints,
+    *,
+    seed: int = 0,
+    doc_id: str = "",
+    first_sample: int = 0,
+    apart: Apart | None = None,
+) -> tuple[Ints32, Conditioned | None]:
+    """Draw clusterings of the same candidates under several sets of scores, one after another.
+
+    They are those of `sample_clusterings` for `antecedents.with_scores` of each set, from the sample on with which the
+    set before ended. A call for each set would spend more time in Python than in sampling.
+
+    Parameters
+    ----------
+    antecedents
+        Distribution of one document, of which only the candidates count.
+    scores
+        float64 (n_sets, n_candidates): natural-log scores relative to NEW = 0, in the order of `antecedents`.
+    n_samples
+        int64 (n_sets,): samples of each set, at least 1.
+    seed, doc_id, first_sample
+        As of `sample_clusterings`.
+    apart
+        Mentions on whose being apart the clusterings are conditioned.
+
+    Returns
+    -------
+    array of shape (n_mentions, n_samples of all sets), int32
+    Conditioned or None
+        What it took to keep mentions apart, where some were given.
+
+    Raises
+    ------
+    ParameterError
+        If a score is not finite, an array has another shape, or a parameter is outside its range.
+    """
+    require_distribution(antecedents)
+    n_sets = len(n_samples)
+    if scores.shape != (n_sets, antecedents.n_candidates) or not np.isfinite(scores).all():
+        rule = f"must be {n_sets} sets of {antecedents.n_candidates} finite numbers"
+        raise ParameterError(f"{rule}, got others of the shape {scores.shape}", parameter="scores")
+    if not n_sets or n_samples.min() < 1:
+        raise ParameterError("must be at least one, of at least 1 each", parameter="n_samples")
+    first_sample = _checks.whole("first_sample", first_sample, 0)
+    bounds = np.concatenate(([0], np.cumsum(n_samples, dtype=np.int64)))
+    starts = antecedents.indptr[:-1] + antecedents.n_candidates * np.arange(n_sets)[:, None]
+    rows = np.append(starts.ravel(), scores.size)
+    probs, new_probs = probabilities(rows, np.ascontiguousarray(scores).ravel())
+    probs.flags.writeable = new_probs.flags.writeable = False  # as those of a distribution: one kernel serves both
+    sets = probs.reshape(n_sets, -1), new_probs.reshape(n_sets, -1), bounds
+    return _drawn(antecedents, *sets, apart, seed=seed, doc_id=doc_id, first_sample=first_sample)
+
+
+def _drawn(
+    antecedents: AntecedentDistribution,
+    probs: Floats,
+    new_probs: Floats,
+    bounds: Ints,
+    apart: Apart | None,
+    *,
+    seed: int,
+    doc_id: str,
+    first_sample: int,
+) -> tuple[Ints32, Conditioned | None]:
+    """Samples from each set of probabilities, as `condition` describes them, and how they were conditioned."""
+    labels = np.empty((antecedents.n_mentions, int(bounds[-1])), np.int32)
+    key = np.uint64(document_key(seed, doc_id))
+    rows = antecedents.indptr, antecedents.antecedents, probs, new_probs
+    _kernels.sample_sets(*rows, bounds, key, first_sample, labels)
+    if apart is None:
+        return labels, None
+    return labels, condition(
+        antecedents,
+        apart,
+        labels,
+        probs=probs,
+        new_probs=new_probs,
+        bounds=bounds,
+        seed=seed,
+        doc_id=doc_id,
+        first_sample=first_sample,
+    )

@@ -1,2 +1,2 @@
-from ._parses import Parse as Parse
-from ._parses import sample_parses as sample_parses
+from ._scored import Parse as Parse
+from ._scored import sample_parses as sample_parses

@@ -6,22 +6,19 @@ import dataclasses
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
+from corefsample._lazy import pd
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.documents._base import BaseDocument, require_one_each
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import BaseDocument, ScoredDocument, require_one_each
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.documents._viewer import marked_text
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 REFERENCES = ("Bridge", "SplitAnte", "Split")  # attributes of MISC that name entities
 _SPAN_COLUMNS = ("doc_id", "mention", "start", "end", "head", "entity", "text")
@@ -191,18 +188,14 @@ class AnnotatedDocument(BaseDocument):
             metadata=self.metadata,
         )
 
-    def _marked_text(self) -> str:
-        if self.tokens is None:
-            return ""
-        return marked_text(self.tokens, self.mentions, self.labels.tolist(), self.entities)
+    def _marked_text(self, tokens: Tokens) -> str:
+        return marked_text(tokens, self.mentions, self.labels.tolist(), self.entities)
 
     def _facts(self) -> list[str]:
         return [*BaseDocument._facts(self), counted(len(set(self.entities)), "entity", "entities")]
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per mention: doc_id, mention, start, end, head, entity, text, and each attribute."""
-        import pandas as pd
-
         texts = [self.mention_text(i) for i in range(self.n_mentions)]
         attributes = {name: list(column) for name, column in self.attributes.items()}
         return pd.DataFrame(self._mention_columns() | {"entity": list(self.entities), "text": texts} | attributes)

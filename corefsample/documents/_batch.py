@@ -20,9 +20,8 @@ import pyarrow as pa
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._batch_schema import SCHEMA, SPAN_COLUMNS, TOKENS, flat_lists, parses_json, to_json
-from corefsample.documents._parses import Parse
 from corefsample.documents._rejected import Fault, Rejected
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import Parse, ScoredDocument
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS, Tokens, counted
 
 _WIDE = 4096  # bytes of a document that is copied faster as a slice than with others

@@ -15,11 +15,10 @@ from corefsample._arrays import Ints
 from corefsample._checks import shown
 from corefsample.coreference._antecedents import candidate_faults
 from corefsample.documents import _faults
-from corefsample.documents._base import FIELDS, iso_date
 from corefsample.documents._batch import DocumentBatch, ParseRows
 from corefsample.documents._batch_schema import SPAN_COLUMNS, flat_lists
-from corefsample.documents._parses import parses_fault, weight_fault
 from corefsample.documents._rejected import Fault, missing_field
+from corefsample.documents._scored import FIELDS, iso_date, parses_fault, weight_fault
 from corefsample.documents._tokens import TOKEN_COLUMNS
 
 _GOLD_ID = msgspec.json.Decoder(int | str)

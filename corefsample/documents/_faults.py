@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 
-from corefsample._arrays import Ints, Ints8, Ints32
-from corefsample.documents import _check_kernels as kernels
+from corefsample._arrays import Bools, Ints, Ints32
 
 
 def mention_fault(mentions: Ints32, n_tokens: int | None) -> str | None:
     """Describe the first mention of one document that breaks a rule, or return None."""
-    starts, ends, heads = columns = [np.ascontiguousarray(mentions[:, c]) for c in range(3)]
-    for column in columns:
-        column.flags.writeable = False  # as columns of files are: the kernel is compiled once
     limits = np.array([-1 if n_tokens is None else n_tokens], np.int64)
+    starts, ends, heads = mentions.T
     return mention_faults(np.array([0, len(mentions)], np.int64), starts, ends, heads, limits).get(0)
 
 
@@ -22,21 +21,22 @@ def mention_faults(bounds: Ints, starts: Ints32, ends: Ints32, heads: Ints32, n_
 
     Mentions of document d are ``bounds[d]:bounds[d + 1]``; `n_tokens` is -1 for a document without tokens.
     """
-    codes, places = _no_faults(bounds)
-    kernels.check_mentions(bounds, starts, ends, heads, n_tokens, codes, places)
+    document = _documents(bounds)
+    limits = n_tokens[document]
+    misplaced = np.zeros(len(starts), np.bool_)
+    misplaced[1:] = (starts[1:] < starts[:-1]) | ((starts[1:] == starts[:-1]) & (ends[1:] > ends[:-1]))
+    misplaced[1:] &= document[1:] == document[:-1]
+    rules = {
+        ": start must be at least 0, got {span}": starts < 0,
+        ": end must be past start, got {span}": ends <= starts,
+        ": head must lie in the span (start <= head < end), got {span}": (heads < starts) | (heads >= ends),
+        ": end must be at most the number of tokens ({limit}), got {span}": (limits >= 0) & (ends > limits),
+        " must come in order (by start, then longest first), got {span} after {before}": misplaced,
+    }
     reasons = {}
-    for d in np.flatnonzero(codes).tolist():
-        place = int(places[d])
-        span = f"[{starts[place]}, {ends[place]}, {heads[place]}]"
-        before = f"[{starts[place - 1]}, {ends[place - 1]}, {heads[place - 1]}]"
-        rule = {
-            kernels.SPAN_NEGATIVE: f": start must be at least 0, got {span}",
-            kernels.SPAN_EMPTY: f": end must be past start, got {span}",
-            kernels.HEAD_OUTSIDE_SPAN: f": head must lie in the span (start <= head < end), got {span}",
-            kernels.SPAN_PAST_TOKENS: f": end must be at most the number of tokens ({n_tokens[d]}), got {span}",
-            kernels.SPAN_ORDER: f" must come in order (by start, then longest first), got {span} after {before}",
-        }[int(codes[d])]
-        reasons[d] = f"mentions[{place - int(bounds[d])}]{rule}"
+    for d, place, rule in _first_faults(document, rules):
+        span, before = (f"[{starts[i]}, {ends[i]}, {heads[i]}]" for i in (place, place - 1))
+        reasons[d] = f"mentions[{place - int(bounds[d])}]{rule.format(span=span, before=before, limit=n_tokens[d])}"
     return reasons
 
 
@@ -46,25 +46,44 @@ def parse_fault(heads: Ints32, sents: Ints32) -> str | None:
 
 
 def parse_faults(bounds: Ints, heads: Ints32, sents: Ints32) -> dict[int, str]:
-    """Describe the first token whose head or sentence breaks a rule, for each document with one."""
-    codes, places = _no_faults(bounds)
-    seen_from = np.empty(np.diff(bounds).max(initial=0), np.int64)
-    kernels.check_parses(bounds, heads, sents, seen_from, codes, places)
-    reasons = {}
-    for d in np.flatnonzero(codes).tolist():
-        place = int(places[d])
-        t, last = place - int(bounds[d]), int(bounds[d + 1] - bounds[d]) - 1
-        rule = {
-            kernels.TOKEN_HEAD_RANGE: f"head[{t}] must be -1 or a token (0 to {last}), got {heads[place]}",
-            kernels.TOKEN_HEAD_SELF: f"head[{t}] must not be the token itself, got {t}",
-            kernels.TOKEN_HEAD_CYCLE: f"head must form trees, got a cycle through token {t}",
-            kernels.SENT_NOT_FROM_ZERO: f"sent must count from 0, got {sents[place]} first",
-            kernels.SENT_FALLS: f"sent[{t}] must not fall, got {sents[place]} after {sents[place - 1]}",
-        }[int(codes[d])]
-        reasons[d] = f"tokens.{rule}"
+    """Describe the first token whose head or sentence breaks a rule, for each document with one.
+
+    A cycle is described by the first token whose walk to the root ends in it.
+    """
+    document = _documents(bounds)
+    token = np.arange(len(heads)) - bounds[document]
+    outside = (heads < -1) | (heads >= np.diff(bounds)[document])
+    falls = np.zeros(len(heads), np.bool_)
+    falls[1:] = (sents[1:] < sents[:-1]) & (token[1:] > 0)
+    rules = {
+        "head[{t}] must be -1 or a token (0 to {last}), got {head}": outside,
+        "head[{t}] must not be the token itself, got {t}": heads == token,
+        "sent must count from 0, got {sent} first": (token == 0) & (sents != 0),
+        "sent[{t}] must not fall, got {sent} after {before}": falls,
+    }
+    root = len(heads)  # above which is itself
+    above = np.append(np.where(outside | (heads < 0), root, heads + bounds[document]), root)
+    for _ in range(int(np.diff(bounds).max(initial=0)).bit_length()):  # each round doubles how far up `above` points
+        if (above == root).all():
+            break
+        above = above[above]
+    cycles = {"head must form trees, got a cycle through token {t}": above[:-1] < root}
+    reasons: dict[int, str] = {}
+    for d, place, rule in (*_first_faults(document, rules), *_first_faults(document, cycles)):
+        values = {"head": heads[place], "sent": sents[place], "before": sents[place - 1]}
+        text = rule.format(t=token[place], last=bounds[d + 1] - bounds[d] - 1, **values)
+        reasons.setdefault(d, f"tokens.{text}")
     return reasons
 
 
-def _no_faults(bounds: Ints) -> tuple[Ints8, Ints]:
-    """Code and place of each document for the kernels to fill."""
-    return np.zeros(len(bounds) - 1, np.int8), np.zeros(len(bounds) - 1, np.int64)
+def _documents(bounds: Ints) -> Ints:
+    """Number of the document of each row."""
+    return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+
+
+def _first_faults(document: Ints, rules: Mapping[str, Bools]) -> Iterator[tuple[int, int, str]]:
+    """Each document with a fault, the first row of it that breaks a rule, and the first rule that the row breaks."""
+    rows = np.flatnonzero(np.logical_or.reduce(list(rules.values())))
+    documents, first = np.unique(document[rows], return_index=True)
+    for d, row in zip(documents.tolist(), rows[first].tolist(), strict=True):
+        yield d, row, next(rule for rule, broken in rules.items() if broken[row])

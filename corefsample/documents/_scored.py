@@ -1,26 +1,285 @@
-"""One document with its pre-scored mentions: what a reader yields and a writer takes."""
+"""One document with its pre-scored mentions: what a reader yields and a writer takes.
+
+Also here: parses of a document, and how samples of them are drawn.
+
+Also here: what scored and annotated documents have in common.
+"""
 
 from __future__ import annotations
 
 import datetime
+import html
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
+from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._checks import shown
+from corefsample._equality import ByValue
+from corefsample._lazy import pd
+from corefsample._random import document_key
+from corefsample._random_kernels import GAMMA, splitmix64
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.coreference._exact import map_clustering
-from corefsample.documents._base import BaseDocument, require_one_each
-from corefsample.documents._parses import Parse, parses_fault
+from corefsample.documents import _faults
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.documents._viewer import antecedent_hints, marked_text
 from corefsample.errors import ParameterError
 
-if TYPE_CHECKING:
-    import pandas as pd
+FIELDS = ("version", "doc_id", "date", "mentions", "antecedents", "scores", "tokens", "gold")
+# Field of the metadata: the recalibrations that the scores of a document have had.
+RECALIBRATION_FIELD = "recalibration"
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def iso_date(text: str) -> datetime.date | None:
+    """Day of a text such as "2024-05-31", or None if it has another form."""
+    try:
+        return datetime.date.fromisoformat(text) if _ISO_DATE.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def checked_mentions(mentions: npt.ArrayLike, n_tokens: int | None) -> Ints32:
+    """Return mentions as a new, read-only array of shape (n_mentions, 3).
+
+    Parameters
+    ----------
+    mentions
+        Token offsets start, end (exclusive) and head of each mention, sorted by start, then longest first.
+    n_tokens
+        Number of tokens of the document, or None if unknown.
+
+    Raises
+    ------
+    ParameterError
+        If mentions are not such numbers, lie outside the tokens, or are not sorted.
+    """
+    rule = "mentions must have three numbers each"
+    try:
+        given = np.asarray(mentions)
+    except ValueError:
+        raise ParameterError(f"{rule}, got lists of unlike length") from None
+    array = np.zeros((0, 3), np.int32)
+    if given.size:
+        if given.ndim != 2 or given.shape[1] != 3:
+            raise ParameterError(f"{rule}, got an array of shape {given.shape}")
+        array = _checks.integers_32("mentions", given.ravel()).reshape(-1, 3)
+    fault = _faults.mention_fault(array, n_tokens)
+    if fault is not None:
+        raise ParameterError(fault)
+    array.flags.writeable = False
+    return array
+
+
+def require_one_each(name: str, length: int, noun: str, wanted: int, item: str = "entry") -> None:
+    """Raise unless a field has as many entries as there are mentions, or sentences."""
+    if length != wanted:
+        raise ParameterError(f"must have one {item} per {noun} ({wanted}), got {length}", parameter=name)
+
+
+class BaseDocument(ByValue):
+    """Base of the documents: validation of their common fields, and how they are displayed."""
+
+    __slots__ = ()
+
+    doc_id: str
+    mentions: Ints32
+    tokens: Tokens | None
+    date: datetime.date | None
+    metadata: Mapping[str, Any]
+
+    def _check_common_fields(self) -> None:
+        """Validate the fields that all documents have, and store mentions as an array."""
+        if not isinstance(self.doc_id, str) or not self.doc_id:
+            raise ParameterError(f"must be a non-empty string, got {self.doc_id!r}", parameter="doc_id")
+        mentions = checked_mentions(self.mentions, None if self.tokens is None else len(self.tokens))
+        object.__setattr__(self, "mentions", mentions)
+        if self.date is not None and (
+            not isinstance(self.date, datetime.date) or isinstance(self.date, datetime.datetime)
+        ):
+            raise ParameterError(f"must be a datetime.date, got {self.date!r}", parameter="date")
+        for name in FIELDS:
+            if name in self.metadata:
+                raise ParameterError(f"must contain no field of the document, got {name!r}", parameter="metadata")
+
+    @property
+    def n_mentions(self) -> int:
+        """Number of mentions."""
+        return int(self.mentions.shape[0])
+
+    def mention_text(self, mention: int) -> str:
+        """Words of one mention, joined by blanks.
+
+        Raises
+        ------
+        ParameterError
+            If the document has no tokens.
+        """
+        if self.tokens is None:
+            raise ParameterError(
+                "tokens is missing, without which mentions have no text", place=f"doc_id {self.doc_id!r}"
+            )
+        start, end, _ = self.mentions[mention]
+        return " ".join(self.tokens.text[start:end])
+
+    def _mention_columns(self) -> dict[str, Any]:
+        """First columns of a table with one row for each mention."""
+        columns: dict[str, Any] = {"doc_id": [self.doc_id] * self.n_mentions, "mention": np.arange(self.n_mentions)}
+        return columns | {name: self.mentions[:, c] for c, name in enumerate(("start", "end", "head"))}
+
+    def _facts(self) -> list[str]:
+        """Facts in a few words each, for display."""
+        facts = [] if self.date is None else [self.date.isoformat()]
+        facts.append(counted(self.n_mentions, "mention"))
+        return facts if self.tokens is None else [*facts, self.tokens.size_in_words()]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join([repr(self.doc_id), *self._facts()])})"
+
+    def _marked_text(self, tokens: Tokens) -> str:
+        """HTML of the text, with its entities."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        text = "" if self.tokens is None else self._marked_text(self.tokens)
+        facts = html.escape(", ".join([type(self).__name__, *self._facts()]))
+        return f"<div><b>{html.escape(self.doc_id)}</b> <small>{facts}</small><br>{text}</div>"
+
+
+_PARSE_WORD = 2**62  # output of a document's key that places its draws of parses; mentions use the first outputs
+_HIGH_BITS = np.uint64(11)  # a double has 53
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Parse(ByValue):
+    """One of the parses of a document, its mentions, and the distribution over their antecedents.
+
+    Attributes
+    ----------
+    weight
+        Finite, at least 0; its share of the sum over the document's parses is the probability of this parse. For
+        sampled parses the number of samples is a good weight.
+    tokens
+        The words with this parse.
+    mentions
+        int32 (n_mentions, 3), read-only: as of `ScoredDocument`.
+    antecedents
+        Distribution over antecedents of these mentions.
+    gold
+        The annotated entity of each mention (None: not annotated), or None.
+
+    Raises
+    ------
+    ParameterError
+        On construction, if a field breaks its rule.
+    """
+
+    weight: float
+    tokens: Tokens
+    mentions: Ints32
+    antecedents: AntecedentDistribution
+    gold: Sequence[int | str | None] | None = None
+
+    def __post_init__(self) -> None:
+        fault = weight_fault(self.weight)
+        if fault is not None:
+            raise ParameterError(fault)
+        if not isinstance(self.tokens, Tokens):
+            raise ParameterError(f"must be Tokens, got {_checks.shown(self.tokens)}", parameter="tokens")
+        require_distribution(self.antecedents)
+        object.__setattr__(self, "weight", float(self.weight))
+        object.__setattr__(self, "mentions", checked_mentions(self.mentions, len(self.tokens)))
+
+    def __repr__(self) -> str:
+        mentions = counted(len(self.mentions), "mention")
+        return f"Parse(weight {self.weight:g}, {mentions}, {self.tokens.size_in_words()})"
+
+
+def weight_fault(weight: object) -> str | None:
+    """What is wrong with the weight of a parse, or None."""
+    if (
+        isinstance(weight, (int, float, np.integer, np.floating))
+        and not isinstance(weight, bool)
+        and 0 <= weight < math.inf
+    ):
+        return None
+    return f"weight must be a finite number of at least 0, got {_checks.shown(weight)}"
+
+
+def parses_fault(words: Sequence[Sequence[str]], weights: Sequence[float]) -> str | None:
+    """What is wrong with the parses of one document together, or None: their words and weights are compared."""
+    if not math.fsum(weights) > 0:
+        return "parses must have a weight above 0, got 0 for all"
+    first = words[0]
+    for k, other in enumerate(words):
+        if list(other) != list(first):
+            if len(other) != len(first):
+                return f"parses[{k}].tokens must have the words of parses[0] ({len(first)}), got {len(other)}"
+            t = next(t for t, (a, b) in enumerate(zip(first, other, strict=True)) if a != b)
+            return f"parses[{k}].tokens.text[{t}] must be that of parses[0] ({first[t]!r}), got {other[t]!r}"
+    return None
+
+
+def sample_parses(weights: Sequence[float], *, n_samples: int = 1000, seed: int = 0, doc_id: str = "") -> Ints32:
+    """Draw the parse of each sample of a document.
+
+    Sample s has the parse at (u + s / phi) mod 1 of the cumulative weights, where u is uniform and fixed by seed and
+    doc_id, and phi is the golden ratio. Each sample alone has exactly the probabilities of the weights, to 53 bits.
+    Together they cover the parses more evenly than independent draws: the share of each parse differs from its weight
+    by about log(n) / n instead of 1 / sqrt(n), which makes estimates from them more precise, and never depends on
+    n_samples: the first 100 of 1,000 are the same as 100.
+
+    Parameters
+    ----------
+    weights
+        (n_parses,): finite, at least 0, not all 0.
+    n_samples
+        At least 1.
+    seed
+        In [0, 2**64).
+    doc_id
+        Gives each document a random stream of its own.
+
+    Returns
+    -------
+    int32 (n_samples,)
+        Index of the parse of each sample.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter breaks its rule.
+
+    References
+    ----------
+    Cranley & Patterson (1976), "Randomization of number theoretic methods for multiple integration"; Weyl (1916).
+    The steps are those of SplitMix64 (Steele, Lea & Flood 2014), whose increment is 2**64 / phi.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.bincount(sample_parses([7, 0, 3], n_samples=1000))
+    array([699,   0, 301])
+    """
+    n_samples = _checks.n_samples(n_samples, 1)
+    array = _checks.floats("weights", weights)
+    if array.ndim != 1 or not array.size or not (np.isfinite(array) & (array >= 0)).all() or not array.sum() > 0:
+        rule = "must be finite numbers of at least 0, not all 0"
+        raise ParameterError(f"{rule}, got {_checks.shown(weights)}", parameter="weights")
+    start = np.empty(1, np.uint64)
+    splitmix64(np.uint64(document_key(seed, doc_id)), _PARSE_WORD, start)
+    words = start + np.arange(n_samples, dtype=np.uint64) * GAMMA
+    uniform = (words >> _HIGH_BITS).astype(np.float64) * 2.0**-53
+    bounds = np.cumsum(array)
+    # Parses of weight 0 at the end begin at 1, which no uniform number reaches.
+    return np.searchsorted(bounds / bounds[-1], uniform, side="right").astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -144,12 +403,10 @@ class ScoredDocument(BaseDocument):
         fields = (one.mentions, one.antecedents, self.date, one.tokens, one.gold, self.metadata)
         return ScoredDocument(self.doc_id, *fields)
 
-    def _marked_text(self) -> str:
+    def _marked_text(self, tokens: Tokens) -> str:
         """Entities by likeliest antecedents, and on hover the antecedents of a mention."""
-        if self.tokens is None:
-            return ""
-        hints = antecedent_hints(self.tokens, self.mentions, self.antecedents)
-        return marked_text(self.tokens, self.mentions, map_clustering(self.antecedents).tolist(), hints)
+        hints = antecedent_hints(tokens, self.mentions, self.antecedents)
+        return marked_text(tokens, self.mentions, map_clustering(self.antecedents).tolist(), hints)
 
     def _facts(self) -> list[str]:
         facts = [*BaseDocument._facts(self), counted(self.antecedents.n_candidates, "candidate antecedent")]
@@ -161,8 +418,6 @@ class ScoredDocument(BaseDocument):
 
         The candidates are in ``antecedents.to_frame()``, the tokens in ``tokens.to_frame()``.
         """
-        import pandas as pd
-
         columns = self._mention_columns()
         columns["new_prob"] = self.antecedents.new_probs
         if self.tokens is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,11 +12,9 @@ from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._equality import ByValue
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.documents import _faults
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STRING_COLUMNS = ("text", "lemma", "upos", "dep")
 INTEGER_COLUMNS = ("head", "sent")
@@ -96,8 +94,6 @@ class Tokens(ByValue, HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per token: token, text, lemma, upos, head, dep, sent, and the further lists."""
-        import pandas as pd
-
         names = ("text", "lemma", "upos", "head", "dep", "sent")
         columns = {name: getattr(self, name) for name in names}
         listed = {name: list(column) for name, column in {**columns, **self.extra}.items()}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from corefsample import _checks
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.calibration.binning._binning import default_bin_size
 from corefsample.calibration.binning._bins import BlockBins
+from corefsample.calibration.binning._results import fields_of
 from corefsample.calibration.binning._validation import Norm, checked_norm
 from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
 from corefsample.calibration.intervals._draws import Interval
@@ -21,9 +22,6 @@ from corefsample.calibration.measures._scores import BrierDecomposition, brier_d
 from corefsample.calibration.tables._table import CalibrationTable
 from corefsample.errors import InputError
 from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,39 +111,26 @@ class LinkCalibration(HtmlTable):
         Columns: partition, group, n_documents, n_pairs, n_bins, mean_q, share_true, error, lower, upper (by document),
         simulated_lower, simulated_upper, debiased, p_value, brier, refinement, norm, bin_size, level.
         """
-        import pandas as pd
-
         return pd.DataFrame([_row(group) for group in self.groups]).assign(
             norm=self.norm, bin_size=self.bin_size, level=self.level
         )
 
     def curves_frame(self) -> pd.DataFrame:
         """Tidy table, one row per group and bin: partition, group, and the columns of `ReliabilityCurve.to_frame`."""
-        import pandas as pd
-
         frames = {(group.partition, group.group): group.curve.to_frame() for group in self.groups}
         return pd.concat(frames, names=["partition", "group", None]).reset_index([0, 1]).reset_index(drop=True)
 
 
-def _row(group: GroupCalibration) -> Mapping[str, object]:
-    bins = group.curve.bins
+def _row(group: GroupCalibration) -> dict[str, object]:
     return {
-        "partition": group.partition,
-        "group": group.group,
-        "n_documents": group.n_documents,
-        "n_pairs": bins.n_pairs,
-        "n_bins": bins.n_bins,
-        "mean_q": group.mean_q,
-        "share_true": group.share_true,
-        "error": group.error,
-        "lower": None if group.by_document is None else group.by_document.lower,
-        "upper": None if group.by_document is None else group.by_document.upper,
+        **fields_of(group, "partition", "group", "n_documents"),
+        **fields_of(group.curve.bins, "n_pairs", "n_bins"),
+        **fields_of(group, "mean_q", "share_true", "error"),
+        **fields_of(group.by_document, "lower", "upper"),
         "simulated_lower": group.simulated.lower,
         "simulated_upper": group.simulated.upper,
-        "debiased": group.debiased,
-        "p_value": group.p_value,
-        "brier": group.brier.brier,
-        "refinement": group.brier.refinement,
+        **fields_of(group, "debiased", "p_value"),
+        **fields_of(group.brier, "brier", "refinement"),
     }
 
 

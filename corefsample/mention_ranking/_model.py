@@ -16,8 +16,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats32, Ints32, Words32
 from corefsample.coreference._antecedents import AntecedentDistribution, Pruned
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._base import RECALIBRATION_FIELD
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.languages._language import (
@@ -30,11 +29,9 @@ from corefsample.languages._language import (
 )
 from corefsample.mention_ranking import _kernels
 from corefsample.mention_ranking._readings import gold_of_found
-from corefsample.mention_ranking.features._encoding import encode, hashed
+from corefsample.mention_ranking.features._encoding import encode, hashed, word_hash
 from corefsample.mention_ranking.features._templates import TemplateSet
-from corefsample.mention_ranking.features._words import word_hash
-from corefsample.syntax._coarguments import mentions_apart
-from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 from corefsample.syntax._roles import is_unparsed
 
 MIN_PROB = 1e-4
@@ -152,7 +149,6 @@ class AntecedentModel:
             candidates = np.concatenate((candidates, np.empty_like(candidates)))
             scores = np.concatenate((scores, np.empty_like(scores)))
         candidates, scores = candidates[: indptr[n]].copy(), scores[: indptr[n]].copy()
-        dropped.flags.writeable = False
         distribution = AntecedentDistribution.from_csr(indptr, candidates, scores)
         return Pruned(distribution, dropped, n * (n - 1) // 2 - len(candidates))
 

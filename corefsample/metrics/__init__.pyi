@@ -1,2 +1,2 @@
 from ._posterior import corpus_posterior as corpus_posterior
-from ._scores import corpus_scores as corpus_scores
+from ._posterior import corpus_scores as corpus_scores

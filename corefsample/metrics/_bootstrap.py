@@ -12,7 +12,7 @@ from corefsample._arrays import Floats
 from corefsample.calibration.binning._validation import generator
 from corefsample.errors import ParameterError
 from corefsample.metrics._counts import METRICS, PARTS, Metric, scores_of
-from corefsample.metrics._scores import ClusteringScores, corpus_scores
+from corefsample.metrics._posterior import ClusteringScores, corpus_scores
 
 _BLOCK = 1000  # resamples at a time
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,17 +14,15 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import block_bin_pairs
+from corefsample.calibration.binning._results import fields_of
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.calibration.intervals._draws import Interval
 from corefsample.calibration.measures._error import binned_error
 from corefsample.calibration.measures._reliability import ReliabilityCurve, curve_of_bins
 from corefsample.errors import InputError, ParameterError
 from corefsample.parses._pairs import ParsePairs
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 N_BINS = 10
 LEAST = 0.01  # smaller shares of samples are left out
@@ -101,18 +98,13 @@ class ParseCalibration(HtmlTable):
         Columns: property, n_documents, n_pairs, mean_q, share_true, error, lower, upper (by document), largest_gap,
         share_found.
         """
-        import pandas as pd
-
-        def columns(of: object, *names: str) -> dict[str, object]:
-            return {name: getattr(of, name, None) for name in names}
-
         return pd.DataFrame(
             [
                 {
                     "property": each.name,
-                    **columns(each, "n_documents", "n_pairs", "mean_q", "share_true", "error"),
-                    **columns(each.by_document, "lower", "upper"),
-                    **columns(each, "largest_gap", "share_found"),
+                    **fields_of(each, "n_documents", "n_pairs", "mean_q", "share_true", "error"),
+                    **fields_of(each.by_document, "lower", "upper"),
+                    **fields_of(each, "largest_gap", "share_found"),
                 }
                 for each in self.properties
             ]
@@ -120,8 +112,6 @@ class ParseCalibration(HtmlTable):
 
     def curves_frame(self) -> pd.DataFrame:
         """Tidy table, one row per property and bin: property, and the columns of `ReliabilityCurve.to_frame`."""
-        import pandas as pd
-
         frames = {each.name: each.curve.to_frame() for each in self.properties}
         return pd.concat(frames, names=["property", None]).reset_index(0).reset_index(drop=True)
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from corefsample import _checks
+from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.plots.style import axes_of, bare_spines, curve_look, finish_axes, legible, require_columns, say_instead
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from corefsample.calibration.measures._error import CalibrationError
@@ -94,8 +94,6 @@ def _finish(ax: Axes, shown: pd.DataFrame, n_rows: int) -> None:
 
 def _table(errors: Errors) -> pd.DataFrame:
     """Table with one row for each dot: name, part, error, lower, upper, level."""
-    import pandas as pd
-
     from corefsample.calibration.measures._error import CalibrationError
 
     if isinstance(errors, CalibrationError):
@@ -111,8 +109,6 @@ def _table(errors: Errors) -> pd.DataFrame:
 
 
 def _rows(errors: pd.DataFrame) -> pd.DataFrame:
-    import pandas as pd
-
     named = next((name for name in ("tag", "group") if name in errors.columns), None)
     require_columns("errors", errors, (named or "tag or group", "error", "lower", "upper"))
     names = [str(name) for name in errors[named]]

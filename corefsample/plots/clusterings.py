@@ -8,13 +8,13 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample.plots.style import COLOURS, axes_of, curve_look, finish_axes, legible, say_instead
+from corefsample.summaries._confident_cores import CoreCurve
+from corefsample.summaries._document_links import DocumentLinks, EntityCountPosterior
+from corefsample.summaries._point_estimate import ThresholdCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corefsample.summaries._confident_cores import CoreCurve
-    from corefsample.summaries._document_links import DocumentLinks, EntityCountPosterior
-    from corefsample.summaries._thresholds import ThresholdCurve
 
 _SOURCES = {
     "map": "likeliest antecedents",
@@ -48,8 +48,6 @@ def link_heat_map(links: DocumentLinks, *, ax: Axes | None = None, most_labels: 
         If `links` is something else, such as a document, or `most_labels` is below 1.
     """
     from matplotlib.patches import Rectangle
-
-    from corefsample.summaries._document_links import DocumentLinks
 
     _checks.instance("links", links, DocumentLinks, "corefsample.summaries.document_links(document) makes one")
     n = links.n_mentions
@@ -98,8 +96,6 @@ def entity_count_bars(posterior: EntityCountPosterior, *, ax: Axes | None = None
     """
     from matplotlib.ticker import MaxNLocator
 
-    from corefsample.summaries._document_links import EntityCountPosterior
-
     hint = "corefsample.summaries.entity_count_posterior(document) makes one"
     _checks.instance("posterior", posterior, EntityCountPosterior, hint)
     ax = axes_of(ax, (6.4, 3.4), legible(title or posterior.doc_id, 60))
@@ -139,8 +135,6 @@ def core_curve_line(curve: CoreCurve, *, ax: Axes | None = None, title: str = ""
     matplotlib.axes.Axes
         The given or the new one.
     """
-    from corefsample.summaries._confident_cores import CoreCurve
-
     _checks.instance("curve", curve, CoreCurve, "corefsample.summaries.core_curve(document.antecedents) makes one")
     ax = axes_of(ax, (5.0, 3.4), title)
     ax.step(curve.thresholds, curve.n_mentions, COLOURS[0], where="post", label="mentions")
@@ -170,8 +164,6 @@ def precision_recall_line(curve: ThresholdCurve, *, ax: Axes | None = None, titl
     matplotlib.axes.Axes
         The given or the new one.
     """
-    from corefsample.summaries._thresholds import ThresholdCurve
-
     hint = "corefsample.summaries.threshold_curve(document.antecedents) makes one"
     _checks.instance("curve", curve, ThresholdCurve, hint)
     ax = axes_of(ax, (4.6, 4.2), title)

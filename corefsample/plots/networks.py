@@ -13,11 +13,11 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.plots.style import COLOURS, MARKERS, axes_of, legible, say_instead
+from corefsample.summaries._document_links import DocumentLinks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corefsample.summaries._document_links import DocumentLinks
 
 _WIDEST = 5.0  # points, of an edge of probability 1
 
@@ -59,8 +59,6 @@ def link_network(
         If `links` is something else, such as a document, or `floor` or `most_labels` lies outside its range.
     """
     from matplotlib.collections import LineCollection
-
-    from corefsample.summaries._document_links import DocumentLinks
 
     _checks.instance("links", links, DocumentLinks, "corefsample.summaries.document_links(document) makes one")
     floor = _checks.probability("floor", floor, above_zero=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from corefsample.calibration.measures._reliability import ReliabilityCurve
 from corefsample.errors import ParameterError
 from corefsample.plots.style import axes_of, curve_look, figure_of, finish_axes, legible
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from corefsample.calibration.measures._reliability import ReliabilityCurve
 
 _MOST_BARS = 400  # of all curves together; more are drawn as shaded bands
 

@@ -24,7 +24,7 @@ _DRAWN_BY = {
     "corefsample.summaries._confident_cores.CoreCurve": ("clusterings.core_curve_line", ""),
     "corefsample.summaries._document_links.DocumentLinks": ("clusterings.link_heat_map", ""),
     "corefsample.summaries._document_links.EntityCountPosterior": ("clusterings.entity_count_bars", ""),
-    "corefsample.summaries._thresholds.ThresholdCurve": ("clusterings.precision_recall_line", ""),
+    "corefsample.summaries._point_estimate.ThresholdCurve": ("clusterings.precision_recall_line", ""),
     "events.audit._estimates.AuditEstimate": ("events.plots.audit.audit_bands", "to_frame"),
     "events.counting._count_posterior.CountPosterior": ("events.plots.posteriors.count_bars", ""),
     "events.counting._counts.EventCounts": ("events.plots.bands.event_bands", "to_frame"),

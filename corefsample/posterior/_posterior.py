@@ -11,16 +11,13 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bytes, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._distinct import Apart, Conditioned
 from corefsample.coreference._exact import map_clustering
-from corefsample.coreference._sampling import sample_clusterings
+from corefsample.coreference._sampling import Apart, Conditioned, sample_clusterings
 from corefsample.documents import sample_parses
 from corefsample.documents._batch import DocumentBatch, from_documents
 from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import ParameterError
-from corefsample.languages._language import document_language
-from corefsample.mention_ranking.features import mention_kinds
 from corefsample.posterior._recalibrated import DrawnRecalibration
+from corefsample.recalibration._model import kinds_of
 from corefsample.recalibration._uncertain import SampleShare, mixture_labels
 
 _CLUSTERINGS = 2**40  # clusterings that each parse of a document has for itself in the document's random stream
@@ -226,8 +223,4 @@ def parse_rows(batch: DocumentBatch, row: int) -> list[tuple[float, DocumentBatc
 
 
 def _kinds(batch: DocumentBatch, row: int) -> Bytes:
-    tokens = batch.tokens(row)
-    if tokens is None:
-        place = f"doc_id {batch.doc_ids[row]!r}"
-        raise ParameterError("tokens are required for recalibration by kind of mention", place=place)
-    return mention_kinds(tokens, batch.spans(row), document_language(batch.metadata(row)))
+    return kinds_of(batch.tokens(row), batch.spans(row), batch.metadata(row), batch.doc_ids[row])

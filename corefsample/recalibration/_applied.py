@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from corefsample.documents._base import RECALIBRATION_FIELD
+from corefsample.documents._scored import RECALIBRATION_FIELD
 from corefsample.errors import ParameterError
 
 

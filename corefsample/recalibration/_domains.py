@@ -11,7 +11,8 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
-from corefsample.recalibration._kind_offsets import (
+from corefsample.recalibration._losses import Derivatives
+from corefsample.recalibration._model import (
     LINK_OFFSETS,
     LOG_TEMPERATURE,
     N_PARAMETERS,
@@ -19,7 +20,6 @@ from corefsample.recalibration._kind_offsets import (
     NEW_OFFSETS,
     json_fields,
 )
-from corefsample.recalibration._losses import Derivatives
 from corefsample.recalibration._newton import quadratic_minimum
 
 BLOCKS = {

@@ -24,14 +24,15 @@ from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration import _kernels
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._kind_offsets import (
+from corefsample.recalibration._model import (
     LINK_OFFSETS,
     LOG_TEMPERATURE,
     N_KINDS,
     N_PARAMETERS,
+    Recalibration,
     changes_by_parameters,
+    document_kinds,
 )
-from corefsample.recalibration._model import Recalibration, document_kinds
 
 Objective = Literal["likelihood", "links"] | Callable[[ScoredDocument, Recalibration], float]
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from corefsample._arrays import Floats
 from corefsample._log import log_step
-from corefsample.recalibration._kind_offsets import LOG_TEMPERATURE, NEW_BIAS
 from corefsample.recalibration._losses import Derivatives, Losses
-from corefsample.recalibration._model import Recalibration, no_minimum
+from corefsample.recalibration._model import LOG_TEMPERATURE, NEW_BIAS, Recalibration, no_minimum
 
 # The search ends where there is no minimum: log temperature relative to the size of the scores, and NEW bias.
 _FURTHEST = np.array([float(np.log(1e3)), 50.0])

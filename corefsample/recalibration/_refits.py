@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
-from corefsample._html import HtmlTable
+from corefsample._lazy import pd
+from corefsample.calibration.binning._results import Result
 from corefsample.errors import ParameterError
 from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._kind_offsets import N_GLOBAL
-from corefsample.recalibration._model import GoldCounts, Recalibration
-
-if TYPE_CHECKING:
-    import pandas as pd
+from corefsample.recalibration._model import N_GLOBAL, GoldCounts, Recalibration
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecalibrationDraws(HtmlTable):
+class RecalibrationDraws(Result):
     """Recalibrations fitted to bootstrapped documents: the uncertainty of the fit.
 
     Attributes
@@ -37,11 +34,6 @@ class RecalibrationDraws(HtmlTable):
     new_bias: Floats
     n_at_edge: int = 0
     offsets: Floats | None = None
-
-    def __post_init__(self) -> None:
-        self.temperature.flags.writeable = self.new_bias.flags.writeable = False
-        if self.offsets is not None:
-            self.offsets.flags.writeable = False
 
     @classmethod
     def from_vectors(cls, vectors: Floats, *, n_at_edge: int = 0) -> Self:
@@ -123,13 +115,11 @@ class RecalibrationDraws(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per draw: draw, temperature, new_bias."""
-        import pandas as pd
-
         return pd.DataFrame({"draw": np.arange(len(self)), "temperature": self.temperature, "new_bias": self.new_bias})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CrossFit(HtmlTable):
+class CrossFit(Result):
     """Recalibrations fitted to some documents and scored on the others; every document is held out once.
 
     Attributes
@@ -164,10 +154,6 @@ class CrossFit(HtmlTable):
     draws: tuple[RecalibrationDraws, ...]
     gold: GoldCounts
     domain_effects: tuple[DomainEffect, ...] = ()
-
-    def __post_init__(self) -> None:
-        for array in (self.folds, self.n_terms, self.loss_before, self.loss_after):
-            array.flags.writeable = False
 
     def __repr__(self) -> str:
         sizes = f"{self.n_folds} folds of {len(self.doc_ids)} documents"
@@ -211,8 +197,6 @@ class CrossFit(HtmlTable):
         pandas.DataFrame
             doc_id; fold; temperature and new_bias fitted without it; n_terms; loss_before, loss_after.
         """
-        import pandas as pd
-
         fits = [self.recalibrations[fold] for fold in self.folds]
         of_fit = {name: [getattr(fit, name) for fit in fits] for name in ("temperature", "new_bias")}
         losses = {name: getattr(self, name) for name in ("n_terms", "loss_before", "loss_after")}

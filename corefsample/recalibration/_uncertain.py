@@ -12,13 +12,19 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._random import document_key
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._distinct import Apart, Conditioned
-from corefsample.coreference._rescored import sample_rescored
+from corefsample.coreference._sampling import Apart, Conditioned, sample_rescored
 from corefsample.errors import ParameterError
 from corefsample.recalibration._applied import after, described
 from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._kind_offsets import N_GLOBAL, N_KINDS, N_PARAMETERS, json_fields
-from corefsample.recalibration._model import Recalibration, places_of, recalibrated_scores
+from corefsample.recalibration._model import (
+    N_GLOBAL,
+    N_KINDS,
+    N_PARAMETERS,
+    Recalibration,
+    json_fields,
+    places_of,
+    recalibrated_scores,
+)
 from corefsample.recalibration._refits import RecalibrationDraws
 
 Uncertainty = Literal["none", "fit", "domain"]

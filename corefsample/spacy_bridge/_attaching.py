@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+import corefsample as cs
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
@@ -18,9 +19,6 @@ from corefsample.spacy_bridge._words import require_doc, word_offsets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
-
-    from corefsample.coreference._antecedents import AntecedentDistribution
-    from corefsample.documents._scored import ScoredDocument
 
 
 def doc_id_of(doc: Doc) -> str:
@@ -42,7 +40,7 @@ def doc_id_of(doc: Doc) -> str:
 
 def set_posterior(
     doc: Doc,
-    scored: ScoredDocument | AntecedentDistribution,
+    scored: cs.ScoredDocument | cs.AntecedentDistribution,
     *,
     mentions: Sequence[Span] | npt.ArrayLike | None = None,
     n_samples: int = 1000,
@@ -111,25 +109,24 @@ def write_groups(posterior: DocPosterior, spans_key: str, sample_groups: int) ->
         posterior.add_clustering(sample, key=f"{spans_key}_sample_{sample}")
 
 
-def _document(doc: Doc, scored: Any, mentions: Any) -> ScoredDocument:
-    from corefsample.coreference._antecedents import AntecedentDistribution
-    from corefsample.documents._scored import ScoredDocument
+def _document(doc: Doc, scored: Any, mentions: Any) -> cs.ScoredDocument:
     from corefsample.spacy_bridge.documents import mention_rows
 
-    if isinstance(scored, ScoredDocument):
+    if isinstance(scored, cs.ScoredDocument):
         if mentions is not None:
             raise ParameterError("must be left out where scored is a document, which has its own", parameter="mentions")
         return scored
-    if not isinstance(scored, AntecedentDistribution):
+    if not isinstance(scored, cs.AntecedentDistribution):
         raise ParameterError(
-            f"must be a ScoredDocument or an AntecedentDistribution, got {type(scored).__name__}", parameter="scored"
+            f"must be a ScoredDocument or an AntecedentDistribution, got {type(scored).__name__}",
+            parameter="scored",
         )
     if mentions is None:
         raise ParameterError("is required where scored is a distribution", parameter="mentions")
-    return ScoredDocument(doc_id_of(doc), mention_rows(doc, mentions), scored)
+    return cs.ScoredDocument(doc_id_of(doc), mention_rows(doc, mentions), scored)
 
 
-def _require_same_words(doc: Doc, document: ScoredDocument) -> None:
+def _require_same_words(doc: Doc, document: cs.ScoredDocument) -> None:
     """Raise if a document has other words, or if one without tokens has mentions past the end of the Doc."""
     words = [doc[i].text for i in word_offsets(doc).tolist()]
     place = f"doc_id {document.doc_id!r}"

@@ -1,6 +1,8 @@
 """The posterior of a scored Doc, ``doc._.coref``, in terms of its spans.
 
 Also here: clusterings of a scored Doc, by name, by the number of a sample or as labels, and names of their entities.
+
+Also here: the results that its methods return.
 """
 
 from __future__ import annotations
@@ -16,29 +18,151 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+import corefsample as cs
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints32
+from corefsample._arrays import Bools, Floats, Ints32
+from corefsample._checks import shown
+from corefsample._lazy import pd
+from corefsample._monte_carlo import share_error
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge._results import (
-    MEMBERS,
-    JoinProbability,
-    Members,
-    SpanAntecedents,
-    join_share,
-    mention_frame,
-    span_antecedents,
-)
 from corefsample.spacy_bridge._settings import require_text
 from corefsample.spacy_bridge._state import Content, content_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from spacy.tokens import Doc, Span, SpanGroup
 
-    from corefsample.coreference._antecedents import AntecedentDistribution
-    from corefsample.coreference._sampling import ClusteringSamples
-    from corefsample.documents._scored import ScoredDocument
     from corefsample.summaries._losses import Loss
+
+Members = Literal["any", "all", "together"]
+MEMBERS: tuple[Members, ...] = ("any", "all", "together")
+
+
+@dataclass(frozen=True, slots=True)
+class JoinProbability:
+    """Probability that a mention joins a cluster, with its Monte Carlo error.
+
+    Attributes
+    ----------
+    probability
+        In [0, 1].
+    mc_se
+        Monte Carlo standard error; 0 where the probability is exact. Where all samples agree it is a bound: the
+        distance to the 95% one-sided confidence limit, 1 - 0.05 ** (1 / n_samples), about 3 / n_samples.
+    n_samples
+        Number of samples behind the probability; 0 where it is exact.
+    """
+
+    probability: float
+    mc_se: float
+    n_samples: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether the probability was computed without sampling."""
+        return self.n_samples == 0
+
+    def __float__(self) -> float:
+        return self.probability
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SpanAntecedents:
+    """Distribution over the antecedents of one mention: likeliest first, the nearest first among equal ones.
+
+    Attributes
+    ----------
+    span
+        The mention.
+    spans
+        Its candidate antecedents.
+    mentions
+        int32 (n_candidates,), read-only: numbers of the candidates.
+    probs
+        float64 (n_candidates,) in [0, 1], read-only: P(antecedent).
+    new_prob
+        P(NEW): the probability that the mention is the first of its entity.
+    """
+
+    span: Span
+    spans: tuple[Span, ...]
+    mentions: Ints32
+    probs: Floats
+    new_prob: float
+
+    def __repr__(self) -> str:
+        likeliest = [f"{shown(span.text)}: {prob:.3f}" for span, prob in zip(self.spans[:3], self.probs, strict=False)]
+        more = [f"{len(self.spans) - 3} more"] if len(self.spans) > 3 else []
+        candidates = ", ".join([f"NEW: {self.new_prob:.3f}", *likeliest, *more])
+        return f"SpanAntecedents({shown(self.span.text)}, {candidates})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per candidate: mention, start, end (tokens of the Doc), text, probability; no NEW."""
+        return pd.DataFrame({"mention": self.mentions, **span_columns(self.spans), "probability": self.probs})
+
+
+def span_columns(spans: Sequence[Span]) -> dict[str, Any]:
+    """Columns of a table of spans: start, end (tokens of the Doc) and text."""
+    return {
+        "start": np.array([span.start for span in spans], np.int64),
+        "end": np.array([span.end for span in spans], np.int64),
+        "text": [span.text for span in spans],
+    }
+
+
+def span_antecedents(distribution: cs.AntecedentDistribution, mention: int, spans: Sequence[Span]) -> SpanAntecedents:
+    """Return the distribution over one mention's antecedents; `spans` are those of all mentions."""
+    candidates, probs = distribution.row(mention)
+    order = np.lexsort((-candidates, -probs))
+    candidates, probs = candidates[order], probs[order]
+    for array in (candidates, probs):
+        array.flags.writeable = False
+    candidate_spans = tuple(spans[k] for k in candidates.tolist())
+    return SpanAntecedents(spans[mention], candidate_spans, candidates, probs, float(distribution.new_probs[mention]))
+
+
+def mention_frame(distribution: cs.AntecedentDistribution, spans: Sequence[Span], map_labels: Ints32) -> pd.DataFrame:
+    """Tidy table of all mentions, as `DocPosterior.to_frame` describes."""
+    rows = [span_antecedents(distribution, i, spans) for i in range(len(spans))]
+    return pd.DataFrame(
+        {
+            "mention": np.arange(len(spans)),
+            **span_columns(spans),
+            "new_prob": np.array([row.new_prob for row in rows], np.float64),
+            "antecedent": pd.array([int(row.mentions[0]) if row.spans else None for row in rows], "Int64"),
+            "antecedent_prob": np.array([row.probs[0] if row.spans else 0.0 for row in rows], np.float64),
+            "map_entity": map_labels,
+        }
+    )
+
+
+def join_share(labels: Ints32, mention: int, cluster: list[int], members: Members) -> JoinProbability:
+    """Share of the samples in which a mention joins a cluster; see `DocPosterior.join_probability`.
+
+    Parameters
+    ----------
+    labels
+        int32 (n_mentions, n_samples).
+    """
+    entities = labels[cluster]
+    linked = entities == labels[mention]
+    if members == "any":
+        return _share(linked.any(axis=0))
+    if members == "all":
+        return _share(linked.all(axis=0))
+    together = (entities == entities[0]).all(axis=0)
+    if not together.any():
+        raise ParameterError(
+            f"must be one entity in at least one sample, got none of {labels.shape[1]} samples", parameter="cluster"
+        )
+    return _share(linked[0, together])
+
+
+def _share(hits: Bools) -> JoinProbability:
+    """Share of the samples that hit, with its Monte Carlo standard error."""
+    n_samples = len(hits)
+    share = float(np.mean(hits))
+    return JoinProbability(share, share_error(share, n_samples), n_samples)
+
 
 _ROWS_SHOWN = 10
 
@@ -98,7 +222,7 @@ class DocPosterior:
         return self.distribution.n_mentions
 
     @property
-    def distribution(self) -> AntecedentDistribution:
+    def distribution(self) -> cs.AntecedentDistribution:
         """Distribution over the antecedents of the mentions."""
         return self._content.distribution
 
@@ -142,7 +266,7 @@ class DocPosterior:
         date: datetime.date | None = None,
         gold: Sequence[int | str | None] | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> ScoredDocument:
+    ) -> cs.ScoredDocument:
         """Make the document that the rest of the library reads: writers, events, calibration.
 
         Parameters
@@ -223,15 +347,12 @@ class DocPosterior:
         doc_id: str | None = None,
         date: datetime.date | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> ScoredDocument:
+    ) -> cs.ScoredDocument:
         """Return a document with the drawn parses as `ScoredDocument.parses`, for files and for events.
 
         The first parse is that of the Doc, whose weight is its number of samples, perhaps 0. Parameters are as of
         `scored_document`.
         """
-        from corefsample.documents import Parse
-        from corefsample.documents._scored import ScoredDocument
-
         own = self.scored_document(doc_id=doc_id, date=date, metadata=metadata)
         weights, documents = [0], [own]
         for n_samples, doc in self._content.drawn_parses(self.doc):
@@ -242,14 +363,14 @@ class DocPosterior:
                 weights.append(n_samples)
                 documents.append(document)
         parses = [
-            Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
+            cs.documents.Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
             for weight, each in zip(weights, documents, strict=True)
         ]
-        return ScoredDocument.of_parses(own.doc_id, parses, date=own.date, metadata=own.metadata)
+        return cs.ScoredDocument.of_parses(own.doc_id, parses, date=own.date, metadata=own.metadata)
 
     @property
     def _recalibrations(self) -> dict[str, str]:
-        from corefsample.documents._base import RECALIBRATION_FIELD
+        from corefsample.documents._scored import RECALIBRATION_FIELD
 
         had = self._content.state.get("recalibration", "")
         return {RECALIBRATION_FIELD: had} if had else {}
@@ -257,7 +378,7 @@ class DocPosterior:
     # --- clusterings ---------------------------------------------------------------------------------------
 
     @property
-    def samples(self) -> ClusteringSamples:
+    def samples(self) -> cs.ClusteringSamples:
         """The clusterings drawn: those of `sample_clusterings` with this distribution, seed and doc_id."""
         return self._content.samples
 

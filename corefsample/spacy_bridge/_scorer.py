@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+import corefsample as cs
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_bytes
 from corefsample.spacy_bridge._posterior import posterior_of
@@ -26,10 +27,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
     from spacy.training import Example
 
-    from corefsample.mention_ranking import AntecedentModel
-    from corefsample.metrics._posterior import MetricPosterior
-    from corefsample.metrics._scores import ClusteringScores
-    from corefsample.recalibration._model import Recalibration
+    from corefsample.metrics._posterior import ClusteringScores, MetricPosterior
     from corefsample.spacy_bridge._settings import Settings
 
 _PARTS = {"p": "precision", "r": "recall", "f": "f1"}
@@ -62,10 +60,6 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
     ParameterError
         If a predicted Doc is not scored.
     """
-    from corefsample.coreference._sampling import sample_clusterings
-    from corefsample.metrics._posterior import metric_posterior
-    from corefsample.metrics._scores import clustering_scores
-
     prefix = f"{spans_key}_clusters_"
     examples = list(examples)
     if not any(name.startswith(prefix) for example in examples for name in example.reference.spans):
@@ -83,7 +77,7 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
         key_spans = _offsets(example.reference, [span for group in entities for span in group])
         own_spans = _offsets(example.predicted, posterior.mentions)
         documents.append(
-            clustering_scores(
+            cs.clustering_scores(
                 labels, posterior.labels("map"), key_spans=key_spans, response_spans=own_spans, singletons=False
             )
         )
@@ -91,23 +85,22 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
             samples = posterior.samples
             if posterior.doc_id in doc_ids:  # an equal text, whose samples must be independent
                 doc_id, n_samples = f"{posterior.doc_id} {number}", posterior.n_samples
-                samples = sample_clusterings(
+                samples = cs.sample_clusterings(
                     posterior.distribution, n_samples=n_samples, seed=posterior.seed, doc_id=doc_id
                 )
             doc_ids.add(posterior.doc_id)
             posteriors.append(
-                metric_posterior(labels, samples, singletons=False, gold_spans=key_spans, response_spans=own_spans)
+                cs.metric_posterior(labels, samples, singletons=False, gold_spans=key_spans, response_spans=own_spans)
             )
     return {f"{spans_key}_{name}": value for name, value in _values(documents, posteriors).items()}
 
 
 def _values(documents: list[ClusteringScores], posteriors: list[MetricPosterior]) -> dict[str, float | None]:
     """Scores by their names without the prefix; None without documents."""
-    from corefsample.metrics import corpus_posterior, corpus_scores
     from corefsample.metrics._counts import METRICS
 
-    corpus = corpus_scores(documents).corpus if documents else None
-    whole = corpus_posterior(posteriors).corpus if posteriors else None
+    corpus = cs.metrics.corpus_scores(documents).corpus if documents else None
+    whole = cs.metrics.corpus_posterior(posteriors).corpus if posteriors else None
     found: dict[str, float | None] = {}
     for metric in ("conll", *METRICS):
         for short, part in _PARTS.items():
@@ -134,17 +127,17 @@ class Saved(NamedTuple):
     recalibration, and the recalibration is None if the component had none.
     """
 
-    model: AntecedentModel | None
-    recalibration: Recalibration | None
+    model: cs.mention_ranking.AntecedentModel | None
+    recalibration: cs.Recalibration | None
     has_recalibration: bool
 
 
-def write_model(model: AntecedentModel, recalibration: Recalibration | None, settings: Settings, folder: Path) -> None:
+def write_model(
+    model: cs.mention_ranking.AntecedentModel, recalibration: cs.Recalibration | None, settings: Settings, folder: Path
+) -> None:
     """Write a model and a recalibration, with their names in the config, into a folder, which is made if missing."""
-    from corefsample.mention_ranking import save_model
-
     folder.mkdir(parents=True, exist_ok=True)
-    save_model(model, folder / _MODEL, overwrite=True)
+    cs.mention_ranking.save_model(model, folder / _MODEL, overwrite=True)
     content = None if recalibration is None else recalibration.to_json()
     record: dict[str, Any] = {
         "model": settings.model,
@@ -161,9 +154,6 @@ def read_model(folder: Path, settings: Settings) -> Saved:
     InputError
         If a file is missing, or is not of this version.
     """
-    from corefsample.mention_ranking import load_model
-    from corefsample.recalibration._model import Recalibration
-
     record = folder / _RECORD
     recalibration = None
     try:
@@ -175,18 +165,20 @@ def read_model(folder: Path, settings: Settings) -> Saved:
         else:
             has_recalibration = saved["path"] == settings.named_recalibration
             if has_recalibration and saved["content"] is not None:
-                recalibration = Recalibration.from_json(saved["content"])
+                recalibration = cs.Recalibration.from_json(saved["content"])
     except OSError as error:
         raise InputError(f"must be readable, got: {error.strerror or error}", place=str(record)) from None
     except ParameterError as error:
         raise error.as_input_error(str(record)) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError("must be JSON with model, got something else", place=str(record)) from None
-    model = load_model(folder / _MODEL) if saved_path == settings.model else None
+    model = cs.mention_ranking.load_model(folder / _MODEL) if saved_path == settings.model else None
     return Saved(model, recalibration, has_recalibration)
 
 
-def packed_model(model: AntecedentModel, recalibration: Recalibration | None, settings: Settings) -> bytes:
+def packed_model(
+    model: cs.mention_ranking.AntecedentModel, recalibration: cs.Recalibration | None, settings: Settings
+) -> bytes:
     """Return the files of `write_model` as bytes."""
     from spacy import util
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import corefsample as cs
 from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.syntax import SCHEMES
@@ -49,8 +50,6 @@ class Settings:
     parse_temperature: float | None = None
 
     def __post_init__(self) -> None:
-        from corefsample.recalibration._model import Recalibration
-
         if self.model is not None:
             require_text("model", self.model)
         require_text("mentions", self.mentions)
@@ -62,10 +61,10 @@ class Settings:
         if self.scheme is not None:
             _checks.choice("scheme", self.scheme, tuple(SCHEMES))
         _checks.probability("min_prob", self.min_prob, below_one=True)
-        own = Recalibration(self.temperature, self.new_bias)
+        own = cs.Recalibration(self.temperature, self.new_bias)
         if self.recalibration is not None:
             require_text("recalibration", self.recalibration)
-            if own != Recalibration() and self.named_recalibration is not None:
+            if own != cs.Recalibration() and self.named_recalibration is not None:
                 rule = "must be null with a temperature or a new_bias"
                 raise ParameterError(f"{rule}, got {self.recalibration!r}", parameter="recalibration")
         _checks.n_samples(self.n_samples, 1)
@@ -82,9 +81,8 @@ class Settings:
         """Name or path of the recalibration, "english" by default for the English model; None for none."""
         from corefsample.mention_ranking._model import MentionSource
         from corefsample.recalibration._english import chosen_recalibration
-        from corefsample.recalibration._model import Recalibration
 
-        if self.recalibration is None and Recalibration(self.temperature, self.new_bias) != Recalibration():
+        if self.recalibration is None and cs.Recalibration(self.temperature, self.new_bias) != cs.Recalibration():
             return None
         mentions: MentionSource = "parse" if self.mentions == FROM_PARSE else "annotated"
         return chosen_recalibration(self.recalibration, self.model, mentions)

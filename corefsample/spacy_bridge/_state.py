@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+import corefsample as cs
 from corefsample._arrays import Floats, Ints32
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._words import word_offsets
@@ -23,8 +24,6 @@ from corefsample.spacy_bridge._words import word_offsets
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
-    from corefsample.coreference._antecedents import AntecedentDistribution
-    from corefsample.coreference._sampling import ClusteringSamples
     from corefsample.summaries._losses import Loss
 
 KEY = "corefsample"
@@ -64,7 +63,7 @@ class Content:
     offsets: Ints32
     n_tokens: int
     mentions: Ints32
-    distribution: AntecedentDistribution
+    distribution: cs.AntecedentDistribution
     estimates: dict[Loss, Ints32] = field(default_factory=dict)
     parses: list[tuple[int, Doc]] | None = None
 
@@ -84,26 +83,20 @@ class Content:
     @cached_property
     def marginals(self) -> Floats:
         """Exact link marginals, read-only."""
-        from corefsample.coreference._exact import link_marginals
-
-        marginals = link_marginals(self.distribution)
+        marginals = cs.link_marginals(self.distribution)
         marginals.flags.writeable = False
         return marginals
 
     @cached_property
-    def samples(self) -> ClusteringSamples:
+    def samples(self) -> cs.ClusteringSamples:
         """The clusterings drawn."""
-        from corefsample.coreference._sampling import sample_clusterings
-
         options = {name: self.state[name] for name in ("n_samples", "seed", "doc_id")}
-        return sample_clusterings(self.distribution, **options)
+        return cs.sample_clusterings(self.distribution, **options)
 
     @cached_property
     def map_labels(self) -> Ints32:
         """The clustering of likeliest antecedents, read-only."""
-        from corefsample.coreference._exact import map_clustering
-
-        labels = map_clustering(self.distribution)
+        labels = cs.map_clustering(self.distribution)
         labels.flags.writeable = False
         return labels
 
@@ -118,10 +111,10 @@ class Content:
 
     def estimate(self, loss: Loss) -> Ints32:
         """Clustering with the smallest expected loss that the search finds, read-only; computed once per loss."""
-        from corefsample.summaries import point_estimate
-
         if loss not in self.estimates:
-            self.estimates[loss] = point_estimate(self.distribution, loss=loss, samples=self.samples).labels
+            self.estimates[loss] = cs.summaries.point_estimate(
+                self.distribution, loss=loss, samples=self.samples
+            ).labels
         return self.estimates[loss]
 
 
@@ -136,7 +129,7 @@ def _words_hash(doc: Doc, offsets: Ints32) -> int:
 def store(
     doc: Doc,
     mentions: Ints32,
-    distribution: AntecedentDistribution,
+    distribution: cs.AntecedentDistribution,
     *,
     doc_id: str,
     seed: int,
@@ -194,8 +187,6 @@ def content_of(doc: Doc) -> Content:
 
 
 def _read(doc: Doc, state: Any) -> Content:
-    from corefsample.coreference._antecedents import AntecedentDistribution
-
     version = state.get("version") if isinstance(state, dict) else type(state).__name__
     if version != VERSION:
         raise ParameterError(f"{_PLACE} must be of version {VERSION}, got {version!r}", hint="score the Doc again")
@@ -213,7 +204,7 @@ def _read(doc: Doc, state: Any) -> Content:
     try:
         arrays = {name: np.frombuffer(state[name], dtype) for name, dtype in _ARRAYS.items()}
         mentions = arrays.pop("mentions").reshape(-1, 3).astype(np.int32)
-        distribution = AntecedentDistribution.from_csr(**arrays)
+        distribution = cs.AntecedentDistribution.from_csr(**arrays)
     except ValueError as error:
         raise ParameterError(f"arrays must be as they were stored, got: {error}", place=_PLACE) from None
     mentions.flags.writeable = False

@@ -17,13 +17,11 @@ import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._jit import inner_kernel, kernel_in_place
-from corefsample._random_kernels import GAMMA, mix
+from corefsample._random_kernels import GAMMA, mix, uniform
 
 Singles = npt.NDArray[np.float32]
 Keys = npt.NDArray[np.uint64]
 
-U11 = np.uint64(11)
-TWO_M53 = 1.0 / 9007199254740992.0
 NEVER = np.float32(-np.inf)
 ZERO = np.float32(0.0)
 
@@ -54,11 +52,6 @@ class Scratch(NamedTuple):
     pieces: Singles  # (h * p,)
     row: Singles  # (m,)
     sums: Floats  # (m,)
-
-
-@inner_kernel
-def _uniform(word):  # type: ignore[no-untyped-def]
-    return (np.float64(mix(word) >> U11) + 0.5) * TWO_M53
 
 
 @inner_kernel
@@ -114,9 +107,9 @@ def perturbed_scores(
                 total += math.exp(np.float64(row[members[c]] - largest) * inverse_temperature)
                 sums[c] = total
             word += GAMMA
-            noise = -math.log(-math.log(_uniform(word)))
+            noise = -math.log(-math.log(uniform(word)))
             word += GAMMA
-            place = _uniform(word) * total
+            place = uniform(word) * total
             drawn = first
             while drawn < last - 1 and sums[drawn] <= place:
                 drawn += 1

@@ -23,11 +23,11 @@ from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 
+import corefsample as cs
 from corefsample._log import logger
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
-from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
-from corefsample.spacy_bridge._results import JoinProbability, SpanAntecedents
+from corefsample.spacy_bridge._posterior import DocPosterior, JoinProbability, SpanAntecedents, posterior_of
 from corefsample.spacy_bridge._scorer import (
     Saved,
     packed_model,
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from spacy.training import Example
 
-    from corefsample.documents._tokens import Tokens
-    from corefsample.mention_ranking import AntecedentModel
-    from corefsample.recalibration._model import Recalibration
 
 __all__ = [
     "EXTENSION",
@@ -174,10 +171,10 @@ class CorefComponent(Pipe):
         self._nlp = nlp
         self._is_sampling = False  # the pipeline calls this component for each parse that is drawn
         self.settings = settings
-        self._model: AntecedentModel | None = None
+        self._model: cs.mention_ranking.AntecedentModel | None = None
         if settings.model is not None and os.path.exists(settings.model):
             _ = self.antecedent_model
-        self._recalibration: Recalibration | None = None
+        self._recalibration: cs.Recalibration | None = None
         self._is_saved_without = False  # a pipeline was saved by a model that had no recalibration
         named = settings.named_recalibration
         if named is not None and os.path.exists(named):
@@ -187,7 +184,7 @@ class CorefComponent(Pipe):
             self._require_language("en")
 
     @property
-    def antecedent_model(self) -> AntecedentModel:
+    def antecedent_model(self) -> cs.mention_ranking.AntecedentModel:
         """The model that scores; loaded at its first use.
 
         It is not called `model`, because spaCy treats components with that attribute as trainable.
@@ -198,10 +195,8 @@ class CorefComponent(Pipe):
             If the model file cannot be read.
         """
         if self._model is None:
-            from corefsample.mention_ranking import english_model, load_model
-
             path = self.settings.model
-            self._model = english_model() if path is None else load_model(path)
+            self._model = cs.mention_ranking.english_model() if path is None else cs.mention_ranking.load_model(path)
             self._require_language(self._model.language.code)
         return self._model
 
@@ -215,7 +210,7 @@ class CorefComponent(Pipe):
             require_same("model", language, "the pipeline", found, parameter="model", hint=hint)
 
     @property
-    def recalibration(self) -> Recalibration | None:
+    def recalibration(self) -> cs.Recalibration | None:
         """The recalibration of its scores, or None; a file is loaded at its first use.
 
         Raises
@@ -223,17 +218,14 @@ class CorefComponent(Pipe):
         InputError
             If the file cannot be read.
         """
-        from corefsample.recalibration import read_recalibration
-        from corefsample.recalibration._model import Recalibration
-
         settings = self.settings
         if self._recalibration is not None:
             return self._recalibration
         named = settings.named_recalibration
         if named is None or self._is_saved_without:
-            own = Recalibration(settings.temperature, settings.new_bias)
-            return None if own == Recalibration() else own
-        self._recalibration = read_recalibration(named).recalibration
+            own = cs.Recalibration(settings.temperature, settings.new_bias)
+            return None if own == cs.Recalibration() else own
+        self._recalibration = cs.recalibration.read_recalibration(named).recalibration
         return self._recalibration
 
     def __call__(self, doc: Doc) -> Doc:
@@ -271,7 +263,7 @@ class CorefComponent(Pipe):
         write_groups(posterior_of(doc), settings.spans_key, settings.sample_groups)
         return doc
 
-    def _count(self, tokens: Tokens) -> None:
+    def _count(self, tokens: cs.Tokens) -> None:
         """Warn once, after some words, if the model knows few of them."""
         from corefsample.mention_ranking._model import ENOUGH_WORDS, ScoringTally, few_known_words
 
@@ -285,12 +277,10 @@ class CorefComponent(Pipe):
 
     def _drawn(self, doc: Doc, nlp: Language) -> list[Doc]:
         """Parses of a Doc, each scored by this component."""
-        from corefsample.spacy_bridge import parse_samples
-
         settings = self.settings
         self._is_sampling = True
         try:
-            return parse_samples(
+            return cs.spacy_bridge.parse_samples(
                 nlp,
                 doc,
                 settings.n_parses,
@@ -301,7 +291,7 @@ class CorefComponent(Pipe):
         finally:
             self._is_sampling = False
 
-    def _mentions(self, doc: Doc, tokens: Tokens) -> npt.NDArray[np.int32]:
+    def _mentions(self, doc: Doc, tokens: cs.Tokens) -> npt.NDArray[np.int32]:
         from corefsample.spacy_bridge.documents import mentions_of_spans
         from corefsample.syntax._mentions import mentions_from_parse
 
@@ -384,7 +374,7 @@ class CorefComponent(Pipe):
         return self._with(unpacked_model(bytes_data, self.settings))
 
     @property
-    def _read_recalibration(self) -> Recalibration | None:
+    def _read_recalibration(self) -> cs.Recalibration | None:
         """The recalibration that is not in the config itself."""
         return None if self.settings.named_recalibration is None else self.recalibration
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.coreference._exact import canonical_labels
@@ -21,9 +22,6 @@ from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import losses_by_sample, losses_of_sums
 from corefsample.summaries._point_estimate import estimate_of
 from corefsample.summaries._posterior import Posterior, Samples, cell_sums, clustering_samples, posterior_from
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FIRST_WIDTH = 64
 _MOST_EXCHANGES = 100
@@ -66,8 +64,6 @@ class ProbableClusterings(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per clustering: rank (from 1), log_prob, probability, n_entities."""
-        import pandas as pd
-
         n_entities = (self.labels == np.arange(self.labels.shape[1])).sum(axis=1)
         ranks = np.arange(1, self.labels.shape[0] + 1)
         columns = {"rank": ranks, "log_prob": self.log_probs, "probability": self.probs}
@@ -154,8 +150,6 @@ class Representatives(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per representative: sample, share, mean_distance, n_entities."""
-        import pandas as pd
-
         n_entities = (self.labels == np.arange(self.labels.shape[1])).sum(axis=1)
         columns = {"sample": self.samples, "share": self.shares, "mean_distance": self.mean_distances}
         return pd.DataFrame({**columns, "n_entities": n_entities})
@@ -298,8 +292,6 @@ class CredibleBall(Result):
 
         kind is "centre", "farthest", "coarsest" or "finest".
         """
-        import pandas as pd
-
         kinds = {"centre": self.centre[None], "farthest": self.farthest}
         kinds |= {"coarsest": self.coarsest, "finest": self.finest}
         n = self.centre.shape[0]

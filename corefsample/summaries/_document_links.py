@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._exact import entity_count_pmf, link_marginals, map_clustering
 from corefsample.documents._scored import ScoredDocument
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.summaries._point_estimate import point_estimate
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EntitySource = Literal["map", "gold", "binder", "vi-bound"]
 ENTITY_SOURCES: tuple[EntitySource, ...] = ("map", "gold", "binder", "vi-bound")
@@ -73,8 +71,6 @@ class DocumentLinks(Result):
         Columns: doc_id; first, second (indices in the document, first < second); first_text, second_text;
         first_entity, second_entity; probability.
         """
-        import pandas as pd
-
         a, b = np.triu_indices(self.n_mentions, 1)
         swapped = self.mentions[a] > self.mentions[b]
         first, second = np.where(swapped, b, a), np.where(swapped, a, b)
@@ -195,8 +191,6 @@ class EntityCountPosterior(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per number of entities: doc_id, n_entities, probability."""
-        import pandas as pd
-
         return pd.DataFrame({"doc_id": self.doc_id, "n_entities": np.arange(self.pmf.size), "probability": self.pmf})
 
 

@@ -209,28 +209,6 @@ def grow_core(labels: Ints32, first: int, labels_of: Ints32, order: Ints, counts
                     core_of[r, s] = i
 
 
-@kernel
-def agreeing_samples(labels: Ints32, members: Ints, core: Ints32) -> int:
-    """Count the samples whose clusters, restricted to `members`, are those of `core`."""
-    n, n_samples = labels.shape
-    of_sample, of_core = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
-    total = 0
-    for s in range(n_samples):
-        agrees = True
-        for i in members:
-            r, k = labels[i, s], core[i]
-            if of_sample[r] < 0 and of_core[k] < 0:
-                of_sample[r], of_core[k] = k, r
-            elif of_sample[r] != k or of_core[k] != r:
-                agrees = False
-                break
-        for i in members:
-            of_sample[labels[i, s]] = -1
-            of_core[core[i]] = -1
-        total += agrees
-    return total
-
-
 # --- most probable clusterings -----------------------------------------------------------------------------
 
 

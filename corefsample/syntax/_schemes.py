@@ -108,7 +108,6 @@ _UD_DESCRIPTIONS = {
 
 
 def _roles(
-    subject: str,
     passive_subject: str,
     clausal: str,
     iobj_or_obj: str,
@@ -117,25 +116,25 @@ def _roles(
     governed: tuple[str, ...],
 ) -> dict[str, tuple[str, ...]]:
     """Paths from a verb to its arguments, composed alike in every scheme; `governed` are steps to a governing verb."""
-    any_subject = f"{subject}|{passive_subject}|{clausal}"
+    any_subject = f"nsubj|{passive_subject}|{clausal}"
     # The subject comes from the nearest verb up the chain of conjuncts that has one; no verb between has a subject.
     shared = (
-        f"[active,no >{any_subject}]<conj>{subject}",
-        f"[active,no >{any_subject}]<conj[no >{any_subject}]+<conj>{subject}",
+        f"[active,no >{any_subject}]<conj>nsubj",
+        f"[active,no >{any_subject}]<conj[no >{any_subject}]+<conj>nsubj",
     )
     # Of two arguments the object controls ("ordered them to attack"), else the subject, in active and passive.
-    by_subject = f"[active,no >{any_subject}]<xcomp[no >{iobj_or_obj}]+>{subject}|{passive_subject}"
+    by_subject = f"[active,no >{any_subject}]<xcomp[no >{iobj_or_obj}]+>nsubj|{passive_subject}"
     by_object = f"[active,no >{any_subject}]<xcomp>{iobj_or_obj}"
     # After attacking, they left; they succeeded in attacking; they were able to attack.
-    by_governor = tuple(f"[active,no >{any_subject}]{steps}>{subject}|{passive_subject}" for steps in governed)
+    by_governor = tuple(f"[active,no >{any_subject}]{steps}>nsubj|{passive_subject}" for steps in governed)
     # They crossed the border and had to attack.
-    by_shared = f"[active,no >{any_subject}]<xcomp[no >{any_subject}|{iobj_or_obj}]+<conj>{subject}"
+    by_shared = f"[active,no >{any_subject}]<xcomp[no >{any_subject}|{iobj_or_obj}]+<conj>nsubj"
     controlled = (by_subject, by_object, *by_governor, by_shared)
-    direct = f">{subject}"
+    direct = ">nsubj"
     # A relative pronoun stands for the noun that its clause hangs on, by the label that led to the pronoun.
     pronouns = (
-        *((start, subject) for start in (direct, *shared)),
-        *((start, f"{subject}|{passive_subject}") for start in (by_subject, *by_governor)),
+        *((start, "nsubj") for start in (direct, *shared)),
+        *((start, f"nsubj|{passive_subject}") for start in (by_subject, *by_governor)),
         (by_object, iobj_or_obj),
     )
     return {
@@ -180,8 +179,8 @@ def _of_nouns(
     }
 
 
-def _ud2() -> Scheme:
-    return Scheme(
+_ALL = (
+    Scheme(
         name="ud2",
         title="Universal Dependencies version 2",
         bases=frozenset((_UD_SHARED + " obj obl clf fixed flat orphan").split()),
@@ -194,7 +193,6 @@ def _ud2() -> Scheme:
         written={
             **_UD_DESCRIPTIONS,
             **_roles(
-                "nsubj",
                 "nsubj:pass",
                 "csubj|csubj:pass",
                 "obj|iobj",
@@ -214,11 +212,8 @@ def _ud2() -> Scheme:
                 ),
             ),
         },
-    )
-
-
-def _ud1() -> Scheme:
-    return Scheme(
+    ),
+    Scheme(
         name="ud1",
         title="Universal Dependencies version 1",
         bases=frozenset((_UD_SHARED + " dobj nsubjpass csubjpass auxpass neg mwe name foreign remnant").split()),
@@ -226,7 +221,6 @@ def _ud1() -> Scheme:
         written={
             **_UD_DESCRIPTIONS,
             **_roles(
-                "nsubj",
                 "nsubjpass",
                 "csubj|csubjpass",
                 "dobj|iobj",
@@ -246,11 +240,8 @@ def _ud1() -> Scheme:
                 ),
             ),
         },
-    )
-
-
-def _clearnlp() -> Scheme:
-    return Scheme(
+    ),
+    Scheme(
         name="clearnlp",
         title="ClearNLP (spaCy's English pipelines)",
         bases=frozenset(_CLEARNLP.split()),
@@ -270,7 +261,6 @@ def _clearnlp() -> Scheme:
                 ">nmod>conj+",
             ),
             **_roles(
-                "nsubj",
                 "nsubjpass",
                 "csubj|csubjpass",
                 "dobj|dative",
@@ -289,10 +279,9 @@ def _clearnlp() -> Scheme:
                 ),
             ),
         },
-    )
-
-
-SCHEMES: Mapping[str, Scheme] = {scheme.name: scheme for scheme in (_ud2(), _ud1(), _clearnlp())}
+    ),
+)
+SCHEMES: Mapping[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._checks import shown
+from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.measures._split_sample import SplitSampleError, split_sample_error
 from corefsample.calibration.tables._grids import Grid
@@ -23,9 +24,6 @@ from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
 from corefsample.calibration.tags._scores import TagScores
 from corefsample.errors import ParameterError
 from corefsample.tagging._sentences import OUTSIDE, LabelledPosterior, tag_codes
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Event = str | tuple[str, str]
 
@@ -78,8 +76,6 @@ class EventPairs(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per pair: event (a pair as "DET NOUN"), doc_id, q, y."""
-        import pandas as pd
-
         names = pd.Index([event_name(event) for event in self.events])
         columns = {
             "event": pd.Categorical.from_codes(self.codes, names),
@@ -351,8 +347,6 @@ class SampledEvents(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per sentence: doc_id, hits_a, hits_b, q, y."""
-        import pandas as pd
-
         doc_id = pd.Categorical.from_codes(self.documents, pd.Index(list(self.doc_ids)))
         own = {"hits_a": self.hits_a, "hits_b": self.hits_b, "q": self.q, "y": self.y.astype(np.int64)}
         return pd.DataFrame({"doc_id": doc_id, **own})

@@ -25,10 +25,7 @@ import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints32, Words
 from corefsample._jit import inner_kernel, kernel, kernel_in_place
-from corefsample._random_kernels import GAMMA, mix
-
-U11 = np.uint64(11)
-TWO_M53 = 1.0 / 9007199254740992.0
+from corefsample._random_kernels import GAMMA, mix, uniform
 
 # Beyond these, ordinary numbers are not used. What an underflow loses is below 1e-308 times the number of visits.
 SMALLEST, LARGEST = 1e-60, 1e60
@@ -41,11 +38,6 @@ def log_sum(a, b):  # type: ignore[no-untyped-def]
     if smaller == -np.inf:
         return larger
     return larger + math.log1p(math.exp(smaller - larger))
-
-
-@inner_kernel
-def uniform(word):  # type: ignore[no-untyped-def]
-    return (np.float64(mix(word) >> U11) + 0.5) * TWO_M53
 
 
 @inner_kernel

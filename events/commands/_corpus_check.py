@@ -15,7 +15,7 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from corefsample.languages._language import declared_language, differ
 from corefsample.mention_ranking import english_model
-from corefsample.mention_ranking.features._words import word_hash
+from corefsample.mention_ranking.features._encoding import word_hash
 from corefsample.syntax._schemes import fitting_schemes
 from events._options import Result
 from events.counting._merged_actors import MergedActors, merging_text

@@ -15,8 +15,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import InputError
-from corefsample.metrics._posterior import MetricPosterior, metric_posterior
-from corefsample.metrics._scores import ClusteringScores, clustering_scores
+from corefsample.metrics._posterior import ClusteringScores, MetricPosterior, clustering_scores, metric_posterior
 from events.runs._annotated_output import labels_of
 from events.runs._document_inputs import DocumentInputs
 from events.runs._progress import Progress

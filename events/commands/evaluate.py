@@ -29,8 +29,7 @@ from events.commands._screen import mention_counts, print_counts, print_text
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
     from corefsample.metrics._bootstrap import ScoreDifference
-    from corefsample.metrics._posterior import MetricPosterior
-    from corefsample.metrics._scores import CorpusScores
+    from corefsample.metrics._posterior import CorpusScores, MetricPosterior
     from events.runs._progress import Progress
 
 _TITLES = {

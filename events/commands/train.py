@@ -33,8 +33,8 @@ from events.commands._screen import counted, mention_counts, print_counts, print
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
-    from corefsample.mention_ranking._fitting import EpochReport
     from corefsample.mention_ranking._model import MentionDocument
+    from corefsample.mention_ranking._training import EpochReport
     from corefsample.mention_ranking.features._templates import TemplateSet
     from events.runs._progress import Progress
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._monte_carlo import agreement_bound
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._distinct import Conditioned
 from corefsample.coreference._exact import canonical_labels
+from corefsample.coreference._sampling import Conditioned
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.posterior import DocumentPosterior

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from corefsample._arrays import Ints32
-from corefsample.coreference._distinct import WAYS, Conditioned
+from corefsample.coreference._sampling import WAYS, Conditioned
 from corefsample.documents._batch import DocumentBatch
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import parse_rows

@@ -26,9 +26,8 @@ import numpy as np
 
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._exact import map_clustering
-from corefsample.documents._base import RECALIBRATION_FIELD
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.errors import InputError
 from corefsample.files._contents import parsed_json
 from corefsample.formats import DocumentStream

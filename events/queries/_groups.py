@@ -14,7 +14,7 @@ from corefsample._processors import processors
 from corefsample.coreference._exact import link_marginals
 from corefsample.documents._scored import ScoredDocument
 from corefsample.links._pairs import Unannotated, gold_codes
-from corefsample.mention_ranking.features._mention_kinds import MENTION_KINDS
+from corefsample.mention_ranking.features._encoding import MENTION_KINDS
 from corefsample.recalibration._model import Recalibration, document_kinds
 from events.queries._table import QueryTable
 

@@ -12,9 +12,8 @@ from corefsample._arrays import Bools, Floats, Ints
 from corefsample.documents._scored import ScoredDocument
 from corefsample.links._pairs import Unannotated
 from corefsample.recalibration import LinkScore
-from corefsample.recalibration._kind_offsets import N_PARAMETERS
 from corefsample.recalibration._losses import DocumentObjective, Objective
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._model import N_PARAMETERS, Recalibration
 from events.queries._queries import DocumentQueries, match_queries
 
 OBJECTIVES = ("joint", "likelihood", "links", "links-log", "queries", "queries-log")

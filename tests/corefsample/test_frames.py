@@ -23,7 +23,7 @@ from corefsample import (
 )
 from corefsample.calibration import calibration_error
 from corefsample.calibration.binning._binning import block_bin_pairs
-from corefsample.calibration.studies._synthetic import Design, synthetic_pairs
+from corefsample.calibration.studies._studies import Design, synthetic_pairs
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import from_documents
 from corefsample.documents._tokens import Tokens

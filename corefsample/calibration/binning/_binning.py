@@ -158,7 +158,7 @@ def bin_pairs(
     if n_samples is not None:
         number = checked_n_samples(n_samples)
         return _bins_of_levels(_level_counts(q, y, number, np.empty(0, np.int32)), rule)[0]
-    return _bins_of_words(_sorted(_packed(q, y)), rule)
+    return _bins_of_words(_sorted_words(q, y), rule)
 
 
 def block_bin_pairs(
@@ -209,7 +209,8 @@ def block_bin_pairs(
     # Sorted within each block, so that the order of the rows cannot change a sum.
     for begin, end in neighbours(indptr.tolist()):
         grouped[begin:end].sort()
-    bins = _bins_of_words(_sorted(words), rule)
+    words.sort()
+    bins = _bins_of_words(words, rule)
     last = (bins.q_max.view(np.uint64) << np.uint64(1)) | np.uint64(1)
     sums = [np.zeros((len(names), bins.n_bins)) for _ in range(3)]
     _kernels.block_sums(grouped, indptr, last, *sums)
@@ -228,15 +229,15 @@ def _packed(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
     return words
 
 
-def _sorted(words: Words) -> Words:
-    """Return words after sorting them in their place."""
-    _kernels.sort_words(words, np.empty_like(words))
+def _sorted_words(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
+    words = _packed(q, y)
+    words.sort()
     return words
 
 
 def sorted_pairs(q: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Bytes]:
     """Return new arrays of predictions and labels, sorted by prediction, then by label; raise if a value is wrong."""
-    words = _sorted(_packed(q, y))
+    words = _sorted_words(q, y)
     return (words >> np.uint64(1)).view(np.float64), (words & np.uint64(1)).astype(np.uint8)
 
 

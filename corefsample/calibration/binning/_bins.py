@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
+from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Strategy = Literal["adaptive", "uniform"]
 STRATEGIES: tuple[Strategy, ...] = ("adaptive", "uniform")
@@ -107,8 +105,6 @@ class BlockBins(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per block and bin that has pairs: block, bin, n, mean_q, mean_y."""
-        import pandas as pd
-
         block, place = np.nonzero(self.n)
         n = self.n[block, place]
         means = {"mean_q": self.sum_q[block, place] / n, "mean_y": self.sum_y[block, place] / n}

@@ -24,7 +24,6 @@ from corefsample._jit import inlined, kernel
 Labels = npt.NDArray[Any]  # uint8, int64 or float64: each type is compiled separately
 
 U1 = np.uint64(1)
-DIGITS, DIGIT_BITS = 8, 8  # of a word, for sorting
 
 
 # --- packed words ------------------------------------------------------------------------------------------
@@ -44,24 +43,6 @@ def pack(q: Floats, y: Labels, words: Words) -> bool:
         good &= (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
         words[i] = (np.float64(p).view(np.uint64) << U1) | np.uint64(label == 1)
     return good
-
-
-@kernel
-def sort_words(words: Words, spare: Words) -> None:
-    """Sort words, digit by digit from the lowest: quicker than NumPy's sort, for any distribution of q."""
-    mask = np.uint64((1 << DIGIT_BITS) - 1)
-    places = np.zeros((DIGITS, (1 << DIGIT_BITS) + 1), np.int64)  # where words with each digit begin
-    for i in range(words.shape[0]):
-        for d in range(DIGITS):
-            places[d, ((words[i] >> np.uint64(d * DIGIT_BITS)) & mask) + U1] += 1
-    for d in range(DIGITS):
-        for v in range(1 << DIGIT_BITS):
-            places[d, v + 1] += places[d, v]
-        source, target = (words, spare) if d % 2 == 0 else (spare, words)  # an even number of digits ends in words
-        for i in range(words.shape[0]):
-            digit = (source[i] >> np.uint64(d * DIGIT_BITS)) & mask
-            target[places[d, digit]] = source[i]
-            places[d, digit] += 1
 
 
 # --- bins of sorted words ----------------------------------------------------------------------------------

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._html import HtmlTable
-
-if TYPE_CHECKING:
-    import pandas as pd
+from corefsample._lazy import pd
 
 
 class Result(HtmlTable):
@@ -32,12 +30,15 @@ class Result(HtmlTable):
 
     def _columns(self, *names: str) -> pd.DataFrame:
         """Table with one column per attribute or property."""
-        import pandas as pd
-
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
     def _names(self) -> list[str]:
         return [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+
+
+def fields_of(value: object, *names: str) -> dict[str, Any]:
+    """Attributes of a value by their names, for a row of a table; None for those that it does not have."""
+    return {name: getattr(value, name, None) for name in names}
 
 
 def _described(value: object) -> str:

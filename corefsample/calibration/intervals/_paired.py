@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import block_bin_pairs, default_bin_size
 from corefsample.calibration.binning._bins import BlockBins
 from corefsample.calibration.binning._validation import (
@@ -25,9 +26,6 @@ from corefsample.calibration.binning._validation import (
 from corefsample.calibration.intervals import _draws
 from corefsample.calibration.intervals._draws import require_blocks, rooted
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEAST_PROBABILITY = 1e-6  # in log scores: candidates left out have probability 0, and some of them are right
 MEASURES = ("calibration error", "log score", "refinement")
@@ -102,8 +100,6 @@ class PairedComparison(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per measure: measure, first, second, difference, lower, upper, sd."""
-        import pandas as pd
-
         names = PairedDifference.__dataclass_fields__
         return pd.DataFrame([{name: getattr(each, name) for name in names} for each in self.differences])
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
+from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import sorted_pairs
 from corefsample.calibration.binning._bins import ReliabilityBins
-from corefsample.calibration.binning._pairs import isotonic_blocks, labelled, pooled
 from corefsample.calibration.binning._results import Result
+from corefsample.calibration.binning._validation import isotonic_blocks, labelled, pooled
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def brier_score(q: npt.ArrayLike, y: npt.ArrayLike) -> float:

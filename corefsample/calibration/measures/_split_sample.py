@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import bin_pairs, sums_by_block
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.binning._pairs import labelled
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import (
     Norm,
@@ -20,6 +20,7 @@ from corefsample.calibration.binning._validation import (
     checked_norm,
     coded,
     generator,
+    labelled,
     require_all,
     require_length,
 )
@@ -27,9 +28,6 @@ from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.calibration.intervals._draws import Interval, error_of_sums, rooted
 from corefsample.calibration.intervals._error_intervals import calibration_test
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Pairs without documents are assigned to this many random blocks: the relative error of a standard error estimated from
 # them is then 1 / sqrt(2 * 200), 5%.
@@ -74,8 +72,6 @@ class SplitSampleError(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Table of two rows, naive and corrected: which, estimate, lower, upper, level."""
-        import pandas as pd
-
         rows = [("naive", self.naive, self.naive_interval), ("corrected", self.corrected, self.interval)]
         columns = ["which", "estimate", "lower", "upper", "level"]
         return pd.DataFrame([(which, e, i.lower, i.upper, i.level) for which, e, i in rows], columns=columns)

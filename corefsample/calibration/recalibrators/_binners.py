@@ -12,8 +12,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.calibration.binning._bins import STRATEGIES, Strategy
-from corefsample.calibration.binning._pairs import Pairs, isotonic_blocks, pooled
-from corefsample.calibration.binning._validation import generator
+from corefsample.calibration.binning._validation import Pairs, generator, isotonic_blocks, pooled
 from corefsample.calibration.recalibrators._base import Recalibrator, fixed
 from corefsample.calibration.recalibrators._logistic import PlattScaling
 from corefsample.errors import ParameterError

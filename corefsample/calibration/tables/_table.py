@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import BinRule, bin_rule, bins_of_cells, sums_by_block
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import coded, in_order, require_all, require_length
 from corefsample.calibration.tables._grids import Grid, fine_sums, require_grid
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SUMS = ("n", "sum_q", "sum_q2", "sum_y", "sum_qy")
 Names = tuple[Any, ...]
@@ -213,8 +211,6 @@ class CalibrationTable(Result):
 
         It can be written to Parquet, and `from_frame` makes a table of it again.
         """
-        import pandas as pd
-
         names = {
             "group": pd.Categorical.from_codes(self.group_code, pd.Index(list(self.groups))),
             "block": pd.Categorical.from_codes(self.block_code, pd.Index(list(self.blocks))),

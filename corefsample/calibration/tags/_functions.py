@@ -27,21 +27,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._lazy import pd
 from corefsample.calibration.binning._bins import ReliabilityBins
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.measures._error import IntervalKind, calibration_error, resolved_interval
 from corefsample.calibration.tags._groups import Convention, TagGroups, bins_by_value, require_group, root_mean_square
 from corefsample.calibration.tags._scores import TagScores
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def shared_calibration_error(

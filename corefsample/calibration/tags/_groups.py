@@ -9,20 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
+from corefsample._lazy import pd
 from corefsample.calibration.binning._bins import ReliabilityBins
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import coded, in_order
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Convention = Literal["default", "kranzlein2021"]
 
@@ -89,8 +87,6 @@ class TagGroups(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per tag: tag, group, frequency, share."""
-        import pandas as pd
-
         columns = {"group": self.group, "frequency": self.frequencies, "share": self.shares}
         return pd.DataFrame({"tag": list(self.tags), **columns})
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample.calibration.binning._pairs import labelled, predictions
+from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
-from corefsample.calibration.binning._validation import coded, require_all, require_length
+from corefsample.calibration.binning._validation import coded, labelled, predictions, require_all, require_length
 from corefsample.calibration.tags._groups import TagGroups
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 THRESHOLD = 0.01
 
@@ -171,8 +168,6 @@ class TagScores(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per score: tag, score, label."""
-        import pandas as pd
-
         tag = pd.Series(list(self.tag_names)).take(self.codes).reset_index(drop=True)
         return pd.DataFrame({"tag": tag, "score": self.scores, "label": self.labels.astype(np.int64)})
 

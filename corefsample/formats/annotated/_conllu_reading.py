@@ -11,7 +11,7 @@ import numpy as np
 
 from corefsample._checks import shown
 from corefsample.documents._annotated import SentenceNotes
-from corefsample.documents._base import FIELDS
+from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import EMPTY_COLUMN, STRING_COLUMNS, Tokens
 from corefsample.formats.annotated._brackets import DocumentFaultError, Place
 from corefsample.formats.annotated._stream import Lines

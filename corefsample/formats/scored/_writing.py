@@ -18,7 +18,7 @@ from corefsample.files._atomic import link_target, new_file, remove_file, requir
 from corefsample.files._locks import new_partial, put_in_place
 from corefsample.files._paths import PathLike, require_suffix
 from corefsample.formats.scored._jsonl import json_lines_writer, require_json
-from corefsample.formats.scored._parquet_writer import ParquetWriter
+from corefsample.formats.scored._parquet import ParquetWriter
 from corefsample.formats.scored._stream import SUFFIXES, DocumentStream
 
 _QUARANTINE = ".quarantine.jsonl"

@@ -1,1 +1,1 @@
-from ._mention_kinds import mention_kinds as mention_kinds
+from ._encoding import mention_kinds as mention_kinds

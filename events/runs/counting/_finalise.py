@@ -34,7 +34,7 @@ from corefsample.files._paths import PathLike
 from corefsample.files._reading import read_ahead
 from corefsample.files._remote_services import is_url
 from corefsample.formats import DocumentStream
-from corefsample.formats.scored._parquet_writer import ParquetWriter, abandon
+from corefsample.formats.scored._parquet import ParquetWriter, abandon
 from events._csv_cells import escaped_frame, escaped_texts
 from events.counting._count_posterior import samples_table
 from events.counting._counted_rows import in_groups

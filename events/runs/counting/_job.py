@@ -17,7 +17,7 @@ from pathlib import Path
 
 from corefsample._log import logger
 from corefsample._processors import one_processor_left, processors
-from corefsample.documents._base import RECALIBRATION_FIELD
+from corefsample.documents._scored import RECALIBRATION_FIELD
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._digests import sha256
 from corefsample.files._folders import opened_folder

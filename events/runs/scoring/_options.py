@@ -36,7 +36,7 @@ class Reading(Options):
     fix_text
         Repair characters of a wrong encoding with ftfy (extra `text`).
     duplicates
-        Articles whose text an earlier one has: keep them with a warning, drop them, or group them: mark each with
+        Articles whose text, of at least 20 words, an earlier one has: keep them with a warning, drop them, or mark each with
         the metadata text_group and is_copy.
     parses
         Draw this many parses of each text, and score all. [default: the usual parse]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corefsample.documents._base import FIELDS
+from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
 from corefsample.files._digests import sha256

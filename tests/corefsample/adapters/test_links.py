@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from corefsample import AntecedentDistribution, ParameterError, Tokens
 from corefsample.adapters._arrays import float_matrix, int_matrix
-from corefsample.adapters._assembly import METADATA, Spans, align, assemble, parse_heads
-from corefsample.adapters._links import Links
+from corefsample.adapters._assembly import METADATA, Links, Spans, align, assemble, parse_heads
 
 INF = math.inf
 

@@ -9,8 +9,7 @@ import pytest
 from places import PROJECT
 
 from corefsample import adapters
-from corefsample.adapters._assembly import Spans, assemble
-from corefsample.adapters._links import Links
+from corefsample.adapters._assembly import Links, Spans, assemble
 
 PAGE = PROJECT / "docs" / "adapters.md"
 

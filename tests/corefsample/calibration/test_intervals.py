@@ -25,7 +25,7 @@ from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
 from corefsample.calibration.intervals import _draws, bootstrap_interval, simulated_interval
 from corefsample.calibration.intervals._error_intervals import bootstrap_draws, calibration_test, simulated_draws
 from corefsample.calibration.measures._reliability import bin_intervals
-from corefsample.calibration.studies._synthetic import Design, synthetic_pairs
+from corefsample.calibration.studies._studies import Design, synthetic_pairs
 from corefsample.errors import ParameterError
 
 NORMS = ("rms", "mse", "l1", "max")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from references import calibration_intervals as references
 
 from corefsample.calibration.measures._split_sample import SplitSampleError, split_sample_error
-from corefsample.calibration.studies._synthetic import Design, SyntheticPairs, synthetic_pairs
+from corefsample.calibration.studies._studies import Design, SyntheticPairs, synthetic_pairs
 from corefsample.errors import ParameterError
 
 Counts = npt.NDArray[np.int64]

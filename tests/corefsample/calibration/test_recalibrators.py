@@ -27,15 +27,18 @@ from tolerance import plausible_means
 
 from corefsample import ParameterError
 from corefsample.calibration.measures._scores import corp_decomposition
-from corefsample.calibration.recalibrators._base import FittedModel, Recalibrator
+from corefsample.calibration.recalibrators._base import FittedModel, GroupedRecalibrator, Recalibrator
 from corefsample.calibration.recalibrators._binners import (
     HistogramBinning,
     IsotonicRecalibration,
     ScalingBinning,
 )
-from corefsample.calibration.recalibrators._grouped import GroupedRecalibrator
-from corefsample.calibration.recalibrators._logistic import BetaCalibration, BinaryTemperatureScaling, PlattScaling
-from corefsample.calibration.recalibrators._temperature import TemperatureScaling
+from corefsample.calibration.recalibrators._logistic import (
+    BetaCalibration,
+    BinaryTemperatureScaling,
+    PlattScaling,
+    TemperatureScaling,
+)
 
 values = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
 labels = st.integers(0, 1)

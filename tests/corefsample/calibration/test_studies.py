@@ -18,8 +18,15 @@ from corefsample.calibration.studies import (
     rejection_study,
     sample_size_study,
 )
-from corefsample.calibration.studies._studies import BIN_SIZES, INTERVALS, SAMPLE_SIZES
-from corefsample.calibration.studies._synthetic import Design, shifted, synthetic_pairs, tempered
+from corefsample.calibration.studies._studies import (
+    BIN_SIZES,
+    INTERVALS,
+    SAMPLE_SIZES,
+    Design,
+    shifted,
+    synthetic_pairs,
+    tempered,
+)
 from corefsample.errors import ParameterError
 
 # --- pairs -------------------------------------------------------------------------------------------------

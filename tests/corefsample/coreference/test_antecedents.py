@@ -359,8 +359,8 @@ def test_masked_candidates_and_a_masked_new_have_no_probability() -> None:
         ([[0.0]], "middle", "new"),
         ([[0.0]], [0.0, 1.0], "new"),
         ([[0.0]], float("nan"), "new"),
-        ([[0.0, 0.0], [float("nan"), 0.0]], 0.0, None),
-        ([[0.0, 0.0], [float("inf"), 0.0]], 0.0, None),
+        ([[0.0, 0.0], [float("nan"), 0.0]], 0.0, "scores[1][0]"),
+        ([[0.0, 0.0], [float("inf"), 0.0]], 0.0, "scores[1][0]"),
         ([[0.0, 0.0], [-np.inf, 0.0]], -np.inf, None),
     ],
 )
@@ -370,17 +370,17 @@ def test_matrices_that_are_no_distribution_raise(scores: Any, new: Any, paramete
 
 
 @pytest.mark.parametrize(
-    ("probs", "new"),
+    ("probs", "new", "parameter"),
     [
-        ([[0.0, 0.0], [1.1, 0.0]], None),
-        ([[0.0, 0.0], [-0.1, 0.0]], None),
-        ([[0.0, 0.0], [float("nan"), 0.0]], None),
-        ([[0, 0, 0], [0.5, 0, 0], [0.6, 0.6, 0]], None),
-        ([[0.0, 0.0], [0.5, 0.0]], [1.0, 0.4]),
+        ([[0.0, 0.0], [1.1, 0.0]], None, "probabilities[1][0]"),
+        ([[0.0, 0.0], [-0.1, 0.0]], None, "probabilities[1][0]"),
+        ([[0.0, 0.0], [float("nan"), 0.0]], None, "probabilities[1][0]"),
+        ([[0, 0, 0], [0.5, 0, 0], [0.6, 0.6, 0]], None, None),
+        ([[0.0, 0.0], [0.5, 0.0]], [1.0, 0.4], None),
     ],
 )
-def test_probabilities_that_do_not_sum_to_one_raise(probs: Any, new: Any) -> None:
-    with error(ParameterError):
+def test_probabilities_that_do_not_sum_to_one_raise(probs: Any, new: Any, parameter: str | None) -> None:
+    with error(ParameterError, parameter):
         AntecedentDistribution.from_probabilities(probs, new=new)
 
 

@@ -9,8 +9,8 @@ from references import coreference as references
 from tolerance import plausible_counts
 
 from corefsample import AntecedentDistribution, sample_clusterings
-from corefsample.coreference import _distinct
-from corefsample.coreference._distinct import Apart, condition
+from corefsample.coreference import _sampling
+from corefsample.coreference._sampling import Apart, condition
 from corefsample.errors import ParameterError
 
 Lists = tuple[list[list[int]], list[list[float]]]
@@ -127,4 +127,4 @@ def test_all_that_must_be_apart_is_alone_where_every_pair_is_apart() -> None:
     distribution = AntecedentDistribution.from_lists(*drawn(6, 3, shift=3.0))
     pairs = [(i, j) for i in range(6) for j in range(i)]
     assert (sample_clusterings(distribution, n_samples=50, apart=pairs).labels == np.arange(6)).all()
-    assert _distinct._PILOT >= _distinct._PILOT_CONSISTENT
+    assert _sampling._PILOT >= _sampling._PILOT_CONSISTENT

@@ -12,7 +12,7 @@ from strategies import documents as strategies
 from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, ParameterError, sample_clusterings
-from corefsample.coreference._rescored import sample_rescored
+from corefsample.coreference._sampling import sample_rescored
 
 
 def one_by_one(

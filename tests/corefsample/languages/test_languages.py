@@ -23,11 +23,17 @@ from corefsample.mention_ranking._model import ScoringTally, document_checksum
 from corefsample.mention_ranking._training import train
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Meaning, Number
-from corefsample.mention_ranking.features._mention_kinds import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY
-from corefsample.mention_ranking.features._words import word_table
+from corefsample.mention_ranking.features._encoding import (
+    HE_OR_SHE,
+    IT,
+    NAME,
+    PLURAL_NOUN,
+    SINGULAR_NOUN,
+    THEY,
+    word_table,
+)
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._coarguments import mentions_apart
-from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 from corefsample.syntax._paths import ParseView
 from events.queries._queries import match_queries
 

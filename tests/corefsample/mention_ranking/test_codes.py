@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from corefsample.languages._language import load_language
-from corefsample.mention_ranking.features import _codes, _words
+from corefsample.mention_ranking.features import _codes, _encoding
 from corefsample.mention_ranking.features._encoding import features_hash
 from corefsample.syntax import _codes as syntax_codes
 
@@ -52,7 +52,7 @@ def test_another_word_gives_another_hash(monkeypatch: pytest.MonkeyPatch) -> Non
     for name in ("pronouns", "plural_nouns", "definite_articles"):
         other = msgspec.structs.replace(ENGLISH, **{name: getattr(ENGLISH, name)[1:]})
         assert features_hash(other) != HASH
-    monkeypatch.setattr(_words, "_QUOTES", frozenset({"x"}))
+    monkeypatch.setattr(_encoding, "_QUOTES", frozenset({"x"}))
     assert features_hash.__wrapped__(ENGLISH) != HASH
 
 

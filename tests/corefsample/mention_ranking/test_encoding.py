@@ -16,9 +16,8 @@ from corefsample import ParameterError
 from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features import _pair_kernels as pairs
-from corefsample.mention_ranking.features._encoding import encode
+from corefsample.mention_ranking.features._encoding import encode, word_hash
 from corefsample.mention_ranking.features._pair_kernels import Encoded
-from corefsample.mention_ranking.features._words import word_hash
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 

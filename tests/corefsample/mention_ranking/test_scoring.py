@@ -27,8 +27,7 @@ from corefsample.mention_ranking import AntecedentModel, _kernels, score_documen
 from corefsample.mention_ranking._model import MIN_PROB, ScoringTally, score_mentions
 from corefsample.mention_ranking.features._encoding import encode, hashed
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
-from corefsample.syntax._coarguments import mentions_apart
-from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 SMALL = TemplateSet(

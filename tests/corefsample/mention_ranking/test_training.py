@@ -20,11 +20,10 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking import AntecedentModel, _kernels, _training_kernels
-from corefsample.mention_ranking import _fitting as module
-from corefsample.mention_ranking._fitting import EpochReport, HeldOutFigures
-from corefsample.mention_ranking._training import SoftmaxMargin, held_out_figures, train
+from corefsample.mention_ranking import _training as module
+from corefsample.mention_ranking._training import EpochReport, HeldOutFigures, SoftmaxMargin, held_out_figures, train
+from corefsample.mention_ranking.features._encoding import word_hash
 from corefsample.mention_ranking.features._templates import TemplateSet
-from corefsample.mention_ranking.features._words import word_hash
 
 SMALL = TemplateSet(
     pronoun=["i.pronoun k.gender", "i.pronoun k.kind", "pair.sentences"],

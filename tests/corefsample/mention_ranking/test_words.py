@@ -13,7 +13,7 @@ from corefsample import ParameterError
 from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import load_language
 from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Meaning, Number
-from corefsample.mention_ranking.features._words import language_hash, word_hash, word_table
+from corefsample.mention_ranking.features._encoding import language_hash, word_hash, word_table
 from corefsample.syntax._codes import UPOS
 
 LISTS = 1739178699

@@ -31,8 +31,7 @@ from corefsample import (
 from corefsample.metrics import corpus_posterior, corpus_scores
 from corefsample.metrics._bootstrap import resampled_f1, score_differences
 from corefsample.metrics._counts import METRICS, PARTS, Metric, Part
-from corefsample.metrics._posterior import metric_posterior
-from corefsample.metrics._scores import ClusteringScores, Scores, clustering_scores
+from corefsample.metrics._posterior import ClusteringScores, Scores, clustering_scores, metric_posterior
 
 Labels = list[int | None]
 every_metric = pytest.mark.parametrize("metric", METRICS)

@@ -22,7 +22,7 @@ from corefsample import (
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior
 from corefsample.posterior._recalibrated import DrawnRecalibration
-from corefsample.recalibration._kind_offsets import N_PARAMETERS
+from corefsample.recalibration._model import N_PARAMETERS
 
 WEIGHTS = (5.0, 2.0, 3.0)
 LISTS = [

@@ -18,16 +18,15 @@ from corefsample import AntecedentDistribution, InputError, ParameterError, Scor
 from corefsample._arrays import Floats
 from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking.features import mention_kinds
-from corefsample.mention_ranking.features._mention_kinds import MENTION_KINDS
+from corefsample.mention_ranking.features._encoding import MENTION_KINDS
 from corefsample.recalibration import LinkScore, RecalibrationDraws, RecalibrationFitter, read_recalibration
 from corefsample.recalibration._applied import applied_to
 from corefsample.recalibration._domains import DomainEffect, _em
+from corefsample.recalibration._fitter import KindSearch
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._kind_offsets import N_PARAMETERS, KindOffsets
 from corefsample.recalibration._losses import Likelihood
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibration
 from corefsample.recalibration._newton import newton_step
-from corefsample.recalibration._search import KindSearch
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
 
 N_KINDS = len(MENTION_KINDS)

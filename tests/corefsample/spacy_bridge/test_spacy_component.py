@@ -35,8 +35,7 @@ from corefsample.mention_ranking._model_file import on_grid
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
 from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._kind_offsets import N_KINDS, KindOffsets
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._model import N_KINDS, KindOffsets, Recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from corefsample.spacy_bridge import _state as state
 from corefsample.spacy_bridge.component import is_scored, posterior_of, set_posterior

@@ -16,7 +16,7 @@ from strategies.documents import Lists, antecedent_lists, mild_scores
 from tolerance import plausible_counts
 
 from corefsample import AntecedentDistribution, ParameterError, clustering_log_prob, sample_clusterings
-from corefsample.metrics._scores import clustering_scores
+from corefsample.metrics._posterior import clustering_scores
 from corefsample.summaries import (
     cluster_probability,
     confident_core,

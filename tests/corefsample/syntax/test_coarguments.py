@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from corefsample import Tokens
-from corefsample.syntax._coarguments import mentions_apart
-from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 
 
 def parsed(text: str) -> Tokens:

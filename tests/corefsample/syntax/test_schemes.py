@@ -11,9 +11,8 @@ from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking import AntecedentModel
 from corefsample.mention_ranking.features import _pair_kernels as pairs
 from corefsample.mention_ranking.features._codes import PairAtom
-from corefsample.mention_ranking.features._encoding import encode
+from corefsample.mention_ranking.features._encoding import encode, word_hash
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
-from corefsample.mention_ranking.features._words import word_hash
 from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._roles import NeutralParse, neutral_parse

@@ -20,8 +20,7 @@ from references import scoring as sr
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_corefud, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.mention_ranking import load_model
-from corefsample.mention_ranking._fitting import EpochReport
-from corefsample.mention_ranking._training import held_out_figures, train
+from corefsample.mention_ranking._training import EpochReport, held_out_figures, train
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
 from events._selection import Selection
 from events.commands import TrainOptions, run_train

@@ -8,9 +8,8 @@ from references import recalibration as rr
 
 from corefsample import AntecedentDistribution, clustering_log_prob, sample_clusterings
 from corefsample.recalibration import RecalibrationFitter
-from corefsample.recalibration._kind_offsets import N_PARAMETERS
 from corefsample.recalibration._losses import Derivatives, Likelihood, Quadratics
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._model import N_PARAMETERS, Recalibration
 from events import simulate_documents
 from events.queries import QueryScore, _kernels
 from events.queries._queries import DocumentQueries

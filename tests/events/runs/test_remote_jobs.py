@@ -19,7 +19,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, sample_clusterings, write_documents
 from corefsample.documents._batch import from_documents
-from corefsample.formats.scored._parquet_writer import ParquetWriter
+from corefsample.formats.scored._parquet import ParquetWriter
 from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.counting import read_count_posterior
 from events.pages import write_report
