@@ -139,10 +139,10 @@ def _checksum(*sources: str | None) -> str:
         if source is not None and is_file(source):
             with open_binary(source) as stream:
                 content += bytes(stream.read())
-    shipped = resources.files("events") / "data"
-    with resources.as_file(shipped) as folder:
-        for path in sorted(folder.rglob("*.yaml")):
-            content += path.read_bytes()
+    for shipped in (resources.files("events") / "data", resources.files("corefsample.languages")):
+        with resources.as_file(shipped) as folder:
+            for path in sorted(folder.rglob("*.yaml")):
+                content += path.read_bytes()
     return hashlib.sha256(content).hexdigest()
 
 
