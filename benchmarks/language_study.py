@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from corefsample import ScoredDocument, calibration, link_marginals, map_clustering
+from corefsample._arrays import Bools, Floats
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.languages._language import load_language
@@ -62,16 +63,22 @@ def conll(scored: Sequence[ScoredDocument], key: Sequence[AnnotatedDocument]) ->
     return 100 * corpus_scores(found).corpus.conll.f1
 
 
-def calibration_error(scored: Sequence[ScoredDocument]) -> float:
-    """Calibration error of the link marginals of all pairs of mentions."""
+def link_pairs(scored: Sequence[ScoredDocument]) -> tuple[Floats, Bools]:
+    """Link marginals of all pairs of mentions of one document, and whether they are of one entity."""
     marginals, truths = [], []
     for document in scored:
         later, earlier = np.tril_indices(document.n_mentions, -1)
-        entities = np.unique([str(each) for each in document.gold or ()], return_inverse=True)[1]
+        names = [f"alone {i}" if name is None else f"in {name}" for i, name in enumerate(document.gold or ())]
+        entities = np.unique(names, return_inverse=True)[1]
         marginals.append(link_marginals(document.antecedents)[later, earlier])
         truths.append(entities[later] == entities[earlier])
-    q, y = np.concatenate(marginals), np.concatenate(truths).astype(float)
-    return calibration.calibration_error(q, y, interval=None).estimate
+    return np.concatenate(marginals), np.concatenate(truths)
+
+
+def calibration_error(scored: Sequence[ScoredDocument]) -> float:
+    """Calibration error of the link marginals of all pairs of mentions."""
+    q, y = link_pairs(scored)
+    return calibration.calibration_error(q, y.astype(float), interval=None).estimate
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from corefsample.formats.scored._parquet import row_group_sizes
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.posterior._recalibrated import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._english import NO_RECALIBRATION, named_recalibration, recalibration_file
+from corefsample.recalibration._shipped import NO_RECALIBRATION, named_recalibration, recalibration_file
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events._options import fields_of
 from events.counting._definitions import Definitions
