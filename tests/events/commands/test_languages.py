@@ -110,7 +110,7 @@ def test_scores_of_the_spanish_model_have_its_recalibration_unless_it_is_turned_
     for document, expected in zip(read_documents(out), map(change.apply_document, plain), strict=True):
         assert document.metadata == expected.metadata
         assert document.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
-    with error(InputError, "recalibration"):
+    with error(InputError, place="english"):
         run_score(corpus, ScoreOptions(out=out, recalibration="english", **options))
 
 
