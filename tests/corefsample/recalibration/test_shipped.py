@@ -9,6 +9,7 @@ from corefsample.errors import InputError
 from corefsample.mention_ranking._model import MENTION_SOURCES, SHIPPED_MODELS
 from corefsample.recalibration import english_recalibration, read_recalibration
 from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, known_recalibration
+from corefsample.spacy_bridge._settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,13 @@ def test_the_models_of_the_package_have_a_recalibration_by_default(
     assert [chosen_recalibration(choice, model, mentions) for mentions in ("parse", "annotated")] == [
         of_parse, of_annotated,
     ]  # fmt: skip
+
+
+def test_the_component_takes_that_of_its_model() -> None:
+    found = [Settings(model=model).named_recalibration for model in (None, "es", "own.npz")]
+    assert found == ["english", "spanish", None]
+    assert Settings(model="es", mentions="found").named_recalibration == "spanish-annotated"
+    assert Settings(model="es", recalibration="none").named_recalibration is None
 
 
 def test_each_model_has_two_and_each_says_its_language() -> None:
