@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample.documents._scored import Parse
 from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._english import recalibration_file
+from corefsample.recalibration._shipped import recalibration_file
 from corefsample.tagging import HiddenMarkovModel, TaggedSentence, load_model, save_model
 from events import simulate_documents
 from events._csv_cells import write_csv

@@ -23,7 +23,7 @@ from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.languages._language import ENGLISH
 from corefsample.mention_ranking._english import ENGLISH_GENRES
 from corefsample.mention_ranking._model import MENTION_SOURCES
-from corefsample.recalibration._english import chosen_recalibration, recalibration_file
+from corefsample.recalibration._shipped import chosen_recalibration, recalibration_file
 
 ROOT = Path(__file__).parents[1]
 TRAIN = ROOT / ".." / "shared" / "data" / "gum" / "en_gum-ud-train.conllu.gz"

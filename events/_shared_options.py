@@ -161,8 +161,9 @@ class Recalibrated(Options):
     Attributes
     ----------
     recalibration
-        Recalibration of the scores: a record of `corefsample recalibrate`; english: that of the English model; none:
-        leave the scores as they are. [default: that of the model, which scores of `corefsample score` have]
+        Recalibration of the scores: a record of `corefsample recalibrate`; english or spanish: that of the model of the
+        package; none: leave the scores as they are. [default: that of the model, which scores of `corefsample score`
+        have]
     """
 
     recalibration: str | None = option(default=None, metavar="FILE")

@@ -91,7 +91,8 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
     reflexive_endings
         Ends of words that name the subject of their verb again.
     words
-        Words of the named paths of dependency schemes: of, by, with, between, against, relative, doing.
+        Words of the named paths of dependency schemes (of, by, with, between, against, relative, doing), and of the
+        conditions of rules in `events`.
     morphemes
         How to read words that carry particles.
     nouns, given_names

@@ -11,8 +11,8 @@ from corefsample import _checks
 from corefsample._log import logger
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.recalibration._applied import applied_to, described
-from corefsample.recalibration._english import known_recalibration
 from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._shipped import known_recalibration
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, Uncertainty
 
 _DOMAINS = 64  # whose draws are kept
@@ -60,7 +60,7 @@ def _drawn(
 class CorpusRecalibration:
     """What the documents of a corpus are recalibrated with.
 
-    Without a recalibration, scores that had the one of the English model of the package get its uncertainty. The first
+    Without a recalibration, scores that had the one of a model of the package get its uncertainty. The first
     document decides; other documents must be like it, because the uncertainty of a count is that of all its documents.
     Documents share the draws of the fit, and those of one domain (a field of their metadata) the shift of the domain.
 
@@ -137,7 +137,7 @@ class CorpusRecalibration:
         applied = applied_to(metadata)
         known = known_recalibration(applied)
         if known is None and self._chosen is not None:
-            rule = "needs a recalibration, or scores that had that of the English model"
+            rule = "needs a recalibration, or scores that had that of a model of the package"
             hint = "name the record of their recalibration"
             raise ParameterError(f"{rule}, got {described(applied)}", parameter="uncertainty", hint=hint)
         if known is None and applied:
@@ -153,13 +153,13 @@ class CorpusRecalibration:
         ------
         ParameterError
             If the scores had others than those to which a given recalibration was fitted; or if they had the one of
-            the English model and those of the first document had not, or the reverse.
+            a model of the package and those of the first document had not, or the reverse.
         """
         if self.takes_all:
             return None
         self.begin(metadata)
         applied = applied_to(metadata)
-        # Scores of the English model had that of annotated mentions, or that of mentions of the parse.
+        # Scores of one model had that of annotated mentions, or that of mentions of the parse.
         source = known_recalibration(applied) if self._takes_alike else self._source
         if (source is None) != (self._source is None):
             raise unlike_scores(applied, self.first)
@@ -172,12 +172,14 @@ class CorpusRecalibration:
 
 @lru_cache(maxsize=64)  # once per process, not for each partition
 def _log_unknown(applied: str) -> None:
-    logger("counting").info("%s, which is not the English model's: its uncertainty is not counted", described(applied))
+    logger("counting").info(
+        "%s, which is of no model of the package: its uncertainty is not counted", described(applied)
+    )
 
 
 def unlike_scores(applied: str, first: str) -> ParameterError:
-    """Error for a corpus in which some scores had the recalibration of the English model, and others had not."""
-    rule = "must all have had the recalibration of the English model, or none of them"
+    """Error for a corpus in which some scores had the recalibration of a model of the package, and others had not."""
+    rule = "must all have had the recalibration of a model of the package, or none of them"
     found = f"got {described(applied)}, and at first {described(first)}"
     hint = ParameterHint("uncertainty", "none counts all as they are")
     return ParameterError(f"{rule}, {found}", parameter="scores", hint=hint)

@@ -78,9 +78,9 @@ class Settings:
 
     @property
     def named_recalibration(self) -> str | None:
-        """Name or path of the recalibration, "english" by default for the English model; None for none."""
+        """Name or path of the recalibration, by default that of a model of the package; None for none."""
         from corefsample.mention_ranking._model import MentionSource
-        from corefsample.recalibration._english import chosen_recalibration
+        from corefsample.recalibration._shipped import chosen_recalibration
 
         if self.recalibration is None and cs.Recalibration(self.temperature, self.new_bias) != cs.Recalibration():
             return None

@@ -77,7 +77,7 @@ def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefCom
     nlp, name
         The pipeline, and the component's name in it.
     model
-        Path of a model file; null: the English model of the package.
+        Path of a model file; "es": the Spanish model of the package; null: its English one.
     mentions
         "parse": those found in the parse (`corefsample.syntax`); otherwise the name of the group of spans with them.
     min_prob
@@ -87,9 +87,9 @@ def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefCom
     temperature, new_bias
         Recalibration of the scores, as for `Recalibration`, instead of that of the model.
     recalibration
-        Path of a record of `corefsample recalibrate`, instead of these two; "english": that of the English model;
-        "none": none. null: that of the model, which only the English model of the package has, unless there is a
-        temperature or a new_bias.
+        Path of a record of `corefsample recalibrate`, instead of these two; "english" or "spanish": that of the
+        model of the package; "none": none. null: that of the model, which only those of the package have, unless there
+        is a temperature or a new_bias.
     n_samples, seed
         Number of clusterings to draw, and their seed.
     spans_key

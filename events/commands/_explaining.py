@@ -243,7 +243,7 @@ def parses_of(batch: DocumentBatch, row: int) -> list[tuple[float, DocumentBatch
 def document_events(batch: DocumentBatch, row: int, screen: Screen, seed: int) -> tuple[EventShare, ...] | None:
     """Events of a document with P > 0, the likeliest first, from as many samples as `events` draws by default.
 
-    As there, scores that had the recalibration of the English model have its uncertainty.
+    As there, scores that had the recalibration of a model of the package have its uncertainty.
     None if its labels fit several schemes that give different events; `events` rejects such a document.
     """
     matches, reasons = screen.match(batch.take([row]))

@@ -9,6 +9,7 @@ from typing import Any
 
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
+from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._path_traces import connecting_path
 from corefsample.syntax._paths import ParseView, follow, leading_to
@@ -194,13 +195,14 @@ def role_paths(names: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def path_in_schemes(path: str, scheme: str) -> dict[str, list[str]]:
-    """A path in its scheme, and in the others where it has steps that say the same."""
+def path_in_schemes(path: str, scheme: str, language: str = "") -> dict[str, list[str]]:
+    """A path in its scheme, and in the others where it has steps that say the same; the words are of a language."""
     found = {scheme: [path]}
-    common = _in_ud2(path, scheme)
+    by = "|".join(load_language(language or ENGLISH).words.get("by", ()))
+    common = _in_ud2(path, scheme, by)
     if common is not None:
         for other in SCHEMES:
-            written = _from_ud2(common, other)
+            written = _from_ud2(common, other, by)
             if other != scheme and written is not None:
                 found[other] = [written]
     return {name: found[name] for name in SCHEMES if name in found}
@@ -209,7 +211,7 @@ def path_in_schemes(path: str, scheme: str) -> dict[str, list[str]]:
 _WITH_PREPOSITION = re.compile(r">(?:agent|prep\[[^\]]*\])>pobj")  # of ClearNLP
 
 
-def _in_ud2(path: str, scheme: str) -> str | None:
+def _in_ud2(path: str, scheme: str, by: str) -> str | None:
     if scheme == "ud2":
         return path
     if scheme == "ud1":
@@ -218,16 +220,17 @@ def _in_ud2(path: str, scheme: str) -> str | None:
     if not _labels(_WITH_PREPOSITION.sub("", path)) <= {*_SAME, *labels}:
         return None
     path = re.sub(r">prep\[lemma=([^\]]*)\]>pobj", r">obl|nmod[case=\1]", path)
-    return _relabelled(path.replace(">agent>pobj", ">obl:agent|obl[case=by]"), labels)
+    agent = f">obl:agent|obl[case={by}]" if by else ">obl:agent"
+    return _relabelled(path.replace(">agent>pobj", agent), labels)
 
 
-def _from_ud2(path: str, scheme: str) -> str | None:
+def _from_ud2(path: str, scheme: str, by: str) -> str | None:
     if scheme == "ud2":
         return path
     if scheme == "ud1":
         path = path.replace("obl|nmod", "nmod").replace("obl:agent|obl[", "nmod:agent|nmod[")
         return _relabelled(path, _UD1_ALONE | {label: other[0] for label, other in _LABELS.items()})
-    path = re.sub(r">obl:agent(?:\|obl)?\[case=by\]", ">agent>pobj", path)
+    path = re.sub(rf">obl:agent(?:\|obl)?\[case={re.escape(by)}\]", ">agent>pobj", path)
     path = re.sub(r">(?:obl\|)?(?:obl|nmod)\[case=([^\]]*)\]", r">prep[lemma=\1]>pobj", path)
     if not _labels(_WITH_PREPOSITION.sub("", path)) <= {*_SAME, *_LABELS}:
         return None

@@ -69,7 +69,7 @@ class CalibrateQueriesOptions(
 
     def _check(self) -> None:
         from corefsample import _checks
-        from corefsample.recalibration._english import NO_RECALIBRATION
+        from corefsample.recalibration._shipped import NO_RECALIBRATION
         from events.queries._score import OBJECTIVES
 
         super()._check()

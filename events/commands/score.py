@@ -81,6 +81,7 @@ def run_score(
 def print_score(run: ScoreResult) -> None:
     """Print what was scored, and what is wrong with the texts."""
     from corefsample.mention_ranking._model import few_known_words
+    from corefsample.recalibration._shipped import SHIPPED
 
     tally = run.tally
     click.echo(
@@ -92,10 +93,7 @@ def print_score(run: ScoreResult) -> None:
         "on average."
     )
     if run.recalibration is not None:
-        whose = {
-            "english": "the English model's recalibration",
-            "english-annotated": "the English model's recalibration for annotated mentions",
-        }.get(run.recalibration, run.recalibration)
+        whose = SHIPPED.get(run.recalibration, run.recalibration)
         print_text(f"Recalibrated ({whose}); --recalibration none leaves the scores as they are.")
     if tally.n_without_gold:
         click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")

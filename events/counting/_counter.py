@@ -87,7 +87,7 @@ class EventCounter:
     recalibration
         Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`; or a
         `corefsample.posterior.CorpusRecalibration`. None: the scores as
-        they are, with the uncertainty of the recalibration of the English model if it is the one that they had, as
+        they are, with the uncertainty of the recalibration of a model of the package if it is the one that they had, as
         those of `corefsample score` and `corefsample.recalibration.score_english`.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.

@@ -19,10 +19,10 @@ from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._applied import applied_to
-from corefsample.recalibration._english import known_recalibration
 from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._model import NoMinimumError, Recalibration
 from corefsample.recalibration._refits import CrossFit
+from corefsample.recalibration._shipped import known_recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
 from events.queries._counts import SIZES
 from events.queries._score import QueryScore, named_objective
@@ -81,7 +81,7 @@ def study_queries(
         get its uncertainty alone.
     uncertainty
         "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has. Without one, of the
-        recalibration of the English model if all scores had it, in the intervals as scored.
+        recalibration of a model of the package if all scores had it, in the intervals as scored.
     by
         Fields of the documents by which to compare P with the truth (`QueryStudy.misfit`).
 
@@ -150,7 +150,7 @@ def _of_scores(documents: Sequence[ScoredDocument], uncertainty: Uncertainty | N
     had = {applied_to(document.metadata) for document in documents}
     known = known_recalibration(had.pop()) if len(had) == 1 else None
     if known is None and uncertainty is not None:
-        rule = "needs a recalibration, or scores that all had that of the English model"
+        rule = "needs a recalibration, or scores that all had that of a model of the package"
         raise ParameterError(f"{rule}, got others", parameter="uncertainty")
     return known
 

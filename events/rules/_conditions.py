@@ -50,10 +50,10 @@ class Condition:
 
 
 class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
-    """Word lists, and by condition and scheme the paths; `starts` are the first steps that a path can name."""
+    """By condition and scheme the paths, and word lists; `starts` are the first steps that a path can name."""
 
-    words: dict[str, list[str]]
     conditions: dict[str, dict[str, list[str]]]
+    words: dict[str, list[str]] = {}
     starts: dict[str, dict[str, list[str]]] = {}
     version: int = 1
 
@@ -62,12 +62,12 @@ class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
 def _shipped() -> ConditionsFile:
     content = (resources.files("events") / _FILE).read_bytes()
     file = typed("conditions.yaml", read_yaml("conditions.yaml", content), ConditionsFile)
-    file.words = {**{name: list(words) for name, words in WORDS.items()}, **file.words}
+    file.words = {name: list(words) for name, words in WORDS.items()}
     return file
 
 
 def shipped_words_and_conditions() -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
-    """The word lists and the paths of conditions as they are written in the package's file."""
+    """The word lists of English, and the paths of conditions as they are written in the package's file."""
     return _shipped().words, _shipped().conditions
 
 
@@ -82,7 +82,8 @@ def conditions_with(
 ) -> Conditions:
     """The shipped conditions, with a user's word lists and conditions in place of those with the same names.
 
-    In another language than English, the words are those of the language; a path of a list that it lacks is left out.
+    In another language than English, the words are those of the language. A list that it lacks is left out where a path
+    names others beside it ("{one}|{other}"); other paths with such a list are left out.
     """
     if not (words or paths) and language in ("", ENGLISH):
         return shipped_conditions()
@@ -141,9 +142,18 @@ def _expanded(path: str, scheme: str, file: ConditionsFile) -> list[str]:
     if start and start.group(1) in file.starts:
         firsts = file.starts[start.group(1)].get(scheme, [])
         path = path[start.end() :]
-    if any(not file.words.get(name, [""]) for name in LISTED.findall(path)):
-        return []  # the language has no such words
-    return [with_words(first + path, file.words) for first in firsts]
+    known = (_without_missing(first + path, file.words) for first in firsts)
+    return [with_words(each, file.words) for each in known if each is not None]
+
+
+def _without_missing(path: str, words: Mapping[str, Sequence[str]]) -> str | None:
+    """A path without the word lists that a language lacks; None if nothing else is where one of them is."""
+    for name in LISTED.findall(path):
+        if not words.get(name, [""]):
+            path = path.replace(f"|{{{name}}}", "").replace(f"{{{name}}}|", "")
+            if f"{{{name}}}" in path:
+                return None
+    return path
 
 
 def paths_with(words: Mapping[str, Sequence[str]], paths: Sequence[str], scheme: str, language: str = "") -> list[str]:

@@ -201,7 +201,7 @@ def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     yield from _faults_of_paths(file, source)
     if file.language and code_of(file.language) != file.language:
         yield InputError(f"language must be a code such as es, got {file.language!r}", place=source)
-    yield from faults_of_conditions(ConditionsFile(file.words, file.conditions), source)
+    yield from faults_of_conditions(ConditionsFile(file.conditions, file.words), source)
     known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
     conditions = {*file.conditions, *shipped_conditions()}
     yield from _faults_of_defaults(file, file.defaults, conditions, source)

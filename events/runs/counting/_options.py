@@ -77,9 +77,9 @@ class CountOptions(
     @property
     def record(self) -> str | None:
         """Name or path of the record of a recalibration on which the counts depend, or may depend; None: on none."""
-        from corefsample.recalibration._english import ENGLISH, named_recalibration
+        from corefsample.recalibration._shipped import ENGLISH, named_recalibration
 
-        if self.recalibration is None:  # scores may have had that of the English model
+        if self.recalibration is None:  # scores may have had that of a model of the package
             return None if self.uncertainty == "none" else ENGLISH
         return named_recalibration(self.recalibration)
 

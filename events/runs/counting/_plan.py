@@ -18,7 +18,7 @@ from corefsample.formats.scored._parquet import row_group_sizes
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.posterior._recalibrated import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._english import NO_RECALIBRATION, named_recalibration, recalibration_file
+from corefsample.recalibration._shipped import NO_RECALIBRATION, named_recalibration, recalibration_file
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events._options import fields_of
 from events.counting._definitions import Definitions
@@ -146,10 +146,10 @@ def _checksum(*sources: str | None) -> str:
         if source is not None and is_file(source):
             with open_binary(source) as stream:
                 content += bytes(stream.read())
-    shipped = resources.files("events") / "data"
-    with resources.as_file(shipped) as folder:
-        for path in sorted(folder.rglob("*.yaml")):
-            content += path.read_bytes()
+    for shipped in (resources.files("events") / "data", resources.files("corefsample.languages")):
+        with resources.as_file(shipped) as folder:
+            for path in sorted(folder.rglob("*.yaml")):
+                content += path.read_bytes()
     return hashlib.sha256(content).hexdigest()
 
 

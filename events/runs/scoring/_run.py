@@ -24,7 +24,7 @@ from corefsample.files._paths import PathLike, is_file, require_suffix, suffix_o
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QuarantineFile, convert, quarantine_file, write_documents
 from corefsample.mention_ranking._model import ScoringTally, few_known_words
-from corefsample.recalibration._english import chosen_recalibration
+from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.syntax._roles import is_unparsed
 from events._csv_cells import write_csv
 from events._options import Result, fields_of

@@ -36,8 +36,8 @@ from corefsample.mention_ranking._model import (
 )
 from corefsample.mention_ranking._model_file import model_file
 from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._english import chosen_recalibration
 from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.spacy_bridge import ParseSampler, parse_temperature
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._roles import is_unparsed

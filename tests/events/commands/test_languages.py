@@ -19,6 +19,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.errors import InputError
 from corefsample.mention_ranking import load_model, save_model, score_documents
 from corefsample.mention_ranking._training import train
+from corefsample.recalibration import read_recalibration
 from events import EventCounter, load_lexicon, load_rules
 from events.commands import ScoreOptions, run_score
 from events.counting._definitions import Definitions
@@ -91,6 +92,26 @@ def test_a_recalibration_of_another_language_is_an_error(tmp_path: Path, corpus:
     run = run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish)))
     assert run.recalibration is None
     assert {document.metadata["lang"] for document in read_documents(tmp_path / "s.jsonl")} == {"es"}
+
+
+@pytest.mark.parametrize("mentions", ["parse", "annotated"])
+def test_scores_of_the_spanish_model_have_its_recalibration_unless_it_is_turned_off(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, mentions: Any
+) -> None:
+    out, options = tmp_path / "s.jsonl", {"model": "es", "mentions": mentions, "overwrite": True}
+    run_score(corpus, ScoreOptions(out=out, recalibration="none", **options))
+    plain = list(read_documents(out))
+    assert not any("recalibration" in document.metadata for document in plain)
+    status, screen, _ = called(
+        capsys, "score", corpus, "--out", out, "--model", "es", "--mentions", mentions, "--overwrite"
+    )
+    assert (status, "Recalibrated (the Spanish model's recalibration" in screen) == (0, True)
+    change = read_recalibration("spanish" if mentions == "parse" else "spanish-annotated").recalibration
+    for document, expected in zip(read_documents(out), map(change.apply_document, plain), strict=True):
+        assert document.metadata == expected.metadata
+        assert document.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
+    with error(InputError, place="english"):
+        run_score(corpus, ScoreOptions(out=out, recalibration="english", **options))
 
 
 # --- out-of-fold scores ------------------------------------------------------------------------------------

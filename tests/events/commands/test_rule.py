@@ -99,6 +99,12 @@ def test_a_path_is_read_in_other_schemes_step_by_step(
         assert path_labels(paths[0])
 
 
+@pytest.mark.parametrize(("language", "agent"), [("es", ">obl:agent|obl[case=por]"), ("ru", ">obl:agent")])
+def test_the_words_of_a_path_in_other_schemes_are_of_the_language(language: str, agent: str) -> None:
+    assert drafts.path_in_schemes(">agent>pobj", "clearnlp", language)["ud2"] == [agent]
+    assert drafts.path_in_schemes(agent, "ud2", language).get("clearnlp") == ([">agent>pobj"] if "[" in agent else None)
+
+
 def test_the_example_in_ud1_has_the_labels_of_ud1() -> None:
     for text in (ARRESTED, SEIZED, CUSTODY):
         draft = drafted(text, "took" if text == CUSTODY else None, {ARRESTED: "British", SEIZED: "Ruritania"}.get(text))

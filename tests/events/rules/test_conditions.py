@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,14 @@ from asserted_sentences import Sentence, sentences
 from references import events as er
 
 from corefsample.errors import InputError
+from corefsample.languages._language import load_language
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._paths import ParseView, path_labels
 from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
 from events.matching._matching import MentionMatches
 from events.rules import shipped_rules
-from events.rules._conditions import shipped_conditions
+from events.rules._conditions import conditions_with, shipped_conditions, shipped_words_and_conditions
 from events.rules._rules import load_rules
 
 DAY = datetime.date(2000, 1, 1)
@@ -96,6 +99,22 @@ def test_the_paths_of_shipped_conditions_are_in_the_notation_and_of_their_scheme
         for path in condition.paths[scheme]:
             labels = (label.rstrip("*") for label in path_labels(path))
             assert all(SCHEMES[scheme].reads(label) == label for label in labels), path
+
+
+def test_the_words_of_shipped_conditions_are_in_lists_of_the_language() -> None:
+    for name, schemes in shipped_words_and_conditions()[1].items():
+        for path in itertools.chain.from_iterable(schemes.values()):
+            values = re.findall(r"(?!upos|feats)\b[a-z:]+=([^\s,\]]+)", path)
+            assert all(re.fullmatch(r"(\{\w+\}\|?)+|\?", value) for value in values), (name, path)
+
+
+def test_a_list_that_a_language_lacks_is_left_out_beside_others_and_otherwise_with_its_path() -> None:
+    paths = ["[cc={nor}]", "<xcomp[lemma={preventing}|{excluding}]", "<xcomp[lemma={excluding}|{preventing}]"]
+    spanish = conditions_with({}, {"own": {"ud2": paths}}, "es")["own"].paths["ud2"]
+    stopping = "|".join(load_language("es").words["preventing"])
+    assert spanish == (f"<xcomp[lemma={stopping}]",) * 2
+    assert conditions_with({}, {"own": {"ud2": paths}}, "ko")["own"].paths["ud2"] == ()
+    assert len(conditions_with({}, {"own": {"ud2": paths}})["own"].paths["ud2"]) == 3
 
 
 # --- a user's own ------------------------------------------------------------------------------------------

@@ -280,7 +280,7 @@ def test_scores_of_two_kinds_are_not_counted_together(
     half = [*recalibrated(4), *scored(8)[4:]]
     write_documents(half, tmp_path / "mixed.jsonl")
     write_documents(scored(30)[24:], tmp_path / "more.jsonl")
-    rule = "scores must all have had the recalibration of the English model"
+    rule = "scores must all have had the recalibration of a model of the package"
     own = folder / "own.jsonl"
     for n, inputs in enumerate(((tmp_path / "mixed.jsonl",), (own, tmp_path / "more.jsonl"))):
         for more in ((), ("--on-error", "quarantine")):  # the corpus is wrong, not a document
@@ -308,7 +308,7 @@ def test_other_recalibrations_are_left_alone_and_reported(
     with caplog.at_level(logging.INFO, logger="corefsample"):
         found = counted(folder / "other.jsonl", tmp_path / "run")
     mark = next(read_documents(folder / "other.jsonl")).metadata["recalibration"]
-    text = f"scores with the recalibration {mark}, which is not the English model's: its uncertainty is not counted"
+    text = f"scores with the recalibration {mark}, which is of no model of the package: its uncertainty is not counted"
     assert caplog.text.count(text) == 1
     expected = counted(folder / "other.jsonl", tmp_path / "none", recalibration="none")
     assert (found / "counts.csv").read_bytes() == (expected / "counts.csv").read_bytes()

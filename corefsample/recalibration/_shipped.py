@@ -1,4 +1,4 @@
-"""Records of recalibrations by name or path, and that of the English model of the package."""
+"""Records of recalibrations by name or path, and those of the models of the package."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from corefsample.mention_ranking import english_model, score_documents
 from corefsample.mention_ranking._model import MENTION_SOURCES, MentionDocument, MentionSource
 from corefsample.recalibration._uncertain import UncertainRecalibration
 
-ENGLISH, ENGLISH_ANNOTATED, NO_RECALIBRATION = "english", "english-annotated", "none"
-_SHIPPED = {ENGLISH: "english.recalibration.json", ENGLISH_ANNOTATED: "english-annotated.recalibration.json"}
+ENGLISH, SPANISH, NO_RECALIBRATION = "english", "spanish", "none"
+_OF_MODELS = {None: ENGLISH, "es": SPANISH}  # by the model's name; None: the default
+_ANNOTATED = {name: f"{name}-annotated" for name in _OF_MODELS.values()}
+SHIPPED = {  # names, and what they are
+    ENGLISH: "the English model's recalibration",
+    _ANNOTATED[ENGLISH]: "the English model's recalibration for annotated mentions",
+    SPANISH: "the Spanish model's recalibration",
+    _ANNOTATED[SPANISH]: "the Spanish model's recalibration for annotated mentions",
+}
 
 
 def chosen_recalibration(
@@ -29,13 +36,13 @@ def chosen_recalibration(
     Parameters
     ----------
     choice
-        "english", "english-annotated", "none", a path, or None for the default: "english" for the English model of the
+        One of `SHIPPED`, "none", a path, or None for the default: "english" and "spanish" for the models of the
         package, and none for other models.
     model
-        Path of the model; None: the English model of the package.
+        Path of the model, or "es" for the Spanish one of the package; None: the English one.
     mentions
         That are scored: what people marked is more often in an entity with others than what a parse has, so "english"
-        is "english-annotated" for annotated mentions.
+        is "english-annotated" for annotated mentions, and likewise "spanish".
 
     Returns
     -------
@@ -43,9 +50,9 @@ def chosen_recalibration(
         Name for `read_recalibration`, or None for no recalibration.
     """
     name = named_recalibration(choice)
-    if choice is None and model is None:
-        name = ENGLISH
-    return ENGLISH_ANNOTATED if name == ENGLISH and mentions == "annotated" else name
+    if choice is None:
+        name = _OF_MODELS.get(None if model is None else os.fspath(model))
+    return _ANNOTATED.get(name or "", name) if mentions == "annotated" else name
 
 
 _MOST_MIB = 16  # of a record: a thousand refits with offsets by kind take half a MiB
@@ -58,11 +65,11 @@ def named_recalibration(name: PathLike | None) -> str | None:
 
 
 def recalibration_file(name: PathLike) -> str:
-    """Path of a record: those of the English model of the package have names, others are paths already."""
+    """Path of a record: those of the models of the package have names, others are paths already."""
     text = os.fspath(name)
-    if text not in _SHIPPED:
+    if text not in SHIPPED:
         return text
-    return str(resources.files("corefsample.mention_ranking").joinpath("data", _SHIPPED[text]))
+    return str(resources.files("corefsample.mention_ranking").joinpath("data", f"{text}.recalibration.json"))
 
 
 def read_recalibration(path: PathLike) -> UncertainRecalibration:
@@ -71,7 +78,8 @@ def read_recalibration(path: PathLike) -> UncertainRecalibration:
     Parameters
     ----------
     path
-        The file; or "english" or "english-annotated" for the recalibrations of the English model of the package.
+        The file; or "english", "english-annotated", "spanish" or "spanish-annotated" for those of the models of the
+        package.
 
     Raises
     ------
@@ -86,7 +94,9 @@ def read_recalibration(path: PathLike) -> UncertainRecalibration:
         raise error.as_input_error(name) from None
 
 
-@cache
+_of_package = cache(read_recalibration)
+
+
 def english_recalibration(mentions: MentionSource = "parse") -> UncertainRecalibration:
     """The recalibration of the English model of the package; read once per process.
 
@@ -98,7 +108,7 @@ def english_recalibration(mentions: MentionSource = "parse") -> UncertainRecalib
         Of documents: found in the parse, or annotated.
     """
     _checks.choice("mentions", mentions, MENTION_SOURCES)
-    return read_recalibration(ENGLISH if mentions == "parse" else ENGLISH_ANNOTATED)
+    return _of_package(chosen_recalibration(ENGLISH, mentions=mentions) or "")
 
 
 @lru_cache(maxsize=64)
@@ -112,7 +122,7 @@ def known_recalibration(applied: str) -> UncertainRecalibration | None:
     """
     if not applied:
         return None
-    of_package = map(english_recalibration, MENTION_SOURCES)
+    of_package = map(_of_package, SHIPPED)
     return next((each for each in of_package if applied == each.recalibration.fingerprint()), None)
 
 
