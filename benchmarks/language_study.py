@@ -27,10 +27,9 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.languages._language import load_language
 from corefsample.mention_ranking import AntecedentModel, score_documents
-from corefsample.mention_ranking._fitting import HeldOutFigures
 from corefsample.mention_ranking._model import MentionSource
 from corefsample.mention_ranking._readings import gold_of_found
-from corefsample.mention_ranking._training import held_out_figures, train
+from corefsample.mention_ranking._training import HeldOutFigures, held_out_figures, train
 from corefsample.metrics import corpus_scores
 from corefsample.metrics._scores import clustering_scores
 from corefsample.recalibration import LinkScore, RecalibrationFitter

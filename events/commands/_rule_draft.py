@@ -15,6 +15,7 @@ from corefsample.syntax._path_traces import connecting_path
 from corefsample.syntax._paths import ParseView, follow, leading_to
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import LemmaIndex, frame_triggers
+from events.rules._conditions import shipped_conditions
 from events.rules._rules import Frame, Phrase, load_rules
 
 DESCRIBED = ("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier")
@@ -263,7 +264,7 @@ def rule_text(
     by_upos: dict[str, list[DraftExample]] = {}
     for each in examples:
         by_upos.setdefault(each.tokens.upos[each.trigger], []).append(each)
-    excluding = load_rules("attack", "asserted").unless
+    excluding = [each for each in load_rules("attack", "asserted").unless if each in shipped_conditions()]
     lines = ["version: 1", f"name: {name}", "event: [agent]", "frames:"]
     for upos, several in by_upos.items():
         roles = role_paths(each.path if each.is_named else own[each.path] for each in several)
