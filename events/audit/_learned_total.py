@@ -174,7 +174,7 @@ class _StratumErrors:
         has = self.n > 0
         all_labelled = log_share_sampled(self.yes[has], self.n[has], self.size[has]).sum()
         # The positive labels may be all positive documents.
-        limits[(u <= 0.5) & is_possible(all_labelled, 1.0 - 2.0 * np.minimum(u, 0.5), DEFAULT_METHOD)] = 0.0
+        limits[[each <= 0.5 and bool(is_possible(all_labelled, 1.0 - 2.0 * each, DEFAULT_METHOD)) for each in u]] = 0.0
         return limits
 
 

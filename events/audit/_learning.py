@@ -335,7 +335,7 @@ class TargetLearning:
         p = np.empty(len(self._p))
         for start in range(0, len(p), _CHUNK):
             chunk = np.arange(start, min(start + _CHUNK, len(p)))
-            p[chunk] = sigmoid(_logits(features, draws, chunk)).mean(axis=0)
+            p[chunk] = sigmoid(_logits(features, draws, chunk).astype(np.float64)).mean(axis=0)
         return p
 
     def _simulated(self, features: Standardised, draws: Floats, missing: Ints, group_of: Ints, n_groups: int) -> Ints:
