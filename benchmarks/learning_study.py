@@ -31,7 +31,7 @@ from events.audit import AuditFrame, AuditPlan, extend_plan, plan_audit, read_ru
 from events.audit._features import Features, RunFeatures
 from events.audit._learned_model import log_losses, posterior_draws
 from events.audit._learned_total import difference_total
-from events.audit._learning import Draws, Fitted, TargetLearning, average_precision
+from events.audit._learning import LEAST_LABELS, Draws, Fitted, TargetLearning, average_precision
 from events.audit._sheets import SheetLabels
 from events.audit._totals import total_interval
 from events.audit._words import TextFeatures
@@ -190,10 +190,12 @@ def total_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, ob
     for draw in range(n_draws):
         rng = np.random.default_rng([7, draw])
         plan = plan_audit(case.frame, n_labels, seed=draw)
+        if truth[plan.sample].sum() < LEAST_LABELS:
+            continue  # `learn` leaves the event out
         (total,), periods = alone(truth, group, n_labels, rng)
         learning = case.learning(plan)
         fitted = learning.fitted()
-        _, learned = learning.counted(fitted.draws)
+        _, learned = learning.counted(fitted)
         simple = rng.choice(len(truth), n_labels, replace=False)
         ppi = ppi_interval(truth[simple].astype(np.float64), p[simple], p, tuned=True)
         clipped = np.clip(p, 0.005, 0.995)
@@ -227,6 +229,7 @@ def coverage_table(rows: pd.DataFrame, of: str, baseline: str) -> pd.DataFrame:
     widths = own[own["method"] == baseline].groupby(keys)["width"].mean()
     found = own.groupby([*keys, "method"], sort=False)
     table = pd.DataFrame({"coverage": found["covered"].mean(), "width": found["width"].mean()})
+    table["samples"] = found["draw"].nunique()
     if of == "period":
         by_group = own.groupby([*keys, "method", "group"], sort=False)["covered"].mean()
         table["lowest"] = by_group.groupby([*keys, "method"], sort=False).min()
@@ -235,10 +238,15 @@ def coverage_table(rows: pd.DataFrame, of: str, baseline: str) -> pd.DataFrame:
 
 
 def summarised(table: pd.DataFrame) -> pd.DataFrame:
-    """Of each corpus and method: mean and lowest coverage over its events, and the median relative width."""
+    """Of each corpus, method and number of labels: mean and lowest coverage over events, and median relative width."""
     ratio = table.columns[-1]
-    found = table.groupby(["corpus", "method"], sort=False)
-    columns = {"events": found.size(), "mean coverage": found["coverage"].mean(), "lowest": found["coverage"].min()}
+    found = table.groupby(["corpus", "n_labels", "method"], sort=False)
+    columns = {
+        "events": found.size(),
+        "samples": found["samples"].mean(),
+        "mean coverage": found["coverage"].mean(),
+        "lowest": found["coverage"].min(),
+    }
     if "lowest" in table:
         columns["lowest of a period"] = found["lowest"].min()
     return pd.DataFrame({**columns, f"median {ratio}": found[ratio].median()}).reset_index()
@@ -308,8 +316,8 @@ def uncertainty_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[s
             "resampled labels": partial(_resampled_draws, learning, fitted, plan, rng),
         }
         for way, draws in ways.items():
-            total, *periods = learning.counted(draws())[1]
-            about = {"corpus": case.corpus, "event": case.event, "n_labels": n_labels, "method": way}
+            total, *periods = learning.counted(replace(fitted, draws=draws()))[1]
+            about = {"corpus": case.corpus, "event": case.event, "n_labels": n_labels, "method": way, "draw": draw}
             covered = total.lower <= case.truth.sum() <= total.upper
             yield {**about, "of": "total", "group": -1, "covered": covered, "width": total.upper - total.lower}
             for g, each in enumerate(periods):
@@ -358,7 +366,7 @@ def round_rows(case: Case, first: int, more: int, n_draws: int) -> Iterator[dict
             continue
         rng = np.random.default_rng([7, draw])
         (total,), _ = alone(truth, np.zeros(len(truth), np.int64), first + more, rng)
-        about = {"corpus": case.corpus, "event": case.event, "n_labels": first + more, "of": "total"}
+        about = {"corpus": case.corpus, "event": case.event, "n_labels": first + more, "of": "total", "draw": draw}
         found = {"labels alone": total}
         for name, p in (("by the plan", None), ("by learned P", [learned])):
             later = extend_plan(plan, more, learned=p)
@@ -380,6 +388,7 @@ def main() -> None:
     parser.add_argument("--scored", type=Path, help="a scored file of the articles, instead of scoring them")
     parser.add_argument("--only", choices=["totals", "quality", "uncertainty", "rounds"], help="one part alone")
     parser.add_argument("--corpora", choices=["police", "half", "simulated"], help="one kind of corpora alone")
+    parser.add_argument("--labels", type=int, nargs="+", default=[200], help="numbers of labels of the part totals")
     parser.add_argument("--draws", type=int, default=200, help="samples of labels of each case")
     parser.add_argument("--quick", action="store_true", help="ten samples")
     options = parser.parse_args()
@@ -395,12 +404,12 @@ def main() -> None:
             cases += simulated_cases(0)
         parts = [options.only] if options.only else ["totals", "quality", "uncertainty", "rounds"]
         for part in parts:
-            _print_part(part, cases, n_draws)
+            _print_part(part, cases, n_draws, options.labels)
     print(f"{time.process_time() - started:.0f} seconds of processor time")
 
 
-def _print_part(part: str, cases: Sequence[Case], n_draws: int) -> None:
-    labels = {"totals": (200,), "quality": (80, 200), "uncertainty": (200,), "rounds": (0,)}[part]
+def _print_part(part: str, cases: Sequence[Case], n_draws: int, of_totals: Sequence[int]) -> None:
+    labels = {"totals": of_totals, "quality": (80, 200), "uncertainty": (200,), "rounds": (0,)}[part]
     rows: list[dict[str, object]] = []
     for case, n_labels in itertools.product(cases, labels):
         fewer = n_draws if case.texts is not None or part == "totals" else max(n_draws // 4, 5)

@@ -104,7 +104,7 @@ class LearnedCount:
     n_labels
         Documents with a label, which count as what they are.
     mean, sd, lower, upper, level
-        Of the posterior: over the coefficients, and over the documents without a label.
+        Over the number of positive documents in each stratum, the coefficients, and the documents without a label.
     run_mean, run_lower, run_upper
         The same from P of the run.
     """

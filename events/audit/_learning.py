@@ -38,6 +38,8 @@ from events.audit._learned_results import (
     LearnResult,
     Score,
 )
+from events.audit._learned_total import total_draws
+from events.audit._logistic import sigmoid
 from events.audit._period_test import PeriodTest, period_test
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, YES, SheetLabels
@@ -50,7 +52,9 @@ N_DRAWS = 1000
 LEAST_LABELS = 2  # of yes, and of no
 ENOUGH_LABELS = 8  # of both, for more than a recalibration
 _N_RESAMPLES = 1000
-_CHUNK = 2000  # documents whose labels are simulated at once
+_CHUNK = 2000  # documents whose P is computed at once
+_MOST_NUMBERS = 2_000_000  # simulated at once
+_LEAST = np.float32(1e-30)
 _BIN_SIZE = 20  # labels of a bin of the reliability curve
 
 
@@ -199,6 +203,8 @@ class TargetLearning:
         self._name = frame.targets[target]
         self._p = frame.probability(target)
         self._labels = target_labels(plan, labels, target)
+        own = labels.labels[:, target]
+        self._sampled = plan.sample[(own == YES) | (own == NO)]
         rows = np.flatnonzero((self._labels == YES) | (self._labels == NO))
         y = (self._labels[rows] == YES).astype(np.float64)
         self._n_positive = int(y.sum())
@@ -226,7 +232,7 @@ class TargetLearning:
         """Everything about the target."""
         labelled, fitted = self.labelled, self.fitted()
         best = fitted.best
-        learned, counts = self.counted(fitted.draws)
+        learned, counts = self.counted(fitted)
         before, after = fitted.candidates[0].cross_fitted, fitted.cross_fitted
         event, actor = event_and_actor(self._plan.frame, self._name)
         tested = period_test(self._plan.frame.dates[labelled.rows], labelled.y, after[labelled.rows], seed=self._seed)
@@ -275,22 +281,24 @@ class TargetLearning:
 
     # --- counts ---
 
-    def counted(self, draws: Draws) -> tuple[Floats, tuple[LearnedCount, ...]]:
-        """Mean P of every document over the draws, and counts: of all documents, and by period."""
+    def counted(self, fitted: Fitted) -> tuple[Floats, tuple[LearnedCount, ...]]:
+        """Mean P of every document over the draws, and counts: of all documents, and by period.
+
+        The coefficients say which documents are likelier than others of their stratum, and the labels of the stratum
+        how many there are (`total_draws`): an error that documents of a stratum share is not in the coefficients.
+        """
         frame = self._plan.frame
         numbers = frame.period_numbers()
         first = int(numbers.min())
         group_of = numbers - first
         span = np.arange(first, int(numbers.max()) + 1)
         is_known = (self._labels == YES) | (self._labels == NO)
-        rows = np.flatnonzero(~is_known)
-        rows = rows[np.argsort(group_of[rows], kind="stable")]
+        n_draws = sum(len(own) for _, own in fitted.draws)
+        missing = self._missing(fitted.cross_fitted, n_draws)
         learned, counts = np.zeros(len(frame)), np.zeros((0, len(span)), np.int64)
-        n_draws = sum(len(own) for _, own in draws)
-        for features, own in draws:
-            p, n = self._simulated(features, own, rows, group_of, len(span))
-            p[is_known] = _probabilities(features, own, np.flatnonzero(is_known)).mean(axis=0)
-            learned += len(own) / n_draws * p
+        for features, own in fitted.draws:
+            learned += len(own) / n_draws * self._mean_probability(features, own)
+            n = self._simulated(features, own, missing[len(counts) : len(counts) + len(own)], group_of, len(span))
             counts = np.concatenate([counts, n])
         yes = np.bincount(group_of[self._labels == YES], minlength=len(span))
         counts += yes
@@ -315,20 +323,45 @@ class TargetLearning:
         ]
         return learned, tuple(made)
 
-    def _simulated(
-        self, features: Standardised, draws: Floats, rows: Ints, group_of: Ints, n_groups: int
-    ) -> tuple[Floats, Ints]:
-        """Mean P of documents, and the number with the event by draw and period: (n_draws, n_groups)."""
-        learned = np.zeros(len(self._p))
+    def _missing(self, cross_fitted: Floats, n_draws: int) -> Ints:
+        """Draws of the number of positive documents without a label: (n_draws, n_strata), -1 where nothing is known."""
+        strata, rows = self._plan.stratum_of, self._sampled
+        y = (self._labels[rows] == YES).astype(np.float64)
+        totals = total_draws(strata, rows, y, cross_fitted, n_draws, self._rng)
+        known = np.bincount(strata[self._labels == YES], minlength=totals.shape[1])
+        return np.where(totals < 0, -1, np.maximum(totals - known, 0))
+
+    def _mean_probability(self, features: Standardised, draws: Floats) -> Floats:
+        p = np.empty(len(self._p))
+        for start in range(0, len(p), _CHUNK):
+            chunk = np.arange(start, min(start + _CHUNK, len(p)))
+            p[chunk] = sigmoid(_logits(features, draws, chunk).astype(np.float64)).mean(axis=0)
+        return p
+
+    def _simulated(self, features: Standardised, draws: Floats, missing: Ints, group_of: Ints, n_groups: int) -> Ints:
+        """Number of positive documents without a label by draw and period: (n_draws, n_groups).
+
+        Independent labels given their number in each stratum: the documents with the largest sums of logit and
+        logistic noise (Pareto sampling, Rosén 1997, "On sampling with probability proportional to size", Journal of
+        Statistical Planning and Inference 62).
+        """
         counts = np.zeros((len(draws), n_groups), np.int64)
-        for start in range(0, len(rows), _CHUNK):
-            chunk = rows[start : start + _CHUNK]
-            p = _probabilities(features, draws, chunk)
-            learned[chunk] = p.mean(axis=0)
-            is_yes = self._rng.random(p.shape, dtype=np.float32) < p
-            groups, starts = np.unique(group_of[chunk], return_index=True)
-            counts[:, groups] += np.add.reduceat(is_yes, starts, axis=1, dtype=np.int64)
-        return learned, counts
+        is_open = (self._labels != YES) & (self._labels != NO)
+        for h in range(missing.shape[1]):
+            rows = np.flatnonzero(is_open & (self._plan.stratum_of == h))
+            step = max(1, _MOST_NUMBERS // max(len(rows), 1))
+            for start in range(0, len(draws), step):
+                score = _logits(features, draws[start : start + step], rows)
+                u = self._rng.random(score.shape, dtype=np.float32)
+                score += np.log(np.maximum(u, _LEAST)) - np.log1p(-u)
+                for draw, own in enumerate(score, start):
+                    k = min(int(missing[draw, h]), len(rows))
+                    if k < 0:
+                        found = rows[own > 0.0]
+                    else:
+                        found = rows[np.argpartition(own, len(rows) - k)[len(rows) - k :]] if k else rows[:0]
+                    counts[draw] += np.bincount(group_of[found], minlength=n_groups)
+        return counts
 
     def _count(
         self, label: str, start: datetime.date, n_docs: int, n_labels: int, p: Floats, counts: Ints
@@ -422,13 +455,10 @@ class TargetLearning:
         )
 
 
-def _probabilities(features: Standardised, draws: Floats, rows: Ints) -> Floats32:
-    """P of documents by draw: float32 (n_draws, n_rows)."""
-    from scipy.special import expit
-
-    z = draws[:, 1:].astype(np.float32) @ features.z[rows].astype(np.float32).T
-    p: Floats32 = expit(z + draws[:, :1].astype(np.float32))
-    return p
+def _logits(features: Standardised, draws: Floats, rows: Ints) -> Floats32:
+    """Logits of P of documents by draw: float32 (n_draws, n_rows)."""
+    z: Floats32 = draws[:, 1:].astype(np.float32) @ features.z[rows].astype(np.float32).T
+    return z + draws[:, :1].astype(np.float32)
 
 
 def average_precision(p: Floats, y: Floats, weights: Floats) -> float:

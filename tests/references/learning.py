@@ -32,15 +32,19 @@ def fitted(x: Floats, y: Floats, weights: Floats, penalty: float, rises: Sequenc
     return np.asarray(found.x)
 
 
-def mixture_pmf(draws_of_p: Floats, n_known: int) -> Floats:
-    """Distribution of known documents plus independent others, whose P are one of the draws, by convolution."""
-    total = np.zeros(n_known + draws_of_p.shape[1] + 1)
-    for draw in draws_of_p:
-        pmf = np.array([1.0])
-        for p in draw:
-            pmf = np.convolve(pmf, [1.0 - p, p])
-        total[n_known:] += pmf / len(draws_of_p)
-    return total
+def sum_pmf(p: Sequence[float]) -> Floats:
+    """Distribution of the number of yes among independent documents, by convolution."""
+    pmf = np.array([1.0])
+    for each in p:
+        pmf = np.convolve(pmf, [1.0 - each, each])
+    return pmf
+
+
+def conditional_pmf(inside: Sequence[float], outside: Sequence[float], total: int) -> Floats:
+    """Distribution of the number of yes inside, given that inside and outside together have a total."""
+    own, other = sum_pmf(inside), sum_pmf(outside)
+    pmf = np.array([own[k] * other[total - k] if 0 <= total - k < len(other) else 0.0 for k in range(len(own))])
+    return np.asarray(pmf / pmf.sum())
 
 
 def difference_estimate(

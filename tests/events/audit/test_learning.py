@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from corefsample import InputError
 from events.audit import AuditPlan, estimate_counts, extend_plan, learn, plan_audit, read_sheets
 from events.audit._features import RunFeatures, numeric_columns, probability_features
 from events.audit._learned_model import Labelled, Standardised, cross_fitted, posterior_draws
-from events.audit._learned_total import difference_total
+from events.audit._learned_total import difference_total, total_draws
 from events.audit._learning import LEAST_LABELS, TargetLearning, average_precision, target_labels
 from events.audit._logistic import fit_logistic
 from events.audit._period_test import period_test
@@ -116,29 +117,83 @@ def test_what_p_does_not_know_is_learned() -> None:
     assert gains["regression"] > gains["recalibrated"] > 0.0
 
 
-def test_counts_are_mixtures_of_independent_documents() -> None:
-    """Expected: for each draw of the coefficients a convolution over the documents without a label."""
+def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: for each draw of the coefficients and each stratum, convolutions over the documents without a label.
+
+    The number of one stratum is not given, as where none of its documents has a label.
+    """
     learning = TargetLearning(PLAN, labels_of(PLAN), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, 0.9, 4000, 0)
     fitted = learning.fitted()
-    used = [(features, draws[:: max(1, len(draws) // 30)]) for features, draws in fitted.draws]
-    counts = learning.counted([(features, np.tile(draws, (40, 1))) for features, draws in used])[1]
+    used = [(features, draws[:: max(1, len(draws) // 10)]) for features, draws in fitted.draws]
+    given = np.array([3, 12, -1, 5][: len(PLAN.strata)] + [7] * (len(PLAN.strata) - 4))
+    monkeypatch.setattr(learning, "_missing", lambda crossed, n_draws: np.tile(given, (n_draws, 1)))
+    tiled = tuple((features, np.tile(draws, (200, 1))) for features, draws in used)
+    counts = learning.counted(replace(fitted, draws=tiled))[1]
     years = FRAME.dates.astype("datetime64[Y]").astype(str)
     labels = target_labels(PLAN, labels_of(PLAN), 0)
+    betas = [(features, beta) for features, draws in used for beta in draws]
     for count in counts:
         inside = np.ones(400, np.bool_) if count.period == "total" else years == count.period
-        rows = np.flatnonzero(inside & (labels == MISSING))
-        p = np.array([features.predicted(beta, rows) for features, draws in used for beta in draws])
-        pmf = references.mixture_pmf(p, int((labels[inside] == YES).sum()))
-        mean = float(pmf @ np.arange(len(pmf)))
-        spread = float(np.sqrt(pmf @ (np.arange(len(pmf)) - mean) ** 2))
-        assert count.mean == pytest.approx(mean, abs=5 * spread / np.sqrt(4000))
+        is_open = labels == MISSING
+        pmf = np.zeros(401)
+        for features, beta in betas:
+            own = np.array([1.0])
+            for h, total in enumerate(given.tolist()):
+                of_stratum = is_open & (PLAN.stratum_of == h)
+                p, other = (features.predicted(beta, of_stratum & each) for each in (inside, ~inside))
+                part = references.sum_pmf(p) if total < 0 else references.conditional_pmf(p, other, total)
+                own = np.convolve(own, part)
+            pmf[: len(own)] += own / len(betas)
+        pmf = np.roll(pmf, int((labels[inside] == YES).sum()))
+        mean = float(pmf @ np.arange(401))
+        spread = float(np.sqrt(pmf @ (np.arange(401) - mean) ** 2))
+        # The sample of documents is nearly, not exactly, that of independent labels given their number.
+        assert count.mean == pytest.approx(mean, abs=5 * spread / np.sqrt(2000) + 0.1)
         assert count.sd == pytest.approx(spread, rel=0.08)
-        below = np.cumsum(pmf)
-        assert below[count.lower] > 0.05 - 0.015
-        assert count.lower == 0 or below[count.lower - 1] < 0.05 + 0.015
-        assert below[count.upper] > 0.95 - 0.015
-        assert below[count.upper - 1] < 0.95 + 0.015
         assert (count.n_docs, count.n_labels) == (inside.sum(), (inside & (labels != MISSING)).sum())
+
+
+def test_the_total_of_learned_counts_is_that_of_the_difference_estimator() -> None:
+    result = learn(PLAN, labels_of(PLAN), columns=COLUMNS, n_draws=4000)
+    y = TRUTH[PLAN.sample].astype(np.float64)
+    p = result.targets[0].cross_fitted
+    estimate, lower, upper = difference_total(PLAN.stratum_of, PLAN.sample, y, p, 0.95)
+    count = result.targets[0].counts[0]
+    assert count.mean == pytest.approx(estimate, abs=0.05 * (upper - lower))
+    assert count.lower == pytest.approx(lower, abs=2)
+    assert count.upper == pytest.approx(upper, abs=2)
+    assert sum(each.mean for each in result.targets[0].counts[1:]) == pytest.approx(count.mean)
+
+
+def test_draws_of_strata_have_the_mean_and_variance_of_their_labels() -> None:
+    """P is too low by a tenth, so that every stratum has many documents beyond its labels."""
+    rng = np.random.default_rng(8)
+    strata = np.arange(900) % 3
+    p = rng.uniform(0.2, 0.6, 900)
+    truth = (rng.random(900) < p + 0.1).astype(np.float64)
+    rows = rng.permutation(900)[:150]
+    draws = total_draws(strata, rows, truth[rows], p, 20_000, rng)
+    for h in range(3):
+        own, sampled = strata == h, rows[strata[rows] == h]
+        place = np.cumsum(own) - 1
+        estimate, variance = references.difference_estimate(
+            [0] * 300, place[sampled].tolist(), truth[sampled].tolist(), p[own].tolist()
+        )
+        assert draws[:, h].mean() == pytest.approx(estimate, abs=0.1 * np.sqrt(variance))
+        assert draws[:, h].std() == pytest.approx(np.sqrt(variance), rel=0.05)
+    lower, upper = difference_total(strata, rows, truth[rows], p, 0.9)[1:]
+    np.testing.assert_allclose(np.quantile(draws.sum(axis=1), [0.05, 0.95]), [lower, upper], atol=1.5)
+    without = rows[strata[rows] != 1]
+    assert (total_draws(strata, without, truth[without], p, 100, rng)[:, 1] == -1).all()
+
+
+def test_a_sample_that_may_have_every_positive_document_says_so() -> None:
+    """90 of 100 documents are labelled, one is positive: with P = 0 the lower limits of all draws are that one."""
+    strata, rows = np.zeros(100, np.int64), np.arange(90)
+    y = (rows == 0).astype(np.float64)
+    draws = total_draws(strata, rows, y, np.full(100, 0.001), 1000, np.random.default_rng(0)).sum(axis=1)
+    assert np.quantile(draws, 0.025) == 1 == difference_total(strata, rows, y, np.full(100, 0.001), 0.95)[1]
+    assert draws.max() <= 11
 
 
 def test_labelled_documents_count_as_what_they_are() -> None:
