@@ -10,8 +10,9 @@ import csv
 import re
 from typing import TYPE_CHECKING
 
+from corefsample._lazy import pd
+
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 _FORMULA = r"'*[=+\-@\t\r\n]"

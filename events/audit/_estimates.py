@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints8
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample.errors import InputError, ParameterError
 from events.audit._cells import Bounds, CellCounts, Cells, interval_of, target_cells
@@ -38,9 +39,6 @@ from events.audit._totals import DEFAULT_METHOD, METHODS, Method, beta_binomial_
 from events.counting import count_pmf
 from events.counting._periods import Calendar
 from events.counting._poisson_binomial import quantile_interval
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TOTAL = "total"
 STABLE_ERRORS = "stable-errors"
@@ -173,8 +171,6 @@ class AuditEstimate(HtmlTable):
 
 
 def _table(rows: tuple[object, ...], kind: type) -> pd.DataFrame:
-    import pandas as pd
-
     names = [each.name for each in dataclasses.fields(kind)]
     return pd.DataFrame([[getattr(row, name) for name in names] for row in rows], columns=names)
 

@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints
+from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import PathLike
 from events.audit._frame import RULES, AuditFrame, event_and_actor
 from events.audit._frame_files import ALL_DOCUMENTS, numbers_of, read_text_table
 from events.rules._outcomes import ANYBODY
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NOBODY = "-"
 _LEAST_DOCUMENTS = 5  # in which a feature is not 0

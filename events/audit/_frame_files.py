@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
+from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_json, read_parquet
 from corefsample.files._digests import sha256
@@ -23,7 +24,6 @@ from events.counting._periods import Calendar
 from events.rules._outcomes import ANYBODY
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 ALL_DOCUMENTS = "all_documents.parquet"
@@ -196,8 +196,6 @@ def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
 
 def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
     """Read a CSV file as text, with these columns; raise InputError if it is none."""
-    import pandas as pd
-
     place = os.fspath(path)
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False, encoding="utf-8-sig")
@@ -217,15 +215,11 @@ def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
 
 def numbers_of(table: pd.DataFrame, name: str) -> Floats:
     """Numbers of a column of text, NaN where it has none."""
-    import pandas as pd
-
     numbers = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
     return np.asarray(numbers)
 
 
 def _dates(table: pd.DataFrame, place: str) -> npt.NDArray[np.datetime64]:
-    import pandas as pd
-
     parsed = pd.to_datetime(table["date"], format="%Y-%m-%d", errors="coerce")
     wrong = np.flatnonzero(parsed.isna().to_numpy())
     if wrong.size:

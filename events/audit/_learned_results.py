@@ -6,19 +6,17 @@ import dataclasses
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, Ints8
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.calibration import ReliabilityCurve
 from events.audit._period_test import PeriodTest
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ASSUMPTION = (
     "Learned counts assume that labels of documents with the same features say yes equally often in all periods."
@@ -228,14 +226,10 @@ class LearnResult(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Counts as a tidy table, with the fields of `LearnedCount` as columns."""
-        import pandas as pd
-
         return pd.DataFrame([dataclasses.asdict(row) for each in self.targets for row in each.counts])
 
     def documents_frame(self) -> pd.DataFrame:
         """The documents as a tidy table, the columns of learned.csv: see docs/audit-details.md."""
-        import pandas as pd
-
         frame, plan = self.plan.frame, self.plan
         words = np.array(["no", "yes", "unsure", ""], dtype=object)
         tables = []

@@ -10,13 +10,14 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Words
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
 from events.audit._frame import AuditFrame, Names
@@ -30,9 +31,6 @@ from events.audit._strata import (
     expected_spreads,
     stratify,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FLOOR = 5
 _BOUNDS = 2  # between ranges of P
@@ -97,8 +95,6 @@ class AuditPlan(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a stratum: stratum, name, n_documents, n_sampled, inclusion_probability."""
-        import pandas as pd
-
         columns = ("name", "n_documents", "n_sampled", "inclusion_probability")
         rows = [{name: getattr(each, name) for name in columns} for each in self.strata]
         return pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="stratum")).reset_index()

@@ -20,19 +20,16 @@ import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corefsample._arrays import Ints8
+from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
 from events.audit._frame_files import read_text_table
 from events.audit._plan import AuditPlan
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHEET_COLUMNS = (
     *("plan", "round", "doc_id", "date", "stratum", "inclusion_probability"),
@@ -95,8 +92,6 @@ def sheet_table(
     reasons
         Whether a last column, `reason`, says why a document was drawn, without its P.
     """
-    import pandas as pd
-
     rows = plan.sample[plan.round_of == round_number]
     doc_ids = plan.frame.doc_ids[rows].tolist()
     probability = plan.inclusion_probability(round_number)
@@ -315,8 +310,6 @@ def _joined(labels: Mapping[str, Ints8], shape: tuple[int, int]) -> Ints8:
 
 def disagreement_sheet(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
     """The documents that labellers label differently, as a sheet to be resolved: rows of the labeller "resolved"."""
-    import pandas as pd
-
     names = [name for name in labels.by_labeller if name != RESOLVED]
     tables = [sheet_table(plan, number, labels.texts) for number in range(1, labels.n_rounds + 1)]
     sheet = pd.concat(tables, ignore_index=True)
@@ -359,8 +352,6 @@ def label_table(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
     pandas.DataFrame
         plan, doc_id, date; label as in a sheet ("unsure" where labellers disagree); note.
     """
-    import pandas as pd
-
     rows = []
     for row, label in zip(plan.sample.tolist(), labels.labels, strict=True):
         if label[0] != MISSING:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,9 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from events.audit import _kernels
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Method = Literal["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"]
 
@@ -69,8 +67,6 @@ class TotalEstimate(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Table of one row with the fields as columns."""
-        import pandas as pd
-
         return pd.DataFrame([{name: getattr(self, name) for name in self.__slots__}])
 
 

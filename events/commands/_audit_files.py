@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from corefsample._arrays import Floats
+from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, write_bytes
 from corefsample.files._contents import read_json, read_parquet
@@ -26,10 +26,6 @@ from events.pages._labelling import rendered_sheet
 from events.pages._marked import PLAIN, MarkedText
 from events.pages._questions import Question, default_question, rule_question
 from events.pages._texts import run_definitions, run_texts
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 PLAN, STRATA, CODEBOOK = "plan.json", "strata.parquet", "codebook.txt"
 LEARNED, LEARNED_RECORD = "learned.csv", "learned.json"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from corefsample._lazy import pd
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._atomic import write_json
@@ -27,7 +28,6 @@ from events.runs.counting._options import EventsOptions, EventsResult
 from events.simulation._documents import simulate_documents
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
 
@@ -72,8 +72,6 @@ class DemoResult:
 
 def simulated_run(options: Any, on_progress: Progress | None) -> DemoResult:
     """Simulate, count and draw, as `events.commands.run_demo` says; `options` are those of the command."""
-    import pandas as pd
-
     out, overwrite = options.out, options.overwrite
     if not out:
         raise ParameterError("must name a folder, got ''", parameter="out")

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from corefsample._lazy import pd
 from corefsample.errors import InputError
 from events import _shared_options as shared
 from events import audit
@@ -31,8 +32,6 @@ from events.commands._parser import Command
 from events.commands._screen import counted, covered_uncertainty, print_files, print_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from corefsample.files._paths import PathLike
     from events.audit._estimates import AuditEstimate
     from events.audit._sheets import SheetLabels

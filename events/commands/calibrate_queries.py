@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from corefsample import plots, recalibration
+from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events import plots as event_plots
@@ -207,8 +208,6 @@ def _write_link_kinds(
     study: QueryStudy, documents: Sequence[ScoredDocument], options: CalibrateQueriesOptions, path: Path
 ) -> None:
     """Write the table of links by kinds of mentions, of each variant."""
-    import pandas as pd
-
     from events.queries._groups import links_by_kind
 
     parts = []
@@ -233,8 +232,6 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     pictures
         Whether to draw.
     """
-    import pandas as pd
-
     from events.queries._counts import LEVELS
     from events.runs._pictures import save_pictures
 

@@ -23,13 +23,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from corefsample._lazy import pd
 from events.commands._parser import Command
 from events.commands._screen import COLUMNS, counted, covered_uncertainty, print_files, print_text
 from events.runs.counting._options import EventsOptions, EventsResult
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from corefsample.files._paths import PathLike
     from events.runs._progress import Progress
 
@@ -79,8 +78,6 @@ def print_events(summary: EventsResult) -> None:
 
 def print_counts_of_run(summary: EventsResult) -> None:
     """Print the highest counts, and where the files are."""
-    import pandas as pd
-
     from corefsample._extras import install_hint
     from corefsample.files._paths import is_file, joined, parquet_source
     from events.counting._excluded_triggers import exclusion_texts

@@ -12,6 +12,7 @@ import numpy as np
 
 from corefsample._arrays import Floats
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import is_file, joined, parquet_source
@@ -33,7 +34,6 @@ from events.counting._tables import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 _TYPES: dict[str, type] = {"str": str, "int": int, "float": float}
@@ -91,8 +91,6 @@ class CountPosterior(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row for each possible count: event, columns of roles, period, count, probability."""
-        import pandas as pd
-
         return pd.DataFrame(
             {
                 "event": self.event,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +12,11 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from events.counting._count_posterior import SAMPLES, read_counts, read_samples, require_possible, table_path
 from events.counting._counts import EventCounts
 from events.counting._tables import ACTOR, TIMESTAMP, event_key, event_name, role_columns, role_values
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -75,8 +72,6 @@ class CountSamples(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table of draws: sample, event, columns of roles (actor), period, period_start (timestamp), count."""
-        import pandas as pd
-
         n_samples, n_actors, n_periods = self.counts.shape
         keys = [role_values(event_key(name), self.columns) for name in self.actors]
         roles = {

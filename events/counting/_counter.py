@@ -10,12 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from corefsample import _checks
+from corefsample._lazy import pd
 from corefsample.documents._batch import DocumentBatch, from_documents
 from corefsample.documents._rejected import Fault
 from corefsample.documents._scored import ScoredDocument
@@ -41,9 +42,6 @@ from events.counting._tally import MOST_PERIODS, CountTally
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import DocumentMatches, Screen
 from events.rules._rules import FILLED, Filled, Rule
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DUPLICATE = "doc_id must be unique in the corpus, got it again"
 _AT_ONCE = 64  # documents that come one by one

@@ -10,12 +10,13 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats
+from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.posterior._recalibrated import N_DRAWS
 from events.counting._periods import Calendar, Period
@@ -38,10 +39,6 @@ from events.counting._tables import (
     role_values,
 )
 from events.counting._tally import Cell, CountTally
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 Interval = Literal["quantile", "hdi", "normal"]
 _OF_CELLS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns
@@ -147,8 +144,6 @@ class EventCounts:
             credible interval; n_samples; one_best (the count by the likeliest antecedents alone); of rules with default
             actors mean_named (the mean of the documents in which the text names the actor, or nobody has the event).
         """
-        import pandas as pd
-
         keys, periods = self.tally.keys(), self.periods()
         roles = [role_values(key, self.columns) for key in keys]
         first = periods[0].number if periods else 0
@@ -293,8 +288,6 @@ class EventCounts:
         ParameterError
             If both are the same, or one is unknown.
         """
-        import pandas as pd
-
         keys = self.key(first, parameter="first"), self.key(second, parameter="second")
         names = tuple(map(event_name, keys))
         if keys[0] == keys[1]:
@@ -313,8 +306,6 @@ class EventCounts:
 
 def joined_counts(several: Sequence[EventCounts], roles: Sequence[str]) -> pd.DataFrame:
     """Table of the counts of several rules; the actor is `*` in the rows of a rule without roles."""
-    import pandas as pd
-
     first = several[0]
     columns = count_columns(roles, recalibrated=first.uncertainty is not None, defaults=first.has_defaults)
     tables = [counts.to_frame().assign(**({} if counts.columns else role_cells((), (), roles))) for counts in several]

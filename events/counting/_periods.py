@@ -5,16 +5,14 @@ from __future__ import annotations
 import datetime
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Ints
+from corefsample._lazy import pd
 from corefsample.errors import ParameterError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FIRST_DAY = np.datetime64(datetime.date.min, "D")
 _NAMES = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D"}
@@ -43,8 +41,6 @@ class Calendar:
     """
 
     def __init__(self, period: str = "quarter") -> None:
-        import pandas as pd
-
         self.period = period
         alias = _NAMES.get(period, period)
         try:
@@ -94,7 +90,5 @@ class Calendar:
 
 
 def _from_ordinals(numbers: Ints, freq: str) -> pd.PeriodIndex:
-    import pandas as pd
-
     index: pd.PeriodIndex = pd.PeriodIndex.from_ordinals(numbers, freq=freq)  # type: ignore[attr-defined]
     return index

@@ -11,14 +11,12 @@ comparisons.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from corefsample._lazy import pd
 from events.rules._outcomes import ANYBODY
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ACTOR = ("actor",)  # the column of rules with one role
 TABLE_METADATA = {b"corefsample.table": b"1"}  # version of the tables in Parquet files: see docs/file-formats.md
@@ -134,8 +132,6 @@ def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.Data
         The table that decides which columns of roles each event has: those that are not always empty. By default
         `table` itself.
     """
-    import pandas as pd
-
     columns = role_columns(table.columns)
     events = table["event"].astype(str) if "event" in table else pd.Series("event", table.index, dtype=str)
     if several is None:

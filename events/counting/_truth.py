@@ -6,13 +6,13 @@ import datetime
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.links._pairs import gold_codes
@@ -26,9 +26,6 @@ from events.lexicon._lexicon import Lexicon
 from events.matching import match_document
 from events.matching._matching import MentionMatches
 from events.rules._rules import Rule
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +146,6 @@ class TrueEvents(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row for each document and event: doc_id, date, period, event, columns of roles (actor)."""
-        import pandas as pd
-
         columns = ["doc_id", "date", "period", "event", *self._columns]
         rows = [
             {"doc_id": each.doc_id, "date": each.date, "period": label, **self._roles(each.actor)}
@@ -166,8 +161,6 @@ class TrueEvents(HtmlTable):
         pandas.DataFrame
             event; columns of roles (actor); period ("1999Q2"); true_count.
         """
-        import pandas as pd
-
         rows = [
             {**self._roles(name), "period": label, "true_count": count}
             for (name, label), count in sorted(self._true_counts().items())
@@ -217,8 +210,6 @@ class TrueEvents(HtmlTable):
 
     def _require_periods(self, labels: Iterable[str]) -> None:
         """Raise for labels of another calendar, which would all have no event."""
-        import pandas as pd
-
         for label in sorted(labels):
             try:
                 same = str(pd.Period(label, freq=self.calendar.freq)) == label

@@ -15,22 +15,20 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree.ElementTree import ParseError
 
 import pyarrow.parquet as pq
 
 from corefsample._checks import shown
 from corefsample._extras import install_hint
+from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._contents import MIB, parquet_errors, read_whole
 from corefsample.files._paths import parquet_source, total_size
 from corefsample.files._reading import LineReader, ReadProgress, max_line_bytes, too_long
 from events.news._fields import ArticleFault, Record, decoded
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _ROWS = 256  # read from Parquet at a time
 _SEPARATORS = (",", ";", "\t", "|")  # programs write a semicolon where a comma begins the decimals
@@ -292,8 +290,6 @@ def _record(columns: Columns, path: str, number: int, place: str, row: dict[str,
 
 
 def _sheets(path: str, progress: ReadProgress) -> dict[str, pd.DataFrame]:
-    import pandas as pd
-
     content = read_whole(path, _MOST_MIB, progress)
     try:
         with zipfile.ZipFile(BytesIO(content)) as archive:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
@@ -17,9 +18,6 @@ from events.audit._estimates import TOTAL
 from events.audit._frame_files import read_text_table
 from events.audit._sheets import LABEL_COLUMNS
 from events.counting._tables import shown_name
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FILES = ("audited.csv", "labels.csv", "audited.json")
 _NUMBERS = ("n_docs", "n_labelled", "estimate", "lower", "upper", "level", "model_mean", "model_lower", "model_upper")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corefsample._lazy import pd
 from events.audit import AuditPlan
 from events.audit._sheets import SHEET_COLUMNS
 from events.counting._tables import shown_name
@@ -18,8 +19,6 @@ from events.pages._questions import Question, default_question
 from events.pages._rendering import PER_PART, Sources, packed_parts, rendered
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from events.pages._report_content import Report
 
 _OWN = ("sheet", "progress", "answers", "article", "export", "import", "label")
@@ -118,7 +117,7 @@ def _contents(
     wanted = {row_of[doc_id] for doc_id in doc_ids}
     probabilities: dict[int, list[list[float]]] = {row: [] for row in wanted}
     chosen = np.isin(frame.rows, list(wanted))
-    columns = (each[chosen].tolist() for each in (frame.rows, frame.columns, frame.values))  # noqa: PD011
+    columns = (each[chosen].tolist() for each in (frame.rows, frame.columns, frame.values))
     for row, target, p in zip(*columns, strict=True):
         probabilities[row].append([target, p])
     contents = []

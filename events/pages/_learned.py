@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
@@ -16,9 +17,6 @@ from events._csv_cells import unescaped
 from events.audit._estimates import TOTAL
 from events.audit._frame_files import read_text_table
 from events.pages._audited import LabelTargets, counted_target
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FILES = ("learned.csv", "learned_counts.csv", "learned.json")
 _DOCUMENTS = ("doc_id", "event", "actor", "learned", "label", "sampled")

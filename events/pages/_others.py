@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
+from corefsample._lazy import pd
 from corefsample._random import document_key
 from events.pages._rendering import PER_PART, packed_parts
 from events.pages._texts import run_texts
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # A document without evidence has a trigger and an actor, one of them, or none.
 KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor found, no trigger", "neither found")

@@ -16,6 +16,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints
+from corefsample._lazy import pd
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
@@ -32,7 +33,6 @@ from events.pages._rendering import PER_PART
 from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")

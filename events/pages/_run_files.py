@@ -6,17 +6,15 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corefsample._checks import shown
+from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._folders import FolderCopy
 from events.counting._count_posterior import checked_table, read_counts, read_samples
 from events.counting._evidence import evidence_schema
 from events.counting._tables import role_columns, row_names
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 _FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corefsample import _checks
+from corefsample._lazy import pd
 from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, say_instead
 from events.plots.bands import date_axis, ends_of, middles_of, stepped
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, say_instead
 from events.counting._tables import row_names
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure

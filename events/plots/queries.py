@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, MARKERS, bare_spines, figure_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure, SubFigure
 
 

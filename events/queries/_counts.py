@@ -6,20 +6,17 @@ import itertools
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
+from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from events.counting import count_pmf
 from events.counting._poisson_binomial import hdi_interval, quantile_interval
 from events.queries._table import QueryTable
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEVELS = (0.5, 0.8, 0.95)
 SIZES = (5, 10, 20, 81)  # 5-9, 10-19, 20-80, 81 and more documents
@@ -85,8 +82,6 @@ def count_intervals(
         One row for each query, interval and level: mention_type, verb, n_documents, true_count, mean, sd, interval
         ("normal": mean +- z sd, "quantile", "hdi"), level, lower, upper, held (whether it contains the true count).
     """
-    import pandas as pd
-
     draws = np.atleast_2d(np.asarray(probs, np.float64))
     if draws.shape[1] != table.n_pairs:
         raise ParameterError(f"must have one for each pair ({table.n_pairs}), got {draws.shape[1]}", parameter="probs")
@@ -136,8 +131,6 @@ def count_coverage(intervals: pd.DataFrame, *, sizes: Sequence[int] = SIZES) -> 
         above (share whose true count is below the lower end, above the upper end), mean_width, mean_error (of the
         posterior mean, in documents).
     """
-    import pandas as pd
-
     if not len(sizes) or any(later <= earlier for earlier, later in itertools.pairwise(sizes)):
         raise ParameterError(f"must be at least one whole number, ascending, got {list(sizes)}", parameter="sizes")
     names = [f"{least}-{more - 1}" for least, more in itertools.pairwise(sizes)] + [f"{sizes[-1]}+"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats
+from corefsample._lazy import pd
 from corefsample._processors import processors
 from corefsample.coreference._exact import link_marginals
 from corefsample.documents._scored import ScoredDocument
@@ -17,9 +17,6 @@ from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.mention_ranking.features._encoding import MENTION_KINDS
 from corefsample.recalibration._model import Recalibration, document_kinds
 from events.queries._table import QueryTable
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FIRST_DRAW = 10**7  # index of the first sample under the null
 _LEAST_VARIANCE = 1e-6  # of a group's count under the null; groups below it have no uncertainty to compare with
@@ -78,8 +75,6 @@ def group_misfit(
         One row per grouping: by, n_groups, chi2_per_df, null_mean, null_upper (its mean and 95% point under the null),
         p_value.
     """
-    import pandas as pd
-
     p = np.asarray(probs, np.float64)
     rows, totals = [], []
     for by, names in groups.items():
@@ -124,8 +119,6 @@ def links_by_kind(
         One row per kind of the later and of the earlier mention: kind, earlier, n_pairs, mean_p, share_true, expected
         and true (counts of coreferent pairs).
     """
-    import pandas as pd
-
     n = len(MENTION_KINDS)
     sums = np.zeros((3, n * n))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from corefsample._arrays import Floats
+from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._refits import CrossFit
@@ -16,8 +17,6 @@ from events.queries._quantiles import count_quantiles
 from events.queries._table import QueryTable
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from corefsample.calibration.measures._reliability import ReliabilityCurve
 
 GIVEN, UNCERTAIN = "given", "uncertain"  # values of the column `recalibration`
@@ -108,8 +107,6 @@ class QueryStudy:
             variant, n_pairs, mean_p, share_true, brier, calibration_error (RMS over adaptive bins) with lower and
             upper end of its 95% interval by document, n_bins.
         """
-        import pandas as pd
-
         from corefsample.calibration import brier_score, calibration_error
 
         rows = []
@@ -139,8 +136,6 @@ class QueryStudy:
         tuple of pandas.DataFrame
             The tables of `events.queries.group_misfit` with the column variant first.
         """
-        import pandas as pd
-
         named = self.table.to_frame()
         groups = {name: named[name].tolist() for name in ("mention_type", "verb")}
         for name, values in self.fields.items():
@@ -163,8 +158,6 @@ class QueryStudy:
             null_lower, null_upper (95% of the shares if P is right), p_value (of P being right, for the variant).
             A recalibration is taken as given.
         """
-        import pandas as pd
-
         columns = ["variant", "n_queries", "bin_lower", "bin_upper", "share", "null_lower", "null_upper", "p_value"]
         rows: list[tuple[object, ...]] = []
         for each in self.variants:
@@ -177,8 +170,6 @@ class QueryStudy:
 
     def intervals(self) -> pd.DataFrame:
         """Intervals of each query's count: as `count_intervals`, with the columns variant and recalibration."""
-        import pandas as pd
-
         parts = []
         for each in self.variants:
             probabilities = {GIVEN: each.probabilities} | ({} if each.draws is None else {UNCERTAIN: each.draws})
@@ -205,8 +196,6 @@ class QueryStudy:
             ("given": the fitted one is taken as true; "uncertain": refits on bootstrapped documents); and the columns
             of `events.queries.count_coverage`.
         """
-        import pandas as pd
-
         intervals = self.intervals() if intervals is None else intervals
         names = ["variant", "recalibration"]
         groups = list(intervals.groupby(names, sort=False)) or [(("", ""), intervals)]
@@ -228,8 +217,6 @@ class QueryStudy:
             the draws), score_before, score_after (mean loss per term of the held-out documents, by the variant's own
             objective).
         """
-        import pandas as pd
-
         rows = []
         for each in self.variants:
             if each.fit is None:

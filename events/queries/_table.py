@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats, Ints32
 from corefsample._html import HtmlTable
+from corefsample._lazy import pd
 from corefsample._processors import processors
 from corefsample.errors import ParameterError
 from corefsample.recalibration._model import Recalibration
 from events.queries._queries import MENTION_TYPES, DocumentQueries
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Number = TypeVar("Number", np.float64, np.bool_)
 
@@ -120,8 +118,6 @@ class QueryTable(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row for each pair: doc_id, mention_type, verb, n_documents (with the query), truth."""
-        import pandas as pd
-
         names = [self.queries[q] for q in self.pair_queries.tolist()]
         return pd.DataFrame(
             {

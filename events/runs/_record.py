@@ -6,15 +6,12 @@ import datetime
 import platform
 from collections.abc import Hashable, Mapping, Sequence
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import corefsample
+from corefsample._lazy import pd
 from corefsample.files._atomic import require_free
 from events.runs._plan import InputFile
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Rejected
@@ -51,9 +52,6 @@ from events.runs._record import run_record
 from events.runs._store import Places, Records, Store, sealed, writing
 from events.runs.counting._options import CountOptions, EventsResult
 from events.runs.counting._plan import RunPlan
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 QUARANTINE = "quarantine.jsonl"
 _MOST_NAMED = 3  # missing partitions in a message
@@ -350,8 +348,6 @@ def write_counts(
 
 
 def _comparison(several: Sequence[EventCounts], compare: Sequence[str]) -> pd.DataFrame | None:
-    import pandas as pd
-
     if not compare:
         return None
     having = [each for each in several if each.has(compare[0]) and each.has(compare[1])]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import corefsample
+from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample._processors import processors
 from corefsample.documents._rejected import Rejected
@@ -328,8 +329,6 @@ def _written_duplicates(documents: DocumentInputs, path: str, duplicates: Duplic
     remove_file(name)
     if not rows:
         return {}
-    import pandas as pd
-
     table = pd.DataFrame(rows, columns=["doc_id", "date", "first"])
     with new_file(name, overwrite=True) as partial:
         write_csv(table, partial)
