@@ -43,6 +43,7 @@ def tree_of(name: str) -> ast.Module:
     return ast.parse(MODULES[name].read_text(encoding="utf-8"))
 
 
+@cache
 def imported(name: str, *, into_functions: bool = True) -> set[str]:
     """Modules that a module imports, by full name; of `from package import module` the module."""
     found = set()

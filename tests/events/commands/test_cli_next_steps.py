@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from command_line import called
-from places import PROJECT
+from places import PACKAGES, PROJECT
 from references import events as er
 
 from corefsample import InputError, ParameterError
@@ -223,7 +223,7 @@ def test_a_command_in_a_pipe_has_no_colours_and_no_long_lines(scored: Path, tmp_
     done = subprocess.run(
         [*command, *options],
         cwd=tmp_path,
-        env={**environment, "PYTHONPATH": str(PROJECT)},
+        env={**environment, "PYTHONPATH": str(PACKAGES)},
         capture_output=True,
         text=True,
         timeout=120,

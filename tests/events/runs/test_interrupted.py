@@ -145,6 +145,13 @@ def test_a_killed_worker_is_replaced(case: Case, reference: dict[str, bytes], tm
     assert case.content(out) == reference
 
 
+def has_client(address: str) -> bool:
+    """Whether a program is connected to an address of this machine."""
+    port = f":{int(address.rpartition(':')[2]):04X}"
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    return any(row[1].endswith(port) and row[3] == "01" for row in rows)
+
+
 @pytest.mark.parametrize(("case", "has_worker"), [("events", True), ("score", False)], indirect=["case"])
 def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
     case: Case, reference: dict[str, bytes], tmp_path: Path, has_worker: bool
@@ -166,7 +173,8 @@ def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
                 if has_worker:
                     wait_for(lambda: complete(out), job)
                 else:
-                    time.sleep(1.0)
+                    wait_for(lambda: has_client(address), job)
+                    time.sleep(0.5)  # until the two have greeted each other
                 scheduler.kill()
                 _, printed = job.communicate(timeout=60)
                 helper.kill()
