@@ -19,6 +19,9 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("dist", "no") == "load":
+        # Each worker begins with half of the files, so that it alone makes their fixtures; then it helps the other.
+        config.option.dist = "worksteal"
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell without job control starts background jobs with the interrupt ignored, and so would our children be.
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from places import PROJECT
+from places import PACKAGES, PROJECT
 from references import events as er
 from references import scoring as sr
 
@@ -178,7 +178,7 @@ def slowly(folder: Path, seconds: float) -> dict[str, str]:
     """Environment of processes that take so many seconds a part."""
     (folder / "slow").mkdir(exist_ok=True)
     (folder / "slow" / "sitecustomize.py").write_text(SLOW)
-    path = os.pathsep.join([str(folder / "slow"), str(PROJECT)])
+    path = os.pathsep.join([str(folder / "slow"), str(PACKAGES)])
     return {**os.environ, "SLOW": str(seconds), "PYTHONPATH": path}
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside 
 def blocks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Names that the blocks define; the last one needs an extra."""
     folder = tmp_path_factory.mktemp("after")
-    run_demo(DemoOptions(out=str(folder / "corefsample-demo"), n_documents=300))
+    run_demo(DemoOptions(out=str(folder / "corefsample-demo"), n_documents=100))
     *first, last = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
     assert "to_arviz" in last
     defined: dict[str, Any] = {"arviz_block": last}

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from places import EN_CORE_WEB_SM, PROJECT
+from places import EN_CORE_WEB_SM, PACKAGES, PROJECT
 
 IMAGE = PROJECT / "Dockerfile"
 
@@ -45,7 +45,7 @@ def test_the_check_of_the_image_scores_and_counts(tmp_path: Path) -> None:
     here = check.replace("--pipeline en_core_web_sm", f"--pipeline {EN_CORE_WEB_SM.resolve()}").replace("/tmp/", "")
     (tmp_path / "corefsample").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m corefsample "$@"\n')
     (tmp_path / "corefsample").chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(PROJECT)}
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(PACKAGES)}
     done = subprocess.run(
         ["sh", "-c", here], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )

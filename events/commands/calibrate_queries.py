@@ -195,13 +195,9 @@ def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQu
             rule = f"documents with gold must have the field {name} (group_by)"
             raise InputError(f"{rule}, got none in {len(documents)}", place=place)
     try:
-        study = study_queries(documents, **chosen)
+        return study_queries(documents, min_pairs=N_BINS, **chosen)
     except ParameterError as error:  # the options are valid, so the fault is in the files
         raise error.as_input_error(place) from None
-    if study.table.n_pairs < N_BINS:
-        rule = f"gold must make at least {N_BINS} pairs of query and document"
-        raise InputError(f"{rule}, got {study.table.n_pairs}", place=place)
-    return study
 
 
 def _write_link_kinds(

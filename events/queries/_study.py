@@ -53,6 +53,7 @@ def study_queries(
     recalibration: UncertainRecalibration | None = None,
     uncertainty: Uncertainty | None = None,
     by: Sequence[str] = (),
+    min_pairs: int = 1,
 ) -> QueryStudy:
     """Evaluate the queries of a corpus, before and after cross-validated recalibration by each objective.
 
@@ -84,12 +85,14 @@ def study_queries(
         recalibration of a model of the package if all scores had it, in the intervals as scored.
     by
         Fields of the documents by which to compare P with the truth (`QueryStudy.misfit`).
+    min_pairs
+        Pairs of query and document that there must be, which is checked before anything is fitted.
 
     Raises
     ------
     ParameterError, InputError
-        If no document has gold or a query, a document has no tokens or labels that fit no scheme, or an option is
-        outside its range.
+        If no document has gold or a query, there are too few pairs, a document has no tokens or labels that fit no
+        scheme, or an option is outside its range.
 
     References
     ----------
@@ -105,6 +108,9 @@ def study_queries(
         raise ParameterError(f"{rule}, got none in {len(all_documents)} documents", parameter="documents")
     matched = [QueryScore(**options).queries(document) for document in with_gold]
     table = QueryTable.of(matched)
+    if table.n_pairs < min_pairs:
+        rule = f"must make at least {min_pairs} pairs of query and document"
+        raise ParameterError(f"{rule}, got {table.n_pairs}", parameter="gold")
     metadata = {each.doc_id: each.metadata for each in with_gold}
     of_documents = [metadata[doc_id] for doc_id in table.doc_ids]
     own = None if recalibration is not None else _of_scores(with_gold, uncertainty)

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,11 +38,16 @@ def import_nodes(node: ast.AST, *, into_functions: bool = True) -> Iterator[ast.
             yield from import_nodes(child, into_functions=into_functions)
 
 
+@cache
+def tree_of(name: str) -> ast.Module:
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+
+
+@cache
 def imported(name: str, *, into_functions: bool = True) -> set[str]:
     """Modules that a module imports, by full name; of `from package import module` the module."""
     found = set()
-    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
-    for node in import_nodes(tree, into_functions=into_functions):
+    for node in import_nodes(tree_of(name), into_functions=into_functions):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         else:
@@ -114,30 +120,33 @@ def importing(name: str) -> set[str]:
     return ours(imported(name))
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_imports_go_down(name: str) -> None:
-    own = package_of(name)
-    found = {package_of(other) for other in importing(name)} - {own}
-    if name.startswith("corefsample."):
-        found.discard("corefsample")  # its version
-    assert {other for other in found if LEVEL_OF[other] >= LEVEL_OF[own]} == set()
+def test_imports_go_down() -> None:
+    wrong = {}
+    for name in MODULES:
+        own = package_of(name)
+        found = {package_of(other) for other in importing(name)} - {own}
+        if name.startswith("corefsample."):
+            found.discard("corefsample")  # its version
+        wrong[name] = {other for other in found if LEVEL_OF[other] >= LEVEL_OF[own]}
+    assert {name: others for name, others in wrong.items() if others} == {}
 
 
 FACES = [name for name, path in MODULES.items() if path.name == "__init__.py"]
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
-def test_no_private_name_is_imported_from_another_module(name: str) -> None:
-    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
-    nodes = (node for node in import_nodes(tree) if isinstance(node, ast.ImportFrom))
-    names = {alias.name for node in nodes if str(node.module).split(".")[0] in PACKAGES for alias in node.names}
+def test_no_private_name_is_imported_from_another_module() -> None:
     modules = {module.rpartition(".")[2] for module in MODULES}
-    assert {name for name in names if name.startswith("_") and not name.startswith("__")} <= modules
+    wrong = []
+    for name in MODULES:
+        nodes = (node for node in import_nodes(tree_of(name)) if isinstance(node, ast.ImportFrom))
+        names = {alias.name for node in nodes if str(node.module).split(".")[0] in PACKAGES for alias in node.names}
+        wrong += [(name, each) for each in names - modules if each.startswith("_") and not each.startswith("__")]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("name", FACES)
 def test_the_face_of_a_package_exports_and_defines_nothing(name: str) -> None:
-    statements = ast.parse(MODULES[name].read_text(encoding="utf-8")).body[1:]  # after the docstring
+    statements = tree_of(name).body[1:]  # after the docstring
     first, *texts = [ast.unparse(statement) for statement in statements]
     version = [text for text in texts if text.startswith("__version__")]
     assert first == "from corefsample._lazy import attached"
@@ -149,15 +158,16 @@ def test_the_face_of_a_package_exports_and_defines_nothing(name: str) -> None:
     assert all(isinstance(node, (ast.ImportFrom, ast.AnnAssign)) for node in stub.body)
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.endswith("kernels")])
-def test_kernels_import_only_the_compiler_other_kernels_and_codes(name: str) -> None:
+def test_kernels_import_only_the_compiler_other_kernels_and_codes() -> None:
     allowed = ("_jit", "_arrays", "kernels", "_codes")
-    assert [other for other in ours(imported(name)) & set(MODULES) if not other.endswith(allowed)] == []
+    kernels = {name: ours(imported(name)) & set(MODULES) for name in MODULES if name.endswith("kernels")}
+    assert [(name, other) for name, others in kernels.items() for other in others if not other.endswith(allowed)] == []
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if ".plots" in name])
-def test_pictures_compute_nothing(name: str) -> None:
-    assert not [other for other in imported(name) if other.endswith(("kernels", "._sampling", "._exact"))]
+def test_pictures_compute_nothing() -> None:
+    pictures = {name: imported(name) for name in MODULES if ".plots" in name}
+    computing = ("kernels", "._sampling", "._exact")
+    assert [(name, other) for name, others in pictures.items() for other in others if other.endswith(computing)] == []
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -171,15 +181,17 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 # --- weight ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", of("corefsample"))
-def test_heavy_libraries_load_where_they_are_used(name: str) -> None:
-    allowed = {"numba"} if name == "corefsample._jit" else set()
-    if name.startswith(("corefsample.formats", "corefsample.documents._batch")):
-        allowed = {"pyarrow"}
-    if name == "corefsample.spacy_bridge.component":  # spaCy registers a factory while its module loads
-        allowed = {"spacy"}
-    roots = {other.split(".")[0] for other in imported(name, into_functions=False)}
-    assert roots & set(HEAVY) <= allowed
+def test_heavy_libraries_load_where_they_are_used() -> None:
+    wrong = set()
+    for name in of("corefsample"):
+        allowed = {"numba"} if name == "corefsample._jit" else set()
+        if name.startswith(("corefsample.formats", "corefsample.documents._batch")):
+            allowed = {"pyarrow"}
+        if name == "corefsample.spacy_bridge.component":  # spaCy registers a factory while its module loads
+            allowed = {"spacy"}
+        roots = {other.split(".")[0] for other in imported(name, into_functions=False)}
+        wrong |= {(name, each) for each in roots & set(HEAVY) - allowed}
+    assert wrong == set()
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -236,15 +248,16 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = package.link_marginal
 
 
-@pytest.mark.parametrize("name", of("corefsample"))
-def test_every_module_lists_its_public_names(name: str) -> None:
-    try:
-        module = importlib.import_module(name)
-    except ModuleNotFoundError as error:  # of an optional library
-        if str(error.name).split(".")[0] in PACKAGES:
-            raise
-        pytest.skip(f"{error.name} is not installed")
-    assert [public for public in getattr(module, "__all__", []) if not hasattr(module, public)] == []
+def test_every_module_lists_its_public_names() -> None:
+    modules = []
+    for name in of("corefsample"):
+        try:
+            modules.append(importlib.import_module(name))
+        except ModuleNotFoundError as error:  # of an optional library
+            if str(error.name).split(".")[0] in PACKAGES:
+                raise
+    listed = [(module, name) for module in modules for name in getattr(module, "__all__", [])]
+    assert [(module.__name__, name) for module, name in listed if not hasattr(module, name)] == []
 
 
 # --- examples ----------------------------------------------------------------------------------------------

@@ -137,6 +137,10 @@ def test_an_existing_file_is_replaced_only_on_request(path: Path) -> None:
 def test_a_provenance_that_json_cannot_represent_is_rejected(tmp_path: Path, value: object) -> None:
     with error(ParameterError, "provenance"):
         save_model(model(provenance={"x": value}), tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_provenance_nested_too_deeply_is_rejected(tmp_path: Path) -> None:
     nested: list[Any] = []
     for _ in range(1_000_000):
         nested = [nested]

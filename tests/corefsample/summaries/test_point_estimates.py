@@ -123,14 +123,14 @@ def test_the_estimate_is_the_best_of_all_clusterings_of_few_mentions(seed: int, 
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_no_clustering_of_eight_mentions_is_better(loss: str) -> None:
+def test_no_clustering_of_seven_mentions_is_better(loss: str) -> None:
     rng = np.random.default_rng(8)
-    scores = [rng.normal(-1.0, 2.0, i).tolist() for i in range(8)]
-    distribution = AntecedentDistribution.from_lists([list(range(i)) for i in range(8)], scores)
+    scores = [rng.normal(-1.0, 2.0, i).tolist() for i in range(7)]
+    distribution = AntecedentDistribution.from_lists([list(range(i)) for i in range(7)], scores)
     samples = sample_clusterings(distribution, n_samples=20)
     source = posterior_from(distribution, samples=samples)
-    everything = [np.array(labels, np.int32) for labels in coreference.all_clusterings(8)]
-    assert len(everything) == 4140  # Bell number
+    everything = [np.array(labels, np.int32) for labels in coreference.all_clusterings(7)]
+    assert len(everything) == 877  # Bell number
     if loss == "conll":  # symmetric, so that all clusterings can be compared with a sample at once
         found = ClusteringSamples(np.array(everything), 0, "")
         scores_of = [metric_posterior(sample.copy(), found, metric="conll").values for sample in samples.labels]

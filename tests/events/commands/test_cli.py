@@ -293,26 +293,6 @@ def test_doctor_reports_twenty_problems_and_the_number_of_the_others(
     assert (status, json.loads(out)[0]["n_problems"]) == (3, 25)
 
 
-# --- demo --------------------------------------------------------------------------------------------------
-
-
-def test_the_demo_simulates_and_counts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    out = tmp_path / "demo"
-    status, text, err = called(capsys, "demo", "--out", out, "--documents", 30)
-    assert (status, err) == (0, "")
-    assert f"Simulated news: {out / 'news.parquet'}" in text
-    assert "30 documents" in text
-    assert all(len(line) <= 80 for line in text.splitlines() if str(tmp_path) not in line)
-    assert "The simulation knows the true counts. The posterior is uncertain about " in text
-    assert len(list(read_documents(out / "news.parquet"))) == 30
-    assert int(pd.read_csv(out / "run" / "counts.csv").groupby("period")["n_docs"].first().sum()) == 30
-    status, _, err = called(capsys, "demo", "--out", out, "--documents", 30)
-    assert (status, len(err.splitlines())) == (2, 1)
-    status, text, _ = called(capsys, "demo", "--out", out, "--documents", 20, "--overwrite", "--json")
-    assert status == 0
-    assert json.loads(text)["n_documents"] == 20
-
-
 # --- statuses ----------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 from command_line import called
-from places import PROJECT
+from places import PACKAGES, PROJECT
 from references import events as er
 
 from corefsample import InputError, ParameterError
@@ -206,16 +205,15 @@ def closed_pipe(*arguments: Any) -> subprocess.CompletedProcess[str]:
         lambda folder: ("--help",),
         lambda folder: ("train", "--help"),
         lambda folder: ("--version",),
-        lambda folder: ("demo", "--documents", "5", "--json", "--out", folder / "demo"),
+        lambda folder: ("events", folder / "scored.jsonl", "--no-pictures", "--json", "--out", folder / "run"),
         lambda folder: ("doctor", folder / "scored.jsonl", "--json"),
     ],
-    ids=["help", "long help", "version", "demo", "doctor"],
+    ids=["help", "long help", "version", "events", "doctor"],
 )
 def test_no_command_reports_a_closed_pipe(scored: Path, arguments: Callable[[Path], tuple[Any, ...]]) -> None:
     done = closed_pipe(*arguments(scored.parent))
     assert done.stderr == ""
     assert done.returncode in (0, 1, 141)
-    shutil.rmtree(scored.parent / "demo", ignore_errors=True)
 
 
 def test_a_command_in_a_pipe_has_no_colours_and_no_long_lines(scored: Path, tmp_path: Path) -> None:
@@ -225,7 +223,7 @@ def test_a_command_in_a_pipe_has_no_colours_and_no_long_lines(scored: Path, tmp_
     done = subprocess.run(
         [*command, *options],
         cwd=tmp_path,
-        env={**environment, "PYTHONPATH": str(PROJECT)},
+        env={**environment, "PYTHONPATH": str(PACKAGES)},
         capture_output=True,
         text=True,
         timeout=120,

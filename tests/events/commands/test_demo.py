@@ -1,4 +1,4 @@
-"""The demo says that its news are simulated, and how many intervals are expected to contain the truth."""
+"""The demo simulates and counts, and says that its news are simulated and what was expected."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from command_line import refused
 
+from corefsample import read_documents
 from events.commands import DemoOptions, run_demo
+from events.commands.demo import print_demo
 
 
 def probability_within(probabilities: list[float], lower: int, upper: int) -> float:
@@ -21,9 +24,21 @@ def probability_within(probabilities: list[float], lower: int, upper: int) -> fl
     return sum(pmf[lower : upper + 1])
 
 
-def test_the_demo_says_that_it_is_simulated_and_what_was_expected(tmp_path: Path) -> None:
+def test_the_demo_says_that_it_is_simulated_and_what_was_expected(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     result = run_demo(DemoOptions(out=tmp_path, n_documents=60))
+    print_demo(result)
+    text = capsys.readouterr().out
+    assert f"Simulated news: {tmp_path / 'news.parquet'}" in text
+    assert "60 documents" in text
+    assert all(len(line) <= 80 for line in text.splitlines() if str(tmp_path) not in line)
+    assert "The simulation knows the true counts. The posterior is uncertain about " in text
+    assert len(list(read_documents(tmp_path / "news.parquet"))) == 60
+    status, line = refused(capsys, "demo", "--out", tmp_path, "--documents", 60)
+    assert (status, "must contain no earlier demo" in line) == (2, True)
     run = tmp_path / "run"
+    assert int(pd.read_csv(run / "counts.csv").groupby("period")["n_docs"].first().sum()) == 60
     assert json.loads((run / "run.json").read_text(encoding="utf-8"))["simulated"] is True
     page = (run / "report.html").read_text(encoding="utf-8")
     assert "<h1>Events in simulated news: attack" in page

@@ -94,7 +94,9 @@ def test_counting_auditing_and_reporting_fit(
 
 
 def test_the_demo_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path) -> None:
-    assert_fits(capsys, schema, "demo", "--documents", 40, "--out", tmp_path / "demo")
+    (tmp_path / "news.parquet").touch()  # as of an earlier one
+    content = assert_fits(capsys, schema, "demo", "--documents", 20, "--overwrite", "--out", tmp_path)
+    assert content["n_documents"] == 20
 
 
 def test_examining_and_converting_fit(
@@ -117,7 +119,8 @@ def test_calibrating_fits(
         options = ["--form", form, "--objective", objective, "--resamples", 5]
         content = assert_fits(capsys, schema, "recalibrate", news, news, "--out", out, *options)
         assert ("offsets" in content) == (form == "kinds")
-    assert_fits(capsys, schema, "calibrate-queries", news, "--recalibration", f"{out}.recalibration.json")
+    options = ["--resamples", 5, "--samples", 100]
+    assert_fits(capsys, schema, "calibrate-queries", news, "--recalibration", f"{out}.recalibration.json", *options)
 
 
 def test_training_and_scoring_fit(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from events import EventCounter, load_rules, simulate_documents
 from events.counting import count_pmf
 
 
-def documents(n: int = 60) -> list:  # type: ignore[type-arg]
+@cache
+def documents(n: int = 30) -> list:  # type: ignore[type-arg]
     return [each.document for each in simulate_documents(n, seed=2, event_share=1.0)]
 
 

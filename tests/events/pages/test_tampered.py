@@ -16,11 +16,23 @@ import pyarrow.parquet as pq
 import pytest
 from command_line import refused
 from page_documents import changed_table
+from run_cases import CountOptions, count_events
 
-from corefsample import CorefsampleError
+from corefsample import CorefsampleError, write_documents
+from events import simulate_documents
 from events.pages import write_report
 
 NAMES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet", "all_documents.parquet")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run, as two hundred damaged ones are read."""
+    folder = tmp_path_factory.mktemp("run")
+    simulated = simulate_documents(20, seed=3, event_share=0.6, median_mentions=10)
+    write_documents((each.document for each in simulated), folder / "news.parquet")
+    count_events(folder / "news.parquet", folder / "run", CountOptions(n_samples=50, threads=1), pictures=False)
+    return folder / "run"
 
 
 @pytest.fixture

@@ -29,6 +29,15 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # the cluster's
 ]
 ENGINES: dict[str, tuple[Any, ...]] = {"here": (), "workers": ("--workers", 2)}
+# Any two of command, engine and what happens meet once, as each takes seconds.
+STOPPED_ENGINES = [
+    *(("events", "here", False), ("score", "here", True), ("events", "workers", True), ("score", "workers", False)),
+    *(("events", "scheduler", False), ("score", "scheduler", True)),
+]
+SENT = [
+    *(("events", "here", signal.SIGINT), ("score", "here", signal.SIGTERM), ("events", "here", signal.SIGKILL)),
+    *(("score", "workers", signal.SIGINT), ("events", "workers", signal.SIGTERM), ("score", "workers", signal.SIGKILL)),
+]
 
 
 def engine_options(engine: str, request: pytest.FixtureRequest) -> dict[str, Any]:
@@ -46,8 +55,7 @@ def require_resumed(case: Case, out: Path, reference: dict[str, bytes]) -> None:
     assert not out.with_name(f".{out.name}.lock").exists()
 
 
-@pytest.mark.parametrize("engine", ["here", "workers", "scheduler"])
-@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize(("case", "engine", "stopped"), STOPPED_ENGINES, indirect=["case"])
 def test_the_bytes_do_not_depend_on_the_engine(
     case: Case, reference: dict[str, bytes], tmp_path: Path, request: pytest.FixtureRequest, engine: str, stopped: bool
 ) -> None:
@@ -70,8 +78,7 @@ def told(printed: str) -> list[str]:
     return [line for line in printed.splitlines() if line and "the model knows" not in line]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(("case", "engine", "sent"), SENT, indirect=["case"])
 def test_a_stopped_job_ends_with_its_workers_and_the_same_command_resumes(
     case: Case, reference: dict[str, bytes], tmp_path: Path, engine: str, sent: signal.Signals
 ) -> None:
@@ -138,7 +145,14 @@ def test_a_killed_worker_is_replaced(case: Case, reference: dict[str, bytes], tm
     assert case.content(out) == reference
 
 
-@pytest.mark.parametrize("has_worker", [False, True])
+def has_client(address: str) -> bool:
+    """Whether a program is connected to an address of this machine."""
+    port = f":{int(address.rpartition(':')[2]):04X}"
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    return any(row[1].endswith(port) and row[3] == "01" for row in rows)
+
+
+@pytest.mark.parametrize(("case", "has_worker"), [("events", True), ("score", False)], indirect=["case"])
 def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
     case: Case, reference: dict[str, bytes], tmp_path: Path, has_worker: bool
 ) -> None:
@@ -159,7 +173,8 @@ def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
                 if has_worker:
                     wait_for(lambda: complete(out), job)
                 else:
-                    time.sleep(1.0)
+                    wait_for(lambda: has_client(address), job)
+                    time.sleep(0.5)  # until the two have greeted each other
                 scheduler.kill()
                 _, printed = job.communicate(timeout=60)
                 helper.kill()

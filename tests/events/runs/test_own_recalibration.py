@@ -7,6 +7,7 @@ import logging
 import shutil
 from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ GENRES = ("news", "news", "speech", None)
 TABLES = ("counts.csv", "counts.parquet", "evidence.csv", "comparisons.csv", "count_samples.parquet")
 
 
+@cache
 def scored(n: int = 24) -> list[ScoredDocument]:
     """Documents as of a model without a recalibration, most of which name their genre."""
     documents = [each.document for each in simulate_documents(n, seed=2, event_share=1.0)]
@@ -53,6 +55,7 @@ def scored(n: int = 24) -> list[ScoredDocument]:
     ]
 
 
+@cache
 def recalibrated(n: int = 24) -> list[ScoredDocument]:
     return [english_recalibration().recalibration.apply_document(each) for each in scored(n)]
 

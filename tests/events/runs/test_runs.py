@@ -50,17 +50,22 @@ CHANGED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.fixture(scope="session")
+def unfinished(counting: Case, scoring: Case, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """An output of each command of which some parts are complete, for tests that leave it so."""
+    folder = tmp_path_factory.mktemp("unfinished")
+    return {case.name: stopped(case, case.out(folder)) for case in (counting, scoring)}
+
+
 @pytest.mark.parametrize(("name", "changed"), CHANGED)
 def test_a_changed_option_is_named(
-    counting: Case, scoring: Case, tmp_path: Path, name: str, changed: dict[str, Any]
+    counting: Case, scoring: Case, unfinished: dict[str, Path], name: str, changed: dict[str, Any]
 ) -> None:
-    case = counting if name == "events" else scoring
-    out = stopped(case, case.out(tmp_path))
-    options = case.options(**changed)
+    case, out = counting if name == "events" else scoring, unfinished[name]
     with error(ParameterError, next(iter(changed)), str(left(out)), hint="restart") as caught:
-        case.run(out, options=options)
+        case.run(out, options=case.options(**changed))
     assert " as in the unfinished run, got " in caught.value.message
-    assert case.n_left(case.run(out, options=options, restart=True)) == 0
+    assert complete(out)
 
 
 def test_what_does_not_change_results_may_change(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
@@ -71,8 +76,8 @@ def test_what_does_not_change_results_may_change(case: Case, reference: dict[str
     assert case.content(out) == reference
 
 
-def test_another_version_is_named(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = stopped(case, case.out(tmp_path))
+def test_another_version_is_named(case: Case, unfinished: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = unfinished[case.name]
     monkeypatch.setattr("corefsample.__version__", "9.9")
     with error(InputError, place=str(left(out)), hint="restart") as caught:
         case.run(out)
@@ -113,8 +118,8 @@ def test_changed_content_is_named_and_a_new_time_alone_is_not(
             case.run(out, inputs=corpus)
 
 
-def test_other_inputs_are_named(case: Case, tmp_path: Path) -> None:
-    out = stopped(case, case.out(tmp_path))
+def test_other_inputs_are_named(case: Case, unfinished: dict[str, Path], tmp_path: Path) -> None:
+    out = unfinished[case.name]
     other = Path(shutil.copy(case.corpus, tmp_path / case.corpus.name))
     with error(InputError, place=str(case.corpus), hint="restart"):
         case.run(out, inputs=other)
@@ -125,13 +130,13 @@ def test_other_inputs_are_named(case: Case, tmp_path: Path) -> None:
 
 def test_restart_and_overwrite(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
     out = stopped(case, case.out(tmp_path))
-    assert case.n_left(case.run(out, restart=True)) == 0
     other = case.options(**({"seed": 3} if case.name == "events" else {"min_prob": 0.5}))
+    assert case.n_left(case.run(out, options=other, restart=True)) == 0
+    begun_anew = case.content(out)
+    assert begun_anew != reference
     with error(ParameterError, None if case.name == "score" else "out", hint="overwrite"):
-        case.run(out, options=other)
-    assert case.content(out) == reference  # until the new one is complete
-    case.run(out, options=other, overwrite=True)
-    assert case.content(out) != reference
+        case.run(out)
+    assert case.content(out) == begun_anew  # until the new one is complete
     case.run(out, overwrite=True)
     assert case.content(out) == reference
 
@@ -439,6 +444,7 @@ def test_options_of_engines_are_checked_before_the_work(
 
 def test_a_scheduler_needs_dask_and_an_answer(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="dask[distributed] is not installed")
+    monkeypatch.setattr("events.runs._engines._CONNECTING", "0.5s")
     with error(OutputError, place="tcp://127.0.0.1:9"):
         case.run(case.out(tmp_path), scheduler="tcp://127.0.0.1:9")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
