@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 import corefsample as cs
 from corefsample import ScoredDocument, plots
-from corefsample.calibration import ReliabilityCurve, curve_of_bins, tag_calibration_errors
+from corefsample.calibration import ReliabilityCurve, tag_calibration_errors
 from corefsample.calibration.tags._scores import TagScores
 from corefsample.links import calibrate_links
 from corefsample.links._pairs import link_tables
@@ -60,7 +60,7 @@ def curves() -> dict[str, ReliabilityCurve]:
     models = {"calibrated": 1.0, "overconfident": 2.0, "underconfident": 0.6}
     tables = {name: link_tables(links_of(temperature)) for name, temperature in models.items()}
     return {
-        name: curve_of_bins(table.by_distance.block_bins(n_bins=10, strategy="uniform"))
+        name: ReliabilityCurve.of_bins(table.by_distance.block_bins(n_bins=10, strategy="uniform"))
         for name, table in tables.items()
     }
 

@@ -10,8 +10,8 @@ from .intervals._paired import paired_comparison as paired_comparison
 from .measures._error import CalibrationError as CalibrationError
 from .measures._error import calibration_error as calibration_error
 from .measures._error import calibration_error_from_table as calibration_error_from_table
+from .measures._quantiles import quantile_calibration as quantile_calibration
 from .measures._reliability import ReliabilityCurve as ReliabilityCurve
-from .measures._reliability import curve_of_bins as curve_of_bins
 from .measures._reliability import reliability_curve as reliability_curve
 from .measures._scores import brier_decomposition as brier_decomposition
 from .measures._scores import brier_score as brier_score

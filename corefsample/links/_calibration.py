@@ -17,7 +17,7 @@ from corefsample.calibration.intervals import bootstrap_interval, simulated_inte
 from corefsample.calibration.intervals._draws import Interval
 from corefsample.calibration.intervals._error_intervals import calibration_test
 from corefsample.calibration.measures._error import binned_error
-from corefsample.calibration.measures._reliability import ReliabilityCurve, curve_of_bins
+from corefsample.calibration.measures._reliability import ReliabilityCurve
 from corefsample.calibration.measures._scores import BrierDecomposition, brier_decomposition
 from corefsample.calibration.tables._table import CalibrationTable
 from corefsample.errors import InputError
@@ -210,5 +210,5 @@ def _calibrated(
         binned_error(bins, norm=norm, debiased=True) if norm in ("rms", "mse") else None,
         calibration_test(blocks, norm=norm, n_resamples=n_resamples, seed=seed).p_value if several else None,
         brier_decomposition(bins),
-        curve_of_bins(blocks if several else bins, level=level),
+        ReliabilityCurve.of_bins(blocks if several else bins, level=level),
     )

@@ -20,7 +20,7 @@ from corefsample.calibration.binning._results import fields_of
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.calibration.intervals._draws import Interval
 from corefsample.calibration.measures._error import binned_error
-from corefsample.calibration.measures._reliability import ReliabilityCurve, curve_of_bins
+from corefsample.calibration.measures._reliability import ReliabilityCurve
 from corefsample.errors import InputError, ParameterError
 from corefsample.parses._pairs import ParsePairs
 
@@ -165,7 +165,7 @@ def calibrate_parses(
                 binned_error(blocks.bins),
                 interval,
                 binned_error(blocks.bins, norm="max"),
-                curve_of_bins(blocks if several else blocks.bins, level=level),
+                ReliabilityCurve.of_bins(blocks if several else blocks.bins, level=level),
                 blocks.n_blocks,
                 n_found / n_gold if n_gold else 1.0,
             )

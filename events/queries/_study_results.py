@@ -165,7 +165,7 @@ class QueryStudy:
             found = count_quantiles(self.table, each.probabilities, null, min_documents=self.sizes[0])
             if found is not None:
                 of_bins = zip(found.edges, found.edges[1:], found.shares, found.lower, found.upper, strict=False)
-                rows += [(each.name, found.n_queries, *values, found.p_value) for values in of_bins]
+                rows += [(each.name, found.n, *values, found.p_value) for values in of_bins]
         return pd.DataFrame(rows, columns=columns)
 
     def intervals(self) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, Self, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -343,6 +343,25 @@ class ReliabilityCurve(Result):
     by_block: bool
     smooth: SmoothCurve | None = None
 
+    @classmethod
+    def of_bins(
+        cls, bins: ReliabilityBins | BlockBins, *, level: float = 0.95, method: BinMethod = "clopper-pearson"
+    ) -> Self:
+        """Reliability curve of sums by bin, from a table for example.
+
+        Parameters
+        ----------
+        bins
+            Sums by bin, or by block and bin: the intervals then allow for dependence between pairs of one block.
+        level
+            In (0, 1).
+        method
+            "normal" (the paper's) or "clopper-pearson".
+        """
+        lower, upper = bin_intervals(bins, level=level, method=method)
+        by_block = isinstance(bins, BlockBins)
+        return cls(bins.bins if isinstance(bins, BlockBins) else bins, lower, upper, level, method, by_block)
+
     @property
     def overconfident(self) -> Bools:
         """Bins whose whole interval lies below the mean prediction: bool (n_bins,)."""
@@ -360,25 +379,6 @@ class ReliabilityCurve(Result):
         """
         verdict = np.where(self.overconfident, "over", np.where(self.underconfident, "under", ""))
         return self.bins.to_frame().assign(lower=self.lower, upper=self.upper, level=self.level, verdict=verdict)
-
-
-def curve_of_bins(
-    bins: ReliabilityBins | BlockBins, *, level: float = 0.95, method: BinMethod = "clopper-pearson"
-) -> ReliabilityCurve:
-    """Reliability curve of sums by bin, from a table for example.
-
-    Parameters
-    ----------
-    bins
-        Sums by bin, or by block and bin: the intervals then allow for dependence between pairs of one block.
-    level
-        In (0, 1).
-    method
-        "normal" (the paper's) or "clopper-pearson".
-    """
-    lower, upper = bin_intervals(bins, level=level, method=method)
-    by_block = isinstance(bins, BlockBins)
-    return ReliabilityCurve(bins.bins if isinstance(bins, BlockBins) else bins, lower, upper, level, method, by_block)
 
 
 def reliability_curve(
@@ -432,7 +432,7 @@ def reliability_curve(
     """
     options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
     bins = bin_pairs(q, y, **options) if documents is None else block_bin_pairs(q, y, documents, **options)
-    curve = curve_of_bins(bins, level=level, method=method)
+    curve = ReliabilityCurve.of_bins(bins, level=level, method=method)
     if not smooth:
         return curve
     if n_samples is not None:

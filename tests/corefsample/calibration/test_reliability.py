@@ -7,7 +7,7 @@ import pytest
 
 from corefsample import ParameterError
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
-from corefsample.calibration.measures._reliability import bin_intervals, curve_of_bins, reliability_curve
+from corefsample.calibration.measures._reliability import ReliabilityCurve, bin_intervals, reliability_curve
 
 
 def test_points_and_intervals_are_those_of_the_bins() -> None:
@@ -32,7 +32,7 @@ def test_documents_widen_the_intervals_where_their_pairs_agree() -> None:
     assert together.by_block
     assert together.upper[0] - together.lower[0] > 2.5 * (alone.upper[0] - alone.lower[0])  # near sqrt(10)
     blocks = block_bin_pairs(q, y, documents, n_bins=1)
-    np.testing.assert_array_equal(curve_of_bins(blocks).lower, together.lower)
+    np.testing.assert_array_equal(ReliabilityCurve.of_bins(blocks).lower, together.lower)
 
 
 def test_verdicts_follow_the_diagonal() -> None:

@@ -169,7 +169,7 @@ def test_places_of_true_counts_are_those_of_the_definition() -> None:
     probs, null = np.array([1.0, 1.0, 0.5, 0.5]), np.array([[True, True, True, True]])
     found = count_quantiles(queries, probs, null, n_bins=4, min_documents=2)
     assert found is not None
-    assert found.n_queries == 2
+    assert found.n == 2
     assert found.shares == pytest.approx([0.5, 0.25, 0.25, 0.0], abs=1e-12)
     # Under the null both counts are 2: places are between 0 and 1, and between 3/4 and 1.
     assert found.lower == pytest.approx([0.125, 0.125, 0.125, 0.625], abs=1e-12)
