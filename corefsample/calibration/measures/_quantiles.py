@@ -7,6 +7,7 @@ P(value < true) and P(value <= true). Instead of one random number its distribut
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -99,15 +100,13 @@ def quantile_calibration(
     true = _checks.floats("truths", truths)
     if not true.size:
         raise ParameterError("must have at least one value, got none", parameter="truths")
+    rule = f"must be a row of samples for each of {len(true)} values"
     try:
-        given = np.asarray(samples)
+        given: npt.NDArray[Any] = np.asarray(samples)
     except ValueError:
-        given = np.empty(0)
+        raise ParameterError(f"{rule}, got rows of different lengths", parameter="samples") from None
     if given.ndim != 2 or len(given) != len(true) or not given.shape[1]:
-        found = f"shape {given.shape}" if given.size else "rows of different lengths"
-        raise ParameterError(
-            f"must be a row of samples for each of {len(true)} values, got {found}", parameter="samples"
-        )
+        raise ParameterError(f"{rule}, got shape {given.shape}", parameter="samples")
     drawn = _checks.floats("samples", given.ravel()).reshape(given.shape)
     for name, values in (("truths", true), ("samples", drawn)):
         _checks.each(name, values, np.isfinite(values), "be finite")
