@@ -14,6 +14,8 @@ from corefsample.errors import InputError
 from corefsample.files._folders import FolderCopy
 from events.counting._count_posterior import checked_table, read_counts, read_samples
 from events.counting._evidence import evidence_schema
+from events.counting._excluded_triggers import exclusion_texts
+from events.counting._merged_actors import merging_text
 from events.counting._tables import role_columns, row_names
 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
@@ -117,6 +119,13 @@ def _record(path: Path) -> dict[str, Any]:
         for key, is_valid in keys.items():
             if not is_valid(content[key]):
                 raise InputError(f"{section}.{key} must be as a run writes it, got {shown(content[key])}", place=place)
+    texts: dict[str, Any] = {"merged_actors": merging_text, "triggers": exclusion_texts}
+    for key, text_of in texts.items():
+        try:
+            if record["summary"].get(key) is not None:
+                text_of(record["summary"][key])
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"summary.{key} must be as a run writes it, got {error!r}", place=place) from None
     return dict(record)
 
 

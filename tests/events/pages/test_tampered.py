@@ -60,6 +60,8 @@ def nested(depth: int) -> Any:
         ("arguments", "period", "fortnight", "must be"),
         ("summary", "periods", ["1999Q1"], "summary.periods must be as a run writes it, got ['1999Q1']"),
         ("summary", "n_documents", -1, "summary.n_documents must be as a run writes it, got -1"),
+        ("summary", "merged_actors", {"wrst": []}, "summary.merged_actors must be as a run writes it"),
+        ("summary", "triggers", {"a": 1}, "summary.triggers must be as a run writes it"),
         ("rule", "name", {"a": 1}, "rule.name must be as a run writes it, got {'a': 1}"),
         ("names", "XXX", nested(900), "record must be nested at most 20 deep, got more"),
         ("names", "XXX", "\ud800", "record must be readable JSON"),
