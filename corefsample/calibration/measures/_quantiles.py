@@ -113,7 +113,7 @@ def quantile_calibration(
     _checks.whole("n_bins", n_bins, 2)
     _checks.whole("n_resamples", n_resamples, 19)
     of_documents = np.arange(len(true)) if documents is None else coded("documents", documents, len(true), "truths")[0]
-    n = drawn.shape[1] + 1
+    n = given.shape[1] + 1
     taken = generator(seed).integers(n, size=(n_resamples, int(of_documents.max()) + 1))
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     total = np.zeros((1 + n_resamples, n_bins + 1))
