@@ -25,6 +25,8 @@ from typing import (
     get_type_hints,
 )
 
+from corefsample._html import HtmlTable
+
 _Class = TypeVar("_Class", bound=type)
 _ATTRIBUTES = "\n\nAttributes\n----------\n"
 _RULES = ("flag", "metavar", "at_least", "above", "at_most", "below")
@@ -201,7 +203,7 @@ def _kind(hint: Any) -> tuple[type, tuple[str, ...], int, bool]:
     return str if choices else item, choices, n_values, NoneType in members
 
 
-class Result:
+class Result(HtmlTable):
     """Base of what a command returns, a frozen dataclass."""
 
     __slots__ = ()

@@ -14,6 +14,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
+from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import default_bin_size
 from corefsample.calibration.binning._results import Result
@@ -155,7 +156,7 @@ def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinkTables:
+class LinkTables(HtmlTable):
     """Sums over the pairs of many documents, by document and by group of pairs, that calibration is computed from.
 
     Attributes

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
+from corefsample._html import HtmlTable
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
@@ -135,7 +136,7 @@ def no_minimum(name: str) -> NoMinimumError:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalibration:
+class Recalibration(HtmlTable):
     """A change of antecedent scores: new score = score / temperature - new_bias, while NEW stays at 0.
 
     A temperature above 1 reduces confidence, one below 1 increases it. A positive new_bias makes NEW more likely (it
@@ -364,7 +365,7 @@ class GoldCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class RecalibrationFit:
+class RecalibrationFit(HtmlTable):
     """A recalibration fitted on documents with gold.
 
     Attributes

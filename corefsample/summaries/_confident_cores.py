@@ -13,6 +13,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._monte_carlo import share_error
 from corefsample.calibration.binning._results import Result
@@ -266,7 +267,7 @@ _MOST_STEPS = 300_000  # about half a second
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterProbability:
+class ClusterProbability(HtmlTable):
     """Probability of a set of mentions.
 
     Attributes

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
+from corefsample._html import HtmlTable
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._exact import canonical_labels
 from corefsample.coreference._sampling import ClusteringSamples
@@ -29,7 +30,7 @@ _ROUNDING = 1e-10  # of entropies and numbers of pairs
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectedLoss:
+class ExpectedLoss(HtmlTable):
     """Expected loss of one clustering under the posterior.
 
     Attributes

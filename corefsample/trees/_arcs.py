@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._html import HtmlTable
 from corefsample._lazy import needed
 from corefsample._random import document_key
 from corefsample._random_kernels import splitmix64
@@ -126,7 +127,7 @@ _LABELS_STREAM = 1 << 32  # so that labels have other random words than trees
 
 
 @dataclass(frozen=True, eq=False)
-class ArcDistribution:
+class ArcDistribution(HtmlTable):
     """Distribution over the dependency trees of one sentence: P(tree) is proportional to exp(sum of its arcs' scores).
 
     Trees have a single root and may be non-projective. Make one with `from_scores`.

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from corefsample import _checks
+from corefsample._html import HtmlTable
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
 from corefsample.calibration.binning._validation import Norm, checked_level, checked_norm, generator
 from corefsample.calibration.intervals import _draws
@@ -192,7 +193,7 @@ def _require_method(method: str, allowed: tuple[str, ...], norm: Norm) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CalibrationTest:
+class CalibrationTest(HtmlTable):
     """Outcome of a test against perfect calibration, P(y = 1 | q) = q.
 
     Attributes

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
+from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.calibration.binning._binning import sorted_pairs
 from corefsample.calibration.binning._bins import ReliabilityBins
@@ -91,7 +92,7 @@ def log_loss(q: npt.ArrayLike, y: npt.ArrayLike, *, floor: float = 0.0) -> float
 
 
 @dataclass(frozen=True, slots=True)
-class BrierDecomposition:
+class BrierDecomposition(HtmlTable):
     """The Brier score as a sum of parts: brier = calibration + refinement + within_bins.
 
     Attributes
