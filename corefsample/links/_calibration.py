@@ -175,6 +175,7 @@ def calibrate_links(
     ----------
     Nguyen & O'Connor (2015), section 5.3.
     """
+    _checks.instance("tables", tables, LinkTables, "link_tables(documents) makes them")
     checked_norm(norm)
     _checks.whole("n_resamples", n_resamples, 2)
     if not tables.by_distance.n_pairs:

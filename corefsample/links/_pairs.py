@@ -141,6 +141,7 @@ def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -
     ----------
     Nguyen & O'Connor (2015), section 5.3, who estimate the marginals from 1,000 samples.
     """
+    _checks.instance("document", document, ScoredDocument, "for several documents: link_tables(documents)")
     entities = gold_codes(document, unannotated)
     n_unannotated = sum(entity is None for entity in document.gold or ())
     annotated = np.flatnonzero(entities >= 0).astype(np.int32)

@@ -252,6 +252,7 @@ def corpus_posterior(documents: Iterable[MetricPosterior]) -> CorpusPosterior:
     doc_ids: dict[str, None] = {}
     summaries = []
     for posterior in documents:
+        _checks.instance("documents", posterior, MetricPosterior, "metric_posterior(document.gold, samples) makes one")
         if first is None:
             first = posterior
             total, n_scored = np.zeros(first.n_samples), np.zeros(first.n_samples)

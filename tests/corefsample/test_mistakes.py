@@ -15,12 +15,14 @@ from corefsample import (
     clustering_scores,
     link_marginals,
     link_pairs,
+    links,
     metric_posterior,
     plots,
     sample_clusterings,
     summaries,
 )
 from corefsample.errors import CorefsampleError
+from corefsample.metrics import corpus_posterior
 
 DIST = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.5], [0.0, 1.0]])
 DOC = ScoredDocument("d", np.array([[i, i + 1, i] for i in range(3)]), DIST, gold=["a", "a", "b"])
@@ -45,6 +47,9 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "scores without gold": (lambda: clustering_scores(BARE.gold, [0, 0, 2]), "has no gold entities"),
     "a posterior of scores without gold": (lambda: metric_posterior(BARE.gold, DRAWN), "has no gold entities"),
     "links without gold": (lambda: link_pairs(BARE), "gold is missing"),
+    "links of several documents": (lambda: link_pairs([DOC]), r"link_tables\(documents\)"),  # type: ignore[arg-type]
+    "calibration of documents": (lambda: links.calibrate_links([DOC]), r"link_tables\(documents\)"),  # type: ignore[arg-type]
+    "a corpus of documents": (lambda: corpus_posterior([DOC]), r"metric_posterior\("),  # type: ignore[list-item]
     "one threshold": (lambda: summaries.core_curve(DIST, thresholds=0.5), "must be a list of numbers"),  # type: ignore[arg-type]
     "one mention": (lambda: summaries.cluster_probability(DIST, 1), "must be a list of mentions"),  # type: ignore[arg-type]
     "samples of different lengths": (lambda: summaries.point_estimate([[0, 0], [0]]), "rows of different lengths"),
