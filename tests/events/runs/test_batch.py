@@ -228,7 +228,7 @@ def test_a_run_names_the_rules_that_its_rule_extends_and_their_change_is_another
     own.write_text("name: own\nextends: base.yaml\n")
     run(corpus, tmp_path / "run", rule=str(own), compare=None)
     record = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert record["rule"]["extends"] == [str(base), "attack_target"]
+    assert record["rule"]["extends"] == [str(base), "attack_target", "attack"]
     options = CountOptions(rule=str(own))
     before = planned(corpus, options).contents["rule"]
     assert planned(corpus, options).contents["rule"] == before
