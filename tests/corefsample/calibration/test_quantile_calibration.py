@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
+from scipy.stats import binom
 
 from corefsample import ParameterError
 from corefsample.calibration import quantile_calibration
@@ -40,6 +41,16 @@ def test_the_test_has_its_level_and_finds_posteriors_that_are_too_narrow(share_d
     # Standard error of a share of .2 in 100 draws: .04.
     assert np.mean(np.array(p_values) <= 0.2) == pytest.approx(0.2, abs=3 * math.sqrt(0.2 * 0.8 / 100))
     assert max(wrong) == 0.01
+
+
+def test_the_range_of_the_shares_is_that_of_right_posteriors() -> None:
+    # 200 independent values, half of whose ranks are expected in each of two bins: binomial shares. The simulated
+    # 2.5% and 97.5% points of 1,000 draws have a standard error of about .003; shares are multiples of .005.
+    rng = np.random.default_rng(2)
+    found = quantile_calibration(rng.normal(size=200), rng.normal(size=(200, 99)), n_bins=2)
+    expected = binom.ppf([0.025, 0.975], 200, 0.5) / 200
+    assert found.lower == pytest.approx(expected[0], abs=3 * 0.003 + 0.005)
+    assert found.upper == pytest.approx(expected[1], abs=3 * 0.003 + 0.005)
 
 
 def test_the_same_seed_gives_the_same_result() -> None:

@@ -442,6 +442,12 @@ def test_options_of_engines_are_checked_before_the_work(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_condition_that_holds_of_no_document_is_named(case: Case, tmp_path: Path) -> None:
+    with error(InputError, "where") as caught:
+        case.run(case.out(tmp_path), options=case.options(where=("doc_id=nothing*", "doc_id=*1")))
+    assert "'doc_id=nothing* and doc_id=*1'" in str(caught.value)
+
+
 def test_a_scheduler_needs_dask_and_an_answer(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="dask[distributed] is not installed")
     monkeypatch.setattr("events.runs._engines._CONNECTING", "0.5s")
