@@ -75,13 +75,14 @@ class CountOptions(
             raise ParameterError(f"must name two different actors, got {self.compare[0]!r} twice", parameter="compare")
 
     @property
-    def record(self) -> str | None:
-        """Name or path of the record of a recalibration on which the counts depend, or may depend; None: on none."""
-        from corefsample.recalibration._shipped import ENGLISH, named_recalibration
+    def records(self) -> tuple[str, ...]:
+        """Names or paths of the records of recalibrations on which the counts depend, or may depend."""
+        from corefsample.recalibration._shipped import SHIPPED, named_recalibration
 
         if self.recalibration is None:  # scores may have had that of a model of the package
-            return None if self.uncertainty == "none" else ENGLISH
-        return named_recalibration(self.recalibration)
+            return () if self.uncertainty == "none" else tuple(SHIPPED)
+        name = named_recalibration(self.recalibration)
+        return () if name is None else (name,)
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -78,11 +78,10 @@ def plan_without_inputs(options: CountOptions) -> RunPlan:
     """
     Calendar(options.period)
     rules = json.dumps([_checksum(*sources_of(rule)) for rule in options.rules])
-    path = None if options.record is None else recalibration_file(options.record)
-    record = sha256(path) if path is not None and is_file(path) else None
+    records = [path for path in map(recalibration_file, options.records) if is_file(path)]
     contents = {
         "rule": [options.rule, hashlib.sha256(rules.encode()).hexdigest()],
-        "recalibration": [options.record, record],
+        "recalibration": [" or ".join(options.records) or None, [*map(sha256, records)]],
         "lexicon": [options.lexicon, _checksum(options.lexicon)],
     }
     versions = {name: metadata.version(name) for name in _LIBRARIES}

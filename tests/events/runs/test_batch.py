@@ -28,6 +28,7 @@ import events.runs.counting._finalise
 import events.runs.counting._job
 from corefsample import InputError, OutputError, ParameterError, read_documents
 from corefsample._processors import processors
+from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
 from events.counting._tables import COUNT_COLUMNS
 from events.runs.counting._options import EventsResult
@@ -234,6 +235,13 @@ def test_a_run_names_the_rules_that_its_rule_extends_and_their_change_is_another
     assert planned(corpus, options).contents["rule"] == before
     base.write_text(base.read_text() + "add: {frames: {verb: {lemma: [raid]}}}\n")
     assert planned(corpus, options).contents["rule"] != before
+
+
+def test_a_run_depends_on_every_recalibration_that_its_scores_may_have_had(corpus: Path) -> None:
+    files = [hashlib.sha256(Path(recalibration_file(name)).read_bytes()).hexdigest() for name in SHIPPED]
+    assert planned(corpus, CountOptions()).contents["recalibration"][1] == files
+    assert planned(corpus, CountOptions(uncertainty="none")).contents["recalibration"] == [None, []]
+    assert planned(corpus, CountOptions(recalibration="spanish")).contents["recalibration"][0] == "spanish"
 
 
 def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
