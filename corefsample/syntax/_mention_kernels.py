@@ -67,10 +67,10 @@ def heads_phrase(text: ParsedText, h: int) -> bool:
     if role == Role.ADVERB or role == Role.EXPLETIVE or text.relative[h]:
         return False
     if role == Role.COMPOUND:
+        above = text.upos[text.head[h]] if text.head[h] >= 0 else Upos.PROPN
         if tag == Upos.PROPN:  # U.S. troops, but not New York
-            above = text.head[h]
-            return bool(above >= 0 and text.upos[above] != Upos.PROPN and text.upos[above] != Upos.NUM)
-        return bool(tag == Upos.NOUN and text.elsewhere[h])
+            return bool(above != Upos.PROPN and above != Upos.NUM)
+        return bool(tag == Upos.NOUN and (text.elsewhere[h] or above == Upos.VERB))  # police firing, read as a verb
     if tag == Upos.NOUN or tag == Upos.PROPN or tag == Upos.PRON or tag == Upos.NUM or tag == Upos.SYM or tag == Upos.X:
         return True
     if tag != Upos.DET and tag != Upos.ADJ:

@@ -4,7 +4,7 @@ What counts as a mention
     The phrase of a noun, name, pronoun, number or symbol, and of a determiner or adjective in a noun's place ("those",
     "the poor"), with all its modifiers and relative clauses. Each conjunct is a mention by itself. Appositions are
     mentions of their own, not parts of the phrase that they explain. A compound's modifier is a mention if it is a name
-    ("U.S. troops") or heads a phrase elsewhere in the document. Existential "there", expletive "it", relative and
+    ("U.S. troops"), heads a phrase elsewhere in the document, or modifies a verb ("police firing", read as one). Existential "there", expletive "it", relative and
     interrogative pronouns, and clauses are not mentions.
 
 Also here: mentions that cannot corefer, because of where they are in the parse.

@@ -55,7 +55,8 @@ def heads_phrase(tokens: Tokens, parse: NeutralParse, token: int) -> bool:
         head = int(parse.head[token])
         if upos == "PROPN":
             return head >= 0 and tokens.upos[head] not in ("PROPN", "NUM")
-        return upos == "NOUN" and heads_elsewhere(tokens, parse, token)
+        of_verb = head >= 0 and tokens.upos[head] == "VERB"
+        return upos == "NOUN" and (of_verb or heads_elsewhere(tokens, parse, token))
     return upos in ("NOUN", "PROPN", "PRON", "NUM", "SYM", "X") or (upos in ("DET", "ADJ") and link in ARGUMENTS)
 
 
