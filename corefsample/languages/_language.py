@@ -1,8 +1,9 @@
 """Resources of a language, read from a folder; features of the parse need none of them.
 
 A language is a folder with `language.yaml`, whose fields are those of `Language`, and perhaps the word lists
-`nouns.txt` and `given_names.txt`, with lines "class: word word ...". A language without a folder has the resources of
-`none`: only what the universal features of a parse say.
+`nouns.txt` and `given_names.txt`, with lines "class: word word ...". In the package it may have `countries.yaml`, a
+lexicon as `events` reads it. A language without a folder has the resources of `none`: only what the universal features
+of a parse say.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import re
 import zlib
 from collections.abc import Mapping
 from functools import cache, cached_property
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 ENGLISH, NONE = "en", "none"
 LANGUAGE_FIELDS = ("lang", "language")  # of documents' metadata
+_PACKAGE = Path(__file__).parent
 _WORD_LISTS = ("nouns", "given_names")
 _OF_THREE_LETTERS = {"eng": "en", "spa": "es", "rus": "ru", "kor": "ko", "deu": "de", "fra": "fr"}
 _UNKNOWN_CODES = ("", "xx", "mul", "und", NONE)  # of spaCy's multilingual pipelines, and of ISO 639-2
@@ -137,6 +138,29 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
         """Gender of each given name of the list: the first that has it."""
         return _by_word(self.given_names)
 
+    @cached_property
+    def countries(self) -> Mapping[str, frozenset[str]]:
+        """Codes of the countries and organisations that each name, in lower case, may mean; with those related to one.
+
+        Names without a code in common are of different countries. What only has the word of one has no code.
+        """
+        if self.resources not in shipped_languages():
+            return {}
+        place = _PACKAGE / self.resources / "countries.yaml"
+        content = _read_yaml(place) if place.is_file() else {}
+        own: dict[str, set[str]] = {}
+        for entry in content.get("entries", ()):
+            for name in (entry["name"], *entry.get("aliases", ()), *entry.get("cased", ())):
+                own.setdefault(name.lower(), set()).add(entry["code"])
+        own |= {each["alias"].lower(): set(each["codes"]) for each in content.get("ambiguous", ())}
+        own |= {name.lower(): set() for name in content.get("not_countries", ())}
+        related = content.get("related", {})
+        # "Russia" may be the Soviet Union, by date; it is no other state that was a part of it.
+        return {
+            name: frozenset(codes).union(*(related.get(code, ()) for code in codes if len(codes) == 1))
+            for name, codes in own.items()
+        }
+
     def adapted(self, tokens: Tokens) -> Tokens:
         """Tokens with lemmas and parts of speech as features and mentions need them: see `Morphemes`."""
         rule = self.morphemes
@@ -190,8 +214,7 @@ def _by_word(classes: Mapping[str, Words]) -> dict[str, str]:
 @cache
 def shipped_languages() -> tuple[str, ...]:
     """Codes of the folders of the package, and "none"."""
-    folder = resources.files("corefsample.languages")
-    return tuple(sorted(each.name for each in folder.iterdir() if each.joinpath("language.yaml").is_file()))
+    return tuple(sorted(each.parent.name for each in _PACKAGE.glob("*/language.yaml")))
 
 
 def load_language(name: str | os.PathLike[str]) -> Language:
@@ -228,9 +251,13 @@ def load_language(name: str | os.PathLike[str]) -> Language:
 
 @cache
 def _with_code(folder: str, code: str) -> Language:
-    place = resources.files("corefsample.languages").joinpath(folder)
-    with resources.as_file(place) as path:
-        return _read(path, code, folder)
+    return _read(_PACKAGE / folder, code, folder)
+
+
+def _read_yaml(place: Path) -> dict[str, Any]:
+    import yaml
+
+    return yaml.load(place.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
 
 
 def _read(folder: Path, code: str, name: str) -> Language:
@@ -238,7 +265,7 @@ def _read(folder: Path, code: str, name: str) -> Language:
 
     place = folder / "language.yaml"
     try:
-        content = yaml.load(place.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
+        content = _read_yaml(place)
         lists = {each: _word_list(path) for each in _WORD_LISTS if (path := folder / f"{each}.txt").is_file()}
         return msgspec.convert({**content, **lists, "code": code, "resources": name}, Language)
     except (yaml.YAMLError, TypeError, OSError, ValueError) as error:  # msgspec.ValidationError is a ValueError

@@ -1,16 +1,19 @@
 """Mentions from a parse: noun phrases, pronouns, names and possessors, nested ones included.
 
 What counts as a mention
-    The phrase of a noun, name, pronoun, number or symbol, and of a determiner or adjective in a noun's place ("those",
-    "the poor"), with all its modifiers and relative clauses. Each conjunct is a mention by itself. Appositions are
-    mentions of their own, not parts of the phrase that they explain. A compound's modifier is a mention if it is a name
-    ("U.S. troops"), heads a phrase elsewhere in the document, or modifies a verb ("police firing", read as one). Existential "there", expletive "it", relative and
-    interrogative pronouns, and clauses are not mentions.
+    The phrase of a noun, name, pronoun, number or symbol, and of a determiner or adjective in a noun's place
+    ("those", "the poor"), with all its modifiers and relative clauses. Each conjunct is a mention by itself.
+    Appositions are mentions of their own, not parts of the phrase that they explain. A compound's modifier is a
+    mention if it is a name ("U.S. troops"), heads a phrase elsewhere in the document, or modifies a verb ("police
+    firing", read as one). Existential "there", expletive "it", relative and interrogative pronouns, and clauses are
+    not mentions.
 
 Also here: mentions that cannot corefer, because of where they are in the parse.
 """
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import numpy as np
 
@@ -126,11 +129,12 @@ _MODIFIERS = (Role.POSSESSOR, Role.COMPOUND, Role.NOUN_MODIFIER, Role.CONJUNCT)
 def mentions_apart(
     tokens: Tokens, mentions: Ints32, *, scheme: str | None = None, language: Language | None = None
 ) -> Ints32:
-    """Pairs of mentions that do not corefer for reasons of grammar.
+    """Pairs of mentions that do not corefer for reasons of grammar, or as names of different countries.
 
     These are the subject and an object of one verb, unless one is reflexive or reciprocal (principle B of binding
-    theory); a phrase and the possessor, compound's noun, other noun or conjunct that depends on its head; and two
-    phrases, one in the other, with the same head.
+    theory); a phrase and the possessor, compound's noun, other noun or conjunct that depends on its head; two
+    phrases, one in the other, with the same head; and two names whose words are listed as names of countries, or of
+    organisations of states, which have no code in common.
 
     Parameters
     ----------
@@ -171,8 +175,31 @@ def mentions_apart(
         pairs.update((i, j) for i in by_head.get(token, ()) for j in modifiers if _is_inside(mentions, j, i))
     for same in by_head.values():
         pairs.update((i, j) for i in same for j in same if i != j and _is_inside(mentions, j, i))
+    named = _named_countries(tokens, head, parse, language)
+    pairs.update((i, j) for (i, own), (j, other) in combinations(named.items(), 2) if own.isdisjoint(other))
     found = np.array(sorted({(max(pair), min(pair)) for pair in pairs}), np.int32)
     return found.reshape(-1, 2)
+
+
+_LONGEST_NAME = 5  # words
+
+
+def _named_countries(
+    tokens: Tokens, heads: Ints32, parse: NeutralParse, language: Language
+) -> dict[int, frozenset[str]]:
+    """Codes of the countries that mentions may name: by the longest listed words that end with the last of a name."""
+    found = {}
+    is_name, words = parse.upos == Upos.PROPN, [text.lower() for text in tokens.text]
+    for i, head in enumerate(heads.tolist()):
+        if not is_name[head]:
+            continue
+        first = max(head + 1 - _LONGEST_NAME, 0)
+        begins = [start for start in range(first, head + 1) if tokens.sent[start] == tokens.sent[head]]
+        listed = (start for start in begins if " ".join(words[start : head + 1]) in language.countries)
+        start = next(listed, None)
+        if start is not None and not (start > 0 and is_name[start - 1] and parse.head[start - 1] == head):
+            found[i] = language.countries[" ".join(words[start : head + 1])]
+    return {i: codes for i, codes in found.items() if codes}
 
 
 def _is_inside(mentions: Ints32, inner: int, outer: int) -> bool:

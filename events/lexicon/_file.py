@@ -6,11 +6,13 @@ import datetime
 import functools
 from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Annotated, Literal
 
 import msgspec
 
 from corefsample.errors import InputError
+from corefsample.languages._language import ENGLISH
 from events._yaml_file import file_bytes, read_yaml, shown, typed
 from events.lexicon._content import OF, Alias, Entry, LexiconContent, Title, check_claims, combined, parts, without
 
@@ -96,10 +98,17 @@ def _shipped_files(*names: str) -> dict[str, _LexiconFile]:
     """Files by name, each after those that it extends."""
     files: dict[str, _LexiconFile] = {}
     for name in names:
-        data = (resources.files("events") / "data" / f"{name}.yaml").read_bytes()
+        data = _place(name).read_bytes()
         file = typed(f"{name}.yaml", read_yaml(f"{name}.yaml", data), _LexiconFile)
         files |= _shipped_files(*_extended(file)) | {name: file}
     return files
+
+
+def _place(name: str) -> Traversable:
+    *folder, own = name.split("/")
+    if own == SHIPPED:  # the names of countries are a resource of their language
+        return resources.files("corefsample.languages").joinpath(folder[0] if folder else ENGLISH, f"{own}.yaml")
+    return resources.files("events").joinpath("data", f"{own}.yaml")
 
 
 def _extended(file: _LexiconFile) -> list[str]:

@@ -1,4 +1,4 @@
-"""Mentions that grammar keeps apart, in sentences parsed by hand in UD v2 and ClearNLP."""
+"""Mentions that grammar, or the names of countries, keep apart, in sentences parsed by hand in UD v2 and ClearNLP."""
 
 from __future__ import annotations
 
@@ -45,6 +45,18 @@ def apart(text: str) -> set[frozenset[str]]:
         (
             "troops NOUN 5 nsubj\nof ADP 4 case\nthe DET 4 det\nking NOUN 1 nmod\nslept VERB 0 root",
             {("troops of the king", "the king")},
+        ),
+        (
+            "The DET 3 det\nUnited PROPN 3 compound\nStates PROPN 4 nsubj\nsaw VERB 0 root\nthat SCONJ 6 mark\n"
+            "wins VERB 4 ccomp\nIraq PROPN 6 nsubj",
+            {("The United States", "Iraq")},
+        ),
+        ("Britain PROPN 2 nsubj\nsaw VERB 0 root\nthat SCONJ 4 mark\nwins VERB 2 ccomp\nEngland PROPN 4 nsubj", set()),
+        ("Russia PROPN 2 nsubj\nsaw VERB 0 root\nthat SCONJ 4 mark\nwins VERB 2 ccomp\nUSSR PROPN 4 nsubj", set()),
+        (
+            "Iraq PROPN 2 nsubj\nsaw VERB 0 root\nMichael PROPN 4 compound\nJordan PROPN 5 nsubj\nwin VERB 2 ccomp\n"
+            "New PROPN 7 compound\nMexico PROPN 5 obl",
+            set(),
         ),
         ("Norton PROPN 5 nsubj\n, PUNCT 4 punct\nan DET 4 det\nemperor NOUN 1 appos\nslept VERB 0 root", set()),
     ],

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from places import TEST_DATA
 
-import events
+import corefsample
 from corefsample.errors import InputError, ParameterError
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 
-SHIPPED = yaml.safe_load((Path(events.__file__).parent / "data" / "countries.yaml").read_text("utf-8"))
+SHIPPED = yaml.safe_load((Path(corefsample.__file__).parent / "languages" / "en" / "countries.yaml").read_text("utf-8"))
 
 ONE = "version: 1\nentries:\n  - {code: AAA, name: Aland, aliases: [Aland]}\n"
 TWO = ONE + "  - {code: BBB, name: Beland, aliases: [Beland, Aland]}\n"
