@@ -142,7 +142,7 @@ class _ShapeFaults(dict[int, Fault]):
 
 
 def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
-    table, faults = batch.columns, _ShapeFaults()
+    table, faults = batch.table, _ShapeFaults()
     for row, doc_id in enumerate(batch.doc_ids):
         if not doc_id:
             faults.add(row, f"doc_id must be a non-empty string, got {doc_id!r}")
@@ -195,7 +195,7 @@ def _add_unlike_scores(faults: _ShapeFaults, table: pa.RecordBatch) -> None:
 
 def _add_bad_json(faults: _ShapeFaults, batch: DocumentBatch) -> None:
     """Add documents with a JSON column that does not decode to the right type; only Parquet can contain such."""
-    bounds, texts = flat_lists(batch.columns.column("gold"))
+    bounds, texts = flat_lists(batch.table.column("gold"))
     bad = [text for text in texts.unique().to_pylist() if text is not None and not _decodes(_GOLD_ID, text)]
     if bad:
         for place in np.flatnonzero(pc.is_in(texts, pa.array(bad, texts.type))).tolist():
@@ -204,7 +204,7 @@ def _add_bad_json(faults: _ShapeFaults, batch: DocumentBatch) -> None:
             faults.add(row, f"{rule}, got {texts[place].as_py()!r}")
     _add_bad_objects(faults, batch, "metadata", FIELDS)
     _add_bad_objects(faults, batch, "tokens_extra", TOKEN_COLUMNS)
-    for row, text in enumerate(batch.columns.column("tokens_extra").to_pylist()):
+    for row, text in enumerate(batch.table.column("tokens_extra").to_pylist()):
         if text is not None and row not in faults:
             n_tokens = int(batch.token_bounds[row + 1] - batch.token_bounds[row])
             for name, column in _OBJECT.decode(text).items():
@@ -224,7 +224,7 @@ def _decodes(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
 
 def _add_bad_objects(faults: _ShapeFaults, batch: DocumentBatch, field: str, reserved: Collection[str]) -> None:
     """Add documents whose text is no JSON object, or has a member with a separate column."""
-    texts = batch.columns.column(field).to_pylist()
+    texts = batch.table.column(field).to_pylist()
     reasons = {text: _object_fault(field, text, reserved) for text in set(texts) - {None}}  # many are the same
     if any(reasons.values()):
         for row, text in enumerate(texts):
