@@ -1,10 +1,9 @@
-"""Documents as the antecedent model reads them: encoded mentions, hashed by templates.
+"""Documents as the antecedent model reads them: their words, then their mentions as numbers, hashed by templates.
 
-Also here: what is known of a word by itself: hashes, kind of pronoun or article, person, number, gender, meaning.
-Morphology comes from the parse where it has it (``feats``, ``xpos``), else from the resources of the language, the
-lemma and the part of speech, so a model trained on one sort of parse reads the other.
-
-Also here: kinds of mentions by their heads, for recalibration by kind of link: alike in every dependency scheme.
+Of a word by itself are known: hashes, kind of pronoun or article, person, number, gender, meaning. Morphology comes
+from the parse where it has it (``feats``, ``xpos``), else from the resources of the language, the lemma and the part of
+speech, so a model trained on one sort of parse reads the other. `mention_kinds`, for recalibration by kind of link, are
+those of the mentions' heads: alike in every dependency scheme.
 """
 
 from __future__ import annotations
