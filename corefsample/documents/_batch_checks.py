@@ -122,23 +122,18 @@ class _ShapeFaults(dict[int, Fault]):
             self.add(row, f"{name} must be as long as {like} ({wanted[row]}), got {found[row]}")
 
     def add_nulls(self, name: str, lists: pa.ListArray) -> None:
-        """Add the rows with a null in their list."""
-        bounds, values = flat_lists(lists)
-        if values.null_count:
-            for place in np.flatnonzero(values.is_null()).tolist():
-                row = _row_of(bounds, place)
-                self.add(row, f"{name}[{place - int(bounds[row])}] must not be null, got null")
-
-    def add_inner_nulls(self, name: str, nested: pa.ListArray) -> None:
-        """Add the rows with a null in a list of their list."""
-        bounds, rows = flat_lists(nested)
-        indptr, values = flat_lists(rows)
-        if values.null_count:
-            for place in np.flatnonzero(values.is_null()).tolist():
-                mention = _row_of(indptr, place)
-                row = _row_of(bounds, mention)
-                position = f"[{mention - int(bounds[row])}][{place - int(indptr[mention])}]"
-                self.add(row, f"{name}{position} must not be null, got null")
+        """Add the rows with a null in their list, or in a list of their list."""
+        levels: list[Ints] = []  # bounds of the lists of each level
+        values: pa.Array = lists
+        while pa.types.is_list(values.type):
+            bounds, values = flat_lists(values)
+            levels.append(bounds)
+            for place in np.flatnonzero(values.is_null()).tolist() if values.null_count else ():
+                position = ""
+                for bounds in reversed(levels):
+                    row = _row_of(bounds, place)
+                    position, place = f"[{place - int(bounds[row])}]{position}", row
+                self.add(place, f"{name}{position} must not be null, got null")
 
 
 def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
@@ -166,7 +161,6 @@ def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
         faults.add_nulls(f"tokens.{name}", lists)
     for name in ("antecedents", "scores"):
         faults.add_nulls(name, table.column(name))
-        faults.add_inner_nulls(name, table.column(name))
     _add_unlike_scores(faults, table)
     _add_bad_json(faults, batch)
     return faults

@@ -205,16 +205,6 @@ def test_a_pipeline_saved_without_a_recalibration_stays_without(
     assert component.recalibration is None
 
 
-def test_the_document_made_of_a_doc_is_what_was_scored(pipeline: Callable[..., Any]) -> None:
-    nlp = pipeline()
-    posterior = nlp(parsed(nlp))._.coref
-    document = posterior.scored_document(doc_id="nyt-1", metadata={"desk": "Foreign"})
-    assert (document.doc_id, document.metadata) == ("nyt-1", {"desk": "Foreign"})
-    assert document.antecedents is posterior.distribution
-    assert [document.mention_text(i) for i in range(3)] == [span.text for span in posterior.mentions[:3]]
-    assert posterior.scored_document().doc_id == posterior.doc_id
-
-
 # --- doc_id and seed ---------------------------------------------------------------------------------------
 
 
