@@ -123,17 +123,17 @@ class _ShapeFaults(dict[int, Fault]):
 
     def add_nulls(self, name: str, lists: pa.ListArray) -> None:
         """Add the rows with a null in their list, or in a list of their list."""
-        levels: list[Ints] = []  # bounds of the lists of each level
+        levels: list[Ints] = []  # bounds of the lists of each level, the innermost first
         values: pa.Array = lists
         while pa.types.is_list(values.type):
-            bounds, values = flat_lists(values)
-            levels.append(bounds)
+            own, values = flat_lists(values)
+            levels.insert(0, own)
             for place in np.flatnonzero(values.is_null()).tolist() if values.null_count else ():
-                position = ""
-                for bounds in reversed(levels):
-                    row = _row_of(bounds, place)
-                    position, place = f"[{place - int(bounds[row])}]{position}", row
-                self.add(place, f"{name}{position} must not be null, got null")
+                row, position = place, ""
+                for bounds in levels:
+                    inner, row = row, _row_of(bounds, row)
+                    position = f"[{inner - int(bounds[row])}]{position}"
+                self.add(row, f"{name}{position} must not be null, got null")
 
 
 def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
