@@ -396,13 +396,12 @@ def _rows(document: AnnotatedDocument, entities: Sequence[str]) -> list[str]:
     place = f"doc_id {document.doc_id!r}"
     empty = extra.get(EMPTY_COLUMN, [""] * len(tokens))
     numbers: list[str] = []
+    heads: list[str] = []
     for start, end in tokens.sentences().values():
         n_words = n_empty = 0
         for token in range(start, end):
             n_words, n_empty = (n_words, n_empty + 1) if empty[token] else (n_words + 1, 0)
             numbers.append(f"{n_words}.{n_empty}" if n_empty else str(n_words))
-    heads: list[str] = []
-    for start, end in tokens.sentences().values():
         for token, head in enumerate(tokens.head[start:end].tolist(), start=start):
             if head >= 0 and not start <= head < end:
                 rule = f"tokens.head[{token}] must lie in its sentence ({start} to {end - 1}) to be written"

@@ -18,7 +18,7 @@ from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, VERSION,
 from corefsample.documents._rejected import Rejected, missing_field
 from corefsample.documents._tokens import STRING_COLUMNS
 from corefsample.errors import InputError
-from corefsample.files._contents import one_line
+from corefsample.files._contents import one_line, parquet_errors
 from corefsample.files._paths import parquet_source, total_size
 from corefsample.files._reading import ReadProgress
 
@@ -48,13 +48,11 @@ class ParquetReader(ReadProgress):
         super().__init__()
         self.path = path
         self._groups = groups
-        try:
-            options = {"pre_buffer": False, "buffer_size": _READ_AHEAD, "page_checksum_verification": True}
+        options = {"pre_buffer": False, "buffer_size": _READ_AHEAD, "page_checksum_verification": True}
+        with parquet_errors(path):
             self._file = pq.ParquetFile(parquet_source(path), **options)
             schema = self._file.schema_arrow
             names = _names(schema)
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a damaged name of a column
-            raise InputError(f"file must be Parquet, got: {one_line(error)}", place=path) from None
         version = (schema.metadata or {}).get(_VERSION_KEY, str(VERSION).encode())
         if version not in (str(VERSION).encode(), str(PARSES_VERSION).encode()):
             rule = f"schema metadata: corefsample.version must be {VERSION} or {PARSES_VERSION}"
