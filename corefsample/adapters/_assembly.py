@@ -1,7 +1,4 @@
-"""A document from a system's tokens, links and spans: heads, the order of the format, a count of what was left out.
-
-Also here: candidate links of one document, in the order of the system that scored them.
-"""
+"""A document from what a system gives: its candidate links, spans and tokens, brought into the order of the format."""
 
 from __future__ import annotations
 

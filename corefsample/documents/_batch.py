@@ -7,7 +7,8 @@ break a rule. Jobs scan the flat arrays of the batch before any document becomes
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,12 +20,10 @@ import pyarrow as pa
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.documents._batch_schema import SCHEMA, SPAN_COLUMNS, TOKENS, flat_lists, parses_json, to_json
+from corefsample.documents._batch_schema import GOLD, SCHEMA, SPAN_COLUMNS, flat_lists, parses_json, to_json
 from corefsample.documents._rejected import Fault, Rejected
 from corefsample.documents._scored import Parse, ScoredDocument
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS, Tokens, counted
-
-_WIDE = 4096  # bytes of a document that is copied faster as a slice than with others
 
 
 class DocumentBatch:
@@ -34,12 +33,12 @@ class DocumentBatch:
     ----------
     source
         File of the documents, or "-" for standard input.
-    columns
-        A record batch of `SCHEMA`, or of `ENCODED_SCHEMA`.
+    table
+        A record batch of `SCHEMA`; of a Parquet file, before it is cast, with the types of the file.
     unit, places
         What the documents of the file are counted by ("line", "row"), and the number of each, from 1.
     parses
-        All parses, of which `columns` has the first of each document; None if no document has several.
+        All parses, of which `table` has the first of each document; None if no document has several.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class DocumentBatch:
     ) -> None:
         self.parses = parses
         self.source = source
-        self.columns = table
+        self.table = table
         self.unit = unit
         self.places = places
         self._tokens: dict[int, Tokens] = {}
@@ -64,44 +63,39 @@ class DocumentBatch:
         return f"DocumentBatch({counted(len(self), 'document')} of {self.source}{bounds})"
 
     def __len__(self) -> int:
-        return int(self.columns.num_rows)
-
-    @cached_property
-    def table(self) -> pa.RecordBatch:
-        """The documents as a record batch of `SCHEMA`."""
-        return self.columns if self.columns.schema.equals(SCHEMA) else self.columns.cast(SCHEMA)
+        return int(self.table.num_rows)
 
     @cached_property
     def doc_ids(self) -> list[str]:
         """doc_id of each document."""
-        ids: list[str] = self.columns.column("doc_id").to_pylist()
+        ids: list[str] = self.table.column("doc_id").to_pylist()
         return ids
 
     @cached_property
     def dates(self) -> npt.NDArray[np.datetime64]:
         """datetime64[D] of each document, NaT where it has none."""
-        return np.array(self.columns.column("date").to_pylist(), dtype="datetime64[D]")
+        return np.array(self.table.column("date").to_pylist(), dtype="datetime64[D]")
 
     @cached_property
     def mentions(self) -> tuple[Ints, Ints32, Ints32, Ints32]:
         """Bounds of each document's mentions, and start, end and head of all."""
-        columns = [flat_lists(part) for part in self.columns.column("mentions").flatten()]
+        columns = [flat_lists(part) for part in self.table.column("mentions").flatten()]
         starts, ends, heads = (values.to_numpy() for _, values in columns)
         return columns[0][0], starts, ends, heads
 
     @cached_property
     def candidates(self) -> tuple[Ints, Ints32, Floats]:
         """Bounds of each mention's candidates, and candidates and scores of all."""
-        _, rows = flat_lists(self.columns.column("antecedents"))
+        _, rows = flat_lists(self.table.column("antecedents"))
         indptr, antecedents = flat_lists(rows)
-        _, score_rows = flat_lists(self.columns.column("scores"))
+        _, score_rows = flat_lists(self.table.column("scores"))
         _, scores = flat_lists(score_rows)
         return indptr, antecedents.to_numpy(), scores.to_numpy()
 
     @cached_property
     def has_tokens(self) -> Bools:
         """Whether each document has tokens."""
-        valid: Bools = self.columns.column("tokens").is_valid().to_numpy(zero_copy_only=False)
+        valid: Bools = self.table.column("tokens").is_valid().to_numpy(zero_copy_only=False)
         return valid
 
     @cached_property
@@ -112,12 +106,11 @@ class DocumentBatch:
     @cached_property
     def token_lists(self) -> dict[str, pa.ListArray]:
         """Lists of each token column, empty where a document has no tokens."""
-        return dict(zip(TOKEN_COLUMNS, self.columns.column("tokens").flatten(), strict=True))
+        return dict(zip(TOKEN_COLUMNS, self.table.column("tokens").flatten(), strict=True))
 
     def token_strings(self, name: str) -> pa.DictionaryArray:
         """Flat strings of one token column: text, lemma, upos or dep."""
-        strings = flat_lists(self.token_lists[name])[1]
-        return strings if isinstance(strings, pa.DictionaryArray) else strings.dictionary_encode()
+        return flat_lists(self.token_lists[name])[1].dictionary_encode()
 
     def token_words(self, name: str) -> tuple[list[str], Ints]:
         """Different strings, among them all of one token column, and the index of each token's string."""
@@ -133,16 +126,12 @@ class DocumentBatch:
         """Flat integers of the token columns head and sent."""
         return {name: flat_lists(self.token_lists[name])[1].to_numpy() for name in INTEGER_COLUMNS}
 
-    def with_columns(self, columns: pa.RecordBatch) -> DocumentBatch:
-        """The same documents with other columns."""
-        return DocumentBatch(self.source, columns, self.unit, self.places, self.parses)
-
     def take(self, rows: npt.ArrayLike) -> DocumentBatch:
         """Return a batch of these documents only."""
         chosen = np.asarray(rows, dtype=np.int64)
         places = [self.places[row] for row in chosen]
         parses = None if self.parses is None else self.parses.take(chosen)
-        return DocumentBatch(self.source, _rows_of(self.columns, chosen), self.unit, places, parses)
+        return DocumentBatch(self.source, self.table.take(pa.array(chosen)), self.unit, places, parses)
 
     def rejected(self, row: int, fault: str | Fault) -> Rejected:
         """Describe one document as rejected for a reason."""
@@ -179,18 +168,18 @@ class DocumentBatch:
                 if name not in self._strings:
                     self._strings[name] = np.array(words, np.object_)
                 columns[name] = self._strings[name].take(indices[part]).tolist()
-            extra = _members(self.columns.column("tokens_extra")[row].as_py())
+            extra = _members(self.table.column("tokens_extra")[row].as_py())
             self._tokens[row] = Tokens.from_valid(**columns, extra=extra)
         return self._tokens[row]
 
     def gold(self, row: int) -> list[int | str | None] | None:
         """Annotated entities of one document, or None."""
-        gold = self.columns.column("gold")[row].as_py()
+        gold = self.table.column("gold")[row].as_py()
         return None if gold is None else [None if g is None else msgspec.json.decode(g) for g in gold]
 
     def metadata(self, row: int) -> dict[str, Any]:
         """All other fields of one document."""
-        return _members(self.columns.column("metadata")[row].as_py())
+        return _members(self.table.column("metadata")[row].as_py())
 
     def n_parses(self, row: int) -> int:
         """Number of parses of one document."""
@@ -199,14 +188,14 @@ class DocumentBatch:
     def to_json(self, row: int) -> dict[str, Any]:
         """One document as the object of a JSON line, of version 2 if it has several parses."""
         if self.parses is None or self.n_parses(row) < 2:
-            return to_json(self.columns, row)
+            return to_json(self.table, row)
         rows = self.parses.rows(row)
-        parses = [to_json(self.parses.batch.columns, place) for place in rows]
+        parses = [to_json(self.parses.batch.table, place) for place in rows]
         return parses_json(parses, self.parses.weights[rows.start : rows.stop].tolist())
 
     def document(self, row: int) -> ScoredDocument:
         """One document as a Python object."""
-        text = self.columns.column("date")[row].as_py()
+        text = self.table.column("date")[row].as_py()
         date = None if text is None else datetime.date.fromisoformat(text)
         metadata = self.metadata(row)
         parses = () if self.parses is None else self.parses.parses(row)
@@ -284,18 +273,6 @@ class ParseRows:
         return Parse(float(self.weights[row]), tokens, self.batch.spans(row), self.batch.antecedents(row), gold)
 
 
-def _rows_of(table: pa.RecordBatch, rows: Ints) -> pa.RecordBatch:
-    """Copies of some rows of a table, in the order given."""
-    starts = np.flatnonzero(np.diff(rows, prepend=rows[:1]) != 1)  # of runs of consecutive rows
-    # Arrow takes the values of nested lists one by one, but copies those of several slices together; one alone would
-    # be no copy, and keep the whole table in memory.
-    if len(starts) < 2 or table.nbytes < _WIDE * table.num_rows:
-        return table.take(pa.array(rows))
-    slices = [table.slice(int(rows[i]), j - i) for i, j in zip(starts, [*starts[1:], len(rows)], strict=True)]
-    (joined,) = pa.Table.from_batches(slices).combine_chunks().to_batches()
-    return joined
-
-
 def bounds_of(counts: npt.NDArray[np.integer] | Sequence[int]) -> Ints:
     """Bounds (n + 1) of consecutive rows by their counts."""
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
@@ -318,46 +295,50 @@ def from_documents(documents: Sequence[ScoredDocument]) -> DocumentBatch:
 
 def _of_first_parses(documents: Sequence[ScoredDocument]) -> DocumentBatch:
     """The batch with the first parse of each document alone."""
-    distributions = [document.antecedents for document in documents]
-    n_mentions = [document.n_mentions for document in documents]
-    n_candidates = _joined([np.diff(distribution.indptr) for distribution in distributions])
-
-    def lists(parts: Sequence[npt.NDArray[Any]]) -> pa.ListArray:
-        return _lists([len(part) for part in parts], pa.array(_joined(parts), pa.int32()))
-
-    def nested(parts: Sequence[npt.NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
-        return _lists(n_mentions, _lists(n_candidates, pa.array(_joined(parts), kind)))
-
-    tokens = [d.tokens for d in documents]
-    missing = pa.array([t is None for t in tokens], pa.bool_())
-    words = pa.list_(pa.string())
-    strings = [pa.array([[] if t is None else list(getattr(t, n)) for t in tokens], words) for n in STRING_COLUMNS]
-    empty = np.zeros(0, np.int32)
-    integers = [lists([empty if t is None else getattr(t, n) for t in tokens]) for n in INTEGER_COLUMNS]
-    columns = [
-        pa.array([d.doc_id for d in documents], pa.string()),
-        pa.array([None if d.date is None else d.date.isoformat() for d in documents], pa.string()),
-        pa.StructArray.from_arrays([lists([d.mentions[:, c] for d in documents]) for c in range(3)], SPAN_COLUMNS),
-        nested([d.antecedents for d in distributions], pa.int32()),
-        nested([d.scores for d in distributions], pa.float64()),
-        pa.StructArray.from_arrays([*strings, *integers], fields=list(TOKENS), mask=missing),
-        pa.array([_json_object(t.extra if t else {}) for t in tokens], pa.string()),
-        pa.array([None if d.gold is None else gold_texts(d.gold) for d in documents], pa.list_(pa.string())),
-        pa.array([_json_object(d.metadata) for d in documents], pa.string()),
-    ]
-    table = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
-    return DocumentBatch("documents", table, "document", range(1, len(documents) + 1))
+    return DocumentBatch("documents", table_of(map(_row, documents)), "document", range(1, len(documents) + 1))
 
 
-def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+def _row(document: ScoredDocument) -> dict[str, Any]:
+    """The fields of a document, as `table_of` takes them."""
+    antecedents, tokens = document.antecedents, document.tokens
+    bounds = list(itertools.pairwise(antecedents.indptr.tolist()))
+    return {
+        "doc_id": document.doc_id,
+        "date": None if document.date is None else document.date.isoformat(),
+        "mentions": document.mentions,
+        "antecedents": [antecedents.antecedents[start:end] for start, end in bounds],
+        "scores": [antecedents.scores[start:end] for start, end in bounds],
+        "tokens": None if tokens is None else {name: getattr(tokens, name) for name in TOKEN_COLUMNS},
+        "tokens_extra": None if tokens is None else _json_object(tokens.extra),
+        "gold": document.gold,
+        "metadata": _json_object(document.metadata),
+    }
 
 
-def _lists(lengths: npt.NDArray[np.integer] | Sequence[int], values: pa.Array) -> pa.ListArray:
-    return pa.ListArray.from_arrays(pa.array(bounds_of(lengths), pa.int32()), values)
+def table_of(rows: Iterable[Mapping[str, Any]]) -> pa.RecordBatch:
+    """Turn rows into a record batch of `SCHEMA`.
+
+    Parameters
+    ----------
+    rows
+        Values by column: mentions as rows of start, end and head, entities of gold as they are. Absent ones are null.
+    """
+    rows = list(rows)
+    spans = [np.array(row["mentions"], np.int32).reshape(-1, 3) for row in rows]
+    offsets = pa.array(bounds_of(list(map(len, spans))), pa.int32())
+    flat = np.concatenate([*spans, np.zeros((0, 3), np.int32)])
+    parts = [pa.ListArray.from_arrays(offsets, pa.array(flat[:, c])) for c in range(3)]
+    columns = {
+        "mentions": pa.StructArray.from_arrays(parts, SPAN_COLUMNS),
+        "gold": pa.array([None if row.get("gold") is None else _gold_texts(row["gold"]) for row in rows], GOLD),
+    }
+    for field in SCHEMA:
+        if field.name not in columns:
+            columns[field.name] = pa.array([row.get(field.name) for row in rows], field.type)
+    return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
 
-def gold_texts(gold: Iterable[int | str | None]) -> list[str | None]:
+def _gold_texts(gold: Iterable[int | str | None]) -> list[str | None]:
     """Entity ids as JSON texts."""
     return [None if g is None else str(g) if isinstance(g, int) else msgspec.json.encode(g).decode() for g in gold]
 

@@ -122,27 +122,22 @@ class _ShapeFaults(dict[int, Fault]):
             self.add(row, f"{name} must be as long as {like} ({wanted[row]}), got {found[row]}")
 
     def add_nulls(self, name: str, lists: pa.ListArray) -> None:
-        """Add the rows with a null in their list."""
-        bounds, values = flat_lists(lists)
-        if values.null_count:
-            for place in np.flatnonzero(values.is_null()).tolist():
-                row = _row_of(bounds, place)
-                self.add(row, f"{name}[{place - int(bounds[row])}] must not be null, got null")
-
-    def add_inner_nulls(self, name: str, nested: pa.ListArray) -> None:
-        """Add the rows with a null in a list of their list."""
-        bounds, rows = flat_lists(nested)
-        indptr, values = flat_lists(rows)
-        if values.null_count:
-            for place in np.flatnonzero(values.is_null()).tolist():
-                mention = _row_of(indptr, place)
-                row = _row_of(bounds, mention)
-                position = f"[{mention - int(bounds[row])}][{place - int(indptr[mention])}]"
+        """Add the rows with a null in their list, or in a list of their list."""
+        levels: list[Ints] = []  # bounds of the lists of each level, the innermost first
+        values: pa.Array = lists
+        while pa.types.is_list(values.type):
+            own, values = flat_lists(values)
+            levels.insert(0, own)
+            for place in np.flatnonzero(values.is_null()).tolist() if values.null_count else ():
+                row, position = place, ""
+                for bounds in levels:
+                    inner, row = row, _row_of(bounds, row)
+                    position = f"[{inner - int(bounds[row])}]{position}"
                 self.add(row, f"{name}{position} must not be null, got null")
 
 
 def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
-    table, faults = batch.columns, _ShapeFaults()
+    table, faults = batch.table, _ShapeFaults()
     for row, doc_id in enumerate(batch.doc_ids):
         if not doc_id:
             faults.add(row, f"doc_id must be a non-empty string, got {doc_id!r}")
@@ -166,7 +161,6 @@ def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
         faults.add_nulls(f"tokens.{name}", lists)
     for name in ("antecedents", "scores"):
         faults.add_nulls(name, table.column(name))
-        faults.add_inner_nulls(name, table.column(name))
     _add_unlike_scores(faults, table)
     _add_bad_json(faults, batch)
     return faults
@@ -195,7 +189,7 @@ def _add_unlike_scores(faults: _ShapeFaults, table: pa.RecordBatch) -> None:
 
 def _add_bad_json(faults: _ShapeFaults, batch: DocumentBatch) -> None:
     """Add documents with a JSON column that does not decode to the right type; only Parquet can contain such."""
-    bounds, texts = flat_lists(batch.columns.column("gold"))
+    bounds, texts = flat_lists(batch.table.column("gold"))
     bad = [text for text in texts.unique().to_pylist() if text is not None and not _decodes(_GOLD_ID, text)]
     if bad:
         for place in np.flatnonzero(pc.is_in(texts, pa.array(bad, texts.type))).tolist():
@@ -204,7 +198,7 @@ def _add_bad_json(faults: _ShapeFaults, batch: DocumentBatch) -> None:
             faults.add(row, f"{rule}, got {texts[place].as_py()!r}")
     _add_bad_objects(faults, batch, "metadata", FIELDS)
     _add_bad_objects(faults, batch, "tokens_extra", TOKEN_COLUMNS)
-    for row, text in enumerate(batch.columns.column("tokens_extra").to_pylist()):
+    for row, text in enumerate(batch.table.column("tokens_extra").to_pylist()):
         if text is not None and row not in faults:
             n_tokens = int(batch.token_bounds[row + 1] - batch.token_bounds[row])
             for name, column in _OBJECT.decode(text).items():
@@ -224,7 +218,7 @@ def _decodes(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
 
 def _add_bad_objects(faults: _ShapeFaults, batch: DocumentBatch, field: str, reserved: Collection[str]) -> None:
     """Add documents whose text is no JSON object, or has a member with a separate column."""
-    texts = batch.columns.column(field).to_pylist()
+    texts = batch.table.column(field).to_pylist()
     reasons = {text: _object_fault(field, text, reserved) for text in set(texts) - {None}}  # many are the same
     if any(reasons.values()):
         for row, text in enumerate(texts):

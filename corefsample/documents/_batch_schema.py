@@ -1,7 +1,4 @@
-"""The Arrow schema of documents with scored mentions, behind every file format.
-
-Also here: documents in columns as the objects of JSON lines.
-"""
+"""Layout of documents with scored mentions: the Arrow schema behind every file format, and a JSON line's object."""
 
 from __future__ import annotations
 
@@ -18,15 +15,8 @@ from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN
 
 VERSION = 1  # of documents with one parse
 PARSES_VERSION = 2  # of documents with several parses
-
-
-def _tokens(strings: pa.DataType) -> pa.StructType:
-    columns = [(name, pa.list_(strings)) for name in STRING_COLUMNS]
-    return pa.struct(columns + [(name, pa.list_(pa.int32())) for name in INTEGER_COLUMNS])
-
-
-TOKENS = _tokens(pa.string())
 SPAN_COLUMNS = ("start", "end", "head")
+GOLD = pa.list_(pa.string())
 
 SCHEMA = pa.schema(
     [
@@ -35,17 +25,19 @@ SCHEMA = pa.schema(
         ("mentions", pa.struct([(name, pa.list_(pa.int32())) for name in SPAN_COLUMNS])),
         ("antecedents", pa.list_(pa.list_(pa.int32()))),
         ("scores", pa.list_(pa.list_(pa.float64()))),
-        ("tokens", TOKENS),
+        (
+            "tokens",
+            pa.struct(
+                [(name, pa.list_(pa.string())) for name in STRING_COLUMNS]
+                + [(name, pa.list_(pa.int32())) for name in INTEGER_COLUMNS]
+            ),
+        ),
         ("tokens_extra", pa.string()),  # JSON object of further token lists
-        ("gold", pa.list_(pa.string())),  # each entity id as JSON, so that 1 and "1" stay apart
+        ("gold", GOLD),  # each entity id as JSON, so that 1 and "1" stay apart
         ("metadata", pa.string()),  # JSON object of everything else
     ],
     metadata={"corefsample.version": str(VERSION)},
 )
-
-# The same with the strings of tokens as Arrow dictionaries, as some readers provide them.
-_N_TOKENS = SCHEMA.get_field_index("tokens")
-ENCODED_SCHEMA = SCHEMA.set(_N_TOKENS, pa.field("tokens", _tokens(pa.dictionary(pa.int32(), pa.string()))))
 
 
 def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:

@@ -1,8 +1,7 @@
-"""One document with its pre-scored mentions: what a reader yields and a writer takes.
+"""One document with its pre-scored mentions, in one parse or in several weighted ones, which readers yield.
 
-Also here: parses of a document, and how samples of them are drawn.
-
-Also here: what scored and annotated documents have in common.
+`BaseDocument` is the part that annotated documents have too. Samples of a document are shared among its parses by
+`sample_parses`.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from corefsample.errors import InputError
 from corefsample.files._atomic import write_bytes
+from corefsample.files._contents import one_line
 from corefsample.files._paths import PathLike
 
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
@@ -98,7 +99,7 @@ def npy_array(content: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[A
             raise ValueError("another version of the .npy format")
         shape, _, found = np.lib.format.read_array_header_1_0(stream)
     except _HEADER_ERRORS as error:
-        raise InputError(f"{field} must be an .npy file, got: {' '.join(str(error).split())}") from None
+        raise InputError(f"{field} must be an .npy file, got: {one_line(error)}") from None
     if found != wanted or len(shape) != 1:
         raise InputError(f"{field} must be {wanted} in one dimension, got {len(shape)} of {found}")
     values = content[stream.tell() :]

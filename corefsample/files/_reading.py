@@ -1,7 +1,4 @@
-"""Bytes and text lines of files, plain or gzip, with how far they are read.
-
-Also here: reading ahead: the next item of an iterator is made in a thread while the one before it is used.
-"""
+"""Reading files as bytes or text lines, plain or gzip: one after the other, ahead of their use, with progress."""
 
 from __future__ import annotations
 

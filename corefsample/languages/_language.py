@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
-import numpy as np
 
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._contents import one_line
@@ -340,11 +339,3 @@ def require_same(
     if differ(language, found):
         rule = f"must be of the language of {text} ({found})"
         raise ParameterError(f"{rule}, got a {owner} of {language}", parameter=parameter, hint=hint)
-
-
-def known_share(hashes: np.ndarray[Any, Any], vocabulary: np.ndarray[Any, Any]) -> tuple[int, int]:
-    """Number of words, and of those among them that a vocabulary has."""
-    if not len(vocabulary):
-        return len(hashes), 0
-    places = np.minimum(np.searchsorted(vocabulary, hashes), len(vocabulary) - 1)
-    return len(hashes), int((vocabulary[places] == hashes).sum())

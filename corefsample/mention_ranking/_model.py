@@ -19,17 +19,10 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.languages._language import (
-    ENGLISH,
-    Language,
-    declared_language,
-    known_share,
-    load_language,
-    require_same,
-)
+from corefsample.languages._language import ENGLISH, Language, declared_language, load_language, require_same
 from corefsample.mention_ranking import _kernels
 from corefsample.mention_ranking._readings import gold_of_found
-from corefsample.mention_ranking.features._encoding import encode, hashed, word_hash
+from corefsample.mention_ranking.features._encoding import encode, hashed, is_known, word_hash
 from corefsample.mention_ranking.features._templates import TemplateSet
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 from corefsample.syntax._roles import is_unparsed
@@ -160,7 +153,7 @@ class AntecedentModel:
     def known_words(self, tokens: Tokens) -> tuple[int, int]:
         """Number of words of letters, and of those that its vocabulary has: few where the language is another."""
         words = [word_hash(text.lower()) for text in tokens.text if text.isalpha()]
-        return known_share(np.array(words, np.uint32), self.vocabulary)
+        return len(words), int(is_known(np.array(words, np.uint32), self.vocabulary).sum())
 
     def require_language(self, document: Mapping[str, Any], path: str = "") -> None:
         """Raise ParameterError if the metadata of a document, or the name of its file, say another language."""

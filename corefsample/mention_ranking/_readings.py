@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
@@ -59,9 +60,7 @@ def readings(
         found = mentions_from_parse(reading.tokens, scheme=reading.scheme, language=reading.language)
         gold = gold_of_found(reading.mentions, reading.gold, found)
         # A phrase that no annotator marked is of no entity but its own; one of several with one head may be.
-        own = {
-            head for head, entity in zip(reading.mentions[:, 2].tolist(), reading.gold, strict=True) if entity is None
-        }
+        own = set(compress(reading.mentions[:, 2].tolist(), (entity is None for entity in reading.gold)))
         alone = [entity is None and head not in own for head, entity in zip(found[:, 2].tolist(), gold, strict=True)]
         gold = [(f"\0{i}" if alone[i] else entity) for i, entity in enumerate(gold)]
         wholes.append(replace(reading, mentions=found, gold=gold))
@@ -114,13 +113,8 @@ def _cut(whole: Reading, kept: Bools) -> Reading:
     """The kept tokens, whole sentences, and the mentions within them."""
     tokens = whole.tokens
     place = np.append(np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1))  # of each kept token; the last is of no head
-    texts = {
-        name: [value for value, keep in zip(getattr(tokens, name), kept, strict=True) if keep]
-        for name in STRING_COLUMNS
-    }
-    extra = {
-        name: [value for value, keep in zip(values, kept, strict=True) if keep] for name, values in tokens.extra.items()
-    }
+    texts = {name: list(compress(getattr(tokens, name), kept)) for name in STRING_COLUMNS}
+    extra = {name: list(compress(values, kept)) for name, values in tokens.extra.items()}
     short = Tokens(
         **texts,
         head=place[tokens.head[kept]],
@@ -130,5 +124,4 @@ def _cut(whole: Reading, kept: Bools) -> Reading:
     first, last = whole.mentions[:, 0], whole.mentions[:, 1] - 1
     inside = kept[first] & kept[last] & (tokens.sent[first] == tokens.sent[last]) & kept[whole.mentions[:, 2]]
     mentions = place[whole.mentions[inside] - [0, 1, 0]] + np.array([0, 1, 0], np.int32)
-    gold = [entity for entity, keep in zip(whole.gold, inside, strict=True) if keep]
-    return replace(whole, tokens=short, mentions=mentions, gold=gold)
+    return replace(whole, tokens=short, mentions=mentions, gold=list(compress(whole.gold, inside)))

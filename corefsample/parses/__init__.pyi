@@ -1,2 +1,2 @@
 from ._calibration import calibrate_parses as calibrate_parses
-from ._calibration import fit_temperature as fit_temperature
+from ._temperature import fit_temperature as fit_temperature

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -15,9 +15,46 @@ from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration._applied import applied_to, described
 from corefsample.recalibration._kernels import HAS_ANTECEDENT, IS_NEW, MISSED, NO_TERM, RIGHT, UNKNOWN, WRONG
-from corefsample.recalibration._model import GoldCounts
 
 MISSING = ("skip", "floor")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldCounts:
+    """Counts of the gold annotation that a fit used, and of what it left out.
+
+    Attributes
+    ----------
+    n_documents
+        Documents with an annotated mention.
+    n_without_gold
+        Other documents, which are left out.
+    n_mentions
+        Mentions of the documents with gold.
+    n_unannotated
+        Those of them without a gold entity.
+    n_new
+        Mentions that are the first annotated one of their entity.
+    n_linked
+        Mentions with a gold antecedent among their candidates.
+    n_missing
+        Mentions with earlier mentions of their gold entity, none of them among the candidates.
+    n_floored
+        Those of them that have a term because of the rule "floor"; the others have none.
+    """
+
+    n_documents: int
+    n_without_gold: int
+    n_mentions: int
+    n_unannotated: int
+    n_new: int
+    n_linked: int
+    n_missing: int
+    n_floored: int
+
+    def to_json(self) -> dict[str, int]:
+        """The counts by name."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

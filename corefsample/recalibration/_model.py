@@ -1,7 +1,4 @@
-"""A recalibration of antecedent scores, and the results of fitting one.
-
-Also here: offsets by kind of mention, and the order of a recalibration's parameters as a vector.
-"""
+"""A recalibration of antecedent scores: temperature, NEW bias and offsets by kind of mention, also as one vector."""
 
 from __future__ import annotations
 
@@ -324,74 +321,3 @@ def kinds_of(tokens: Tokens | None, mentions: Ints32, metadata: Mapping[str, Any
         rule = "tokens are required for recalibration by kind of mention"
         raise ParameterError(rule, place=f"doc_id {doc_id!r}")
     return mention_kinds(tokens, mentions, document_language(metadata))
-
-
-@dataclass(frozen=True, slots=True)
-class GoldCounts:
-    """Counts of the gold annotation that a fit used, and of what it left out.
-
-    Attributes
-    ----------
-    n_documents
-        Documents with an annotated mention.
-    n_without_gold
-        Other documents, which are left out.
-    n_mentions
-        Mentions of the documents with gold.
-    n_unannotated
-        Those of them without a gold entity.
-    n_new
-        Mentions that are the first annotated one of their entity.
-    n_linked
-        Mentions with a gold antecedent among their candidates.
-    n_missing
-        Mentions with earlier mentions of their gold entity, none of them among the candidates.
-    n_floored
-        Those of them that have a term because of the rule "floor"; the others have none.
-    """
-
-    n_documents: int
-    n_without_gold: int
-    n_mentions: int
-    n_unannotated: int
-    n_new: int
-    n_linked: int
-    n_missing: int
-    n_floored: int
-
-    def to_json(self) -> dict[str, int]:
-        """The counts by name."""
-        return dataclasses.asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class RecalibrationFit(HtmlTable):
-    """A recalibration fitted on documents with gold.
-
-    Attributes
-    ----------
-    recalibration
-        The fit.
-    objective
-        Name of the minimised loss.
-    score_before, score_after
-        Mean loss per term on the same documents, before and after recalibration. The second is too optimistic for other
-        documents (see `RecalibrationFitter.cross_fit`).
-    n_terms
-        Number of terms: mentions, pairs, or other terms of the objective.
-    gold
-        Counts of annotated documents and mentions.
-    form
-        "global" or "kinds".
-    prior_sd
-        Standard deviation of the prior of offsets by kind, which the data chose; None without offsets.
-    """
-
-    recalibration: Recalibration
-    objective: str
-    score_before: float
-    score_after: float
-    n_terms: float
-    gold: GoldCounts
-    form: str = "global"
-    prior_sd: float | None = None

@@ -62,7 +62,7 @@ def minimum(
         value, slope, curvature = _penalised(here, weights, precision, point)
         step = newton_step(slope, curvature, damping)
         step /= max(1.0, float((np.abs(step[[LOG_TEMPERATURE, NEW_BIAS]]) / _LONGEST).max()))
-        expected = -_change(step, slope, curvature)
+        expected = -quadratic_change(step, slope, curvature)
         if expected <= tolerance * max(abs(value), 1e-300):
             return point, here
         trial = point + step
@@ -81,7 +81,7 @@ def minimum(
     return point, here
 
 
-def _change(step: Floats, slope: Floats, curvature: Floats) -> float:
+def quadratic_change(step: Floats, slope: Floats, curvature: Floats) -> float:
     """Change of a quadratic by a step."""
     return float(slope @ step + step @ curvature @ step / 2)
 

@@ -1,4 +1,4 @@
-"""Recalibrations fitted to bootstrapped documents and by folds."""
+"""What fits of recalibrations return: the fit to all documents, refits to bootstrapped ones, and fits by folds."""
 
 from __future__ import annotations
 
@@ -9,11 +9,46 @@ from typing import Self
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
+from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.errors import ParameterError
 from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._model import N_GLOBAL, GoldCounts, Recalibration
+from corefsample.recalibration._gold import GoldCounts
+from corefsample.recalibration._model import N_GLOBAL, Recalibration
+
+
+@dataclass(frozen=True, slots=True)
+class RecalibrationFit(HtmlTable):
+    """A recalibration fitted on documents with gold.
+
+    Attributes
+    ----------
+    recalibration
+        The fit.
+    objective
+        Name of the minimised loss.
+    score_before, score_after
+        Mean loss per term on the same documents, before and after recalibration. The second is too optimistic for other
+        documents (see `RecalibrationFitter.cross_fit`).
+    n_terms
+        Number of terms: mentions, pairs, or other terms of the objective.
+    gold
+        Counts of annotated documents and mentions.
+    form
+        "global" or "kinds".
+    prior_sd
+        Standard deviation of the prior of offsets by kind, which the data chose; None without offsets.
+    """
+
+    recalibration: Recalibration
+    objective: str
+    score_before: float
+    score_after: float
+    n_terms: float
+    gold: GoldCounts
+    form: str = "global"
+    prior_sd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,4 @@
-"""Samples of the parses of spaCy's transition parser.
-
-Also here: temperatures at which the samples of known pipelines' parses are calibrated.
-"""
+"""Samples of the parses of spaCy's transition parser, at the temperature of its pipeline."""
 
 from __future__ import annotations
 

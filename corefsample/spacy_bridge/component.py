@@ -27,15 +27,10 @@ import corefsample as cs
 from corefsample._log import logger
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
-from corefsample.spacy_bridge._posterior import DocPosterior, JoinProbability, SpanAntecedents, posterior_of
-from corefsample.spacy_bridge._scorer import (
-    Saved,
-    packed_model,
-    read_model,
-    scores_of_examples,
-    unpacked_model,
-    write_model,
-)
+from corefsample.spacy_bridge._mention_results import JoinProbability, SpanAntecedents
+from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
+from corefsample.spacy_bridge._saved_model import Saved, packed_model, read_model, unpacked_model, write_model
+from corefsample.spacy_bridge._scorer import scores_of_examples
 from corefsample.spacy_bridge._settings import FROM_PARSE, Settings
 from corefsample.spacy_bridge._state import KEY, store, store_parses
 

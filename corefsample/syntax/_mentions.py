@@ -8,7 +8,8 @@ What counts as a mention
     firing", read as one). Existential "there", expletive "it", relative and interrogative pronouns, and clauses are
     not mentions.
 
-Also here: mentions that cannot corefer, because of where they are in the parse.
+What cannot corefer
+    Two mentions whose places in the parse rule it out: see `mentions_apart`.
 """
 
 from __future__ import annotations

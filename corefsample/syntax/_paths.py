@@ -21,8 +21,8 @@ the token where they stand:
 ``[active,no >nsubj]<conj+>nsubj`` is the subject that a conjoined verb shares with an earlier one. The empty path,
 ``.`` or nothing, stays where it starts.
 
-Also here: where paths can lead in many parses at once: a fast upper bound of `follow`, by which documents are passed
-over.
+`follow` finds where a path leads in one parse. `FlatParses` finds where paths can lead in many parses at once: a fast
+upper bound, by which documents are passed over.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def check_corpus(
             report.n_parses += int(counts.sum())
         sizes += np.diff(batch.mentions[0]).tolist()
         report.n_candidates += len(batch.candidates[1])
-        report.n_gold += len(batch) - batch.columns.column("gold").null_count
+        report.n_gold += len(batch) - batch.table.column("gold").null_count
         _add_dates(report, batch)
         _add_schemes(report, batch)
         report.languages.update(declared_language(batch.metadata(row)) or "" for row in range(len(batch)))

@@ -92,7 +92,7 @@ def gold_documents(
         found: dict[int, Fault] = {}
         if not for_queries:
             return found
-        for row in batch.columns.column("gold").is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
+        for row in batch.table.column("gold").is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
             try:
                 match_queries(batch.document(row), role=role, scheme=scheme)
             except CorefsampleError as error:

@@ -33,7 +33,8 @@ from events.commands._screen import print_counts, print_files, print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
-    from corefsample.parses._calibration import ParseCalibration, TemperatureFit
+    from corefsample.parses._calibration import ParseCalibration
+    from corefsample.parses._temperature import TemperatureFit
     from events.commands._parse_sampling import TreebankDocument, TreebankParses
     from events.runs._output_folder import OutputFolder
     from events.runs._progress import Progress

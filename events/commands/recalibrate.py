@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
     from corefsample.formats import DocumentStream
     from corefsample.recalibration._domains import DomainEffect
-    from corefsample.recalibration._model import Recalibration, RecalibrationFit
-    from corefsample.recalibration._refits import CrossFit
+    from corefsample.recalibration._model import Recalibration
+    from corefsample.recalibration._refits import CrossFit, RecalibrationFit
     from corefsample.recalibration._uncertain import UncertainRecalibration
     from events.commands._reading import GoldDocuments
     from events.runs._progress import Progress

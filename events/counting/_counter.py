@@ -688,7 +688,7 @@ def _place(batch: DocumentBatch, row: int) -> str:
 def _of_other_languages(batch: DocumentBatch, language: str) -> dict[int, Fault]:
     """Documents that say another language than the rules and the lexicon."""
     faults: dict[int, Fault] = {}
-    for row, text in enumerate(batch.columns.column("metadata").to_pylist()):
+    for row, text in enumerate(batch.table.column("metadata").to_pylist()):
         if text and '"lang' in text:
             found = declared_language(batch.metadata(row))
             if differ(language, found):
@@ -710,7 +710,7 @@ def _of_other_scores(batch: DocumentBatch, recalibrated: CorpusRecalibration) ->
     if recalibrated.takes_all:
         return faults
     right: set[str | None] = set()  # metadata of many documents are the same
-    for row, text in enumerate(batch.columns.column("metadata").to_pylist()):
+    for row, text in enumerate(batch.table.column("metadata").to_pylist()):
         if text in right:
             continue
         try:

@@ -50,6 +50,27 @@ def parse(tokens: Tokens) -> dict[str, list[Any]]:
     }
 
 
+def spans(document: AnnotatedDocument) -> list[tuple[int, int, str]]:
+    """Start, end and entity of each mention."""
+    pairs = zip(document.mentions.tolist(), document.entities, strict=True)
+    return [(start, end, entity) for (start, end, _), entity in pairs]
+
+
+def plain_document(n_tokens: int, spans_of: Sequence[tuple[int, int, str]], **fields: Any) -> AnnotatedDocument:
+    """A document of words a, b, c ... with mentions by start, end and entity; the first word is the head of each."""
+    tokens = Tokens(
+        text=[chr(97 + i) for i in range(n_tokens)],
+        lemma=[""] * n_tokens,
+        upos=["X"] * n_tokens,
+        dep=["dep"] * n_tokens,
+        head=fields.pop("head", np.arange(-1, n_tokens - 1, dtype=np.int32)),
+        sent=fields.pop("sent", np.zeros(n_tokens, np.int32)),
+        extra=fields.pop("extra", {}),
+    )
+    mentions = np.array([(s, e, s) for s, e, _ in spans_of], np.int32).reshape(-1, 3)
+    return AnnotatedDocument(fields.pop("doc_id", "d"), tokens, mentions, [e for *_, e in spans_of], **fields)
+
+
 def clusters(document: AnnotatedDocument) -> Counter[tuple[Span, ...]]:
     """Entities as their spans, names aside."""
     names = sorted(set(document.entities))

@@ -1,6 +1,6 @@
 """Pre-scored mention files as JSON Lines, plain or gzip: one document per line.
 
-Also here: rules that JSON, or a reader of it, does not enforce: numbers are finite, and no key repeats.
+The reader also enforces what JSON's own readers do not: numbers are finite, and no key repeats.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 
 from corefsample._checks import shown
-from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of, gold_texts
-from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, SPAN_COLUMNS, VERSION, to_json
+from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of, table_of
+from corefsample.documents._batch_schema import PARSES_VERSION, VERSION, to_json
 from corefsample.documents._rejected import Fault, Rejected, missing_field
 from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS
 from corefsample.errors import ParameterError, ParameterHint
@@ -282,33 +281,14 @@ def _start(line: bytes) -> str:
 
 def _batch(path: str, rows: list[dict[str, Any]], places: list[int]) -> DocumentBatch:
     """Turn decoded rows into a batch, with the parses of all documents if one has several."""
-    batch = DocumentBatch(path, _table(rows), "line", places)
+    batch = DocumentBatch(path, table_of(rows), "line", places)
     parses_of_rows = [row.pop("parses", None) or [{**row, "weight": 1.0}] for row in rows]
     counts = [len(each) for each in parses_of_rows]
     flat = [parse for each in parses_of_rows for parse in each]
     if len(flat) > len(rows) or any(parse["weight"] != 1.0 for parse in flat):  # weights have yet to be checked
-        every = DocumentBatch(path, _table(flat), "line", np.repeat(places, counts).tolist())
+        every = DocumentBatch(path, table_of(flat), "line", np.repeat(places, counts).tolist())
         batch.parses = ParseRows(bounds_of(counts), np.array([parse["weight"] for parse in flat]), every)
     return batch
-
-
-def _table(rows: list[dict[str, Any]]) -> pa.RecordBatch:
-    """Turn decoded rows into columns."""
-    spans = [np.array(row["mentions"], np.int32).reshape(-1, 3) for row in rows]
-    offsets = pa.array(np.concatenate(([0], np.cumsum([len(s) for s in spans], dtype=np.int32))), pa.int32())
-    flat = np.concatenate(spans) if spans else np.zeros((0, 3), np.int32)
-    mentions = pa.StructArray.from_arrays(
-        [pa.ListArray.from_arrays(offsets, pa.array(flat[:, c])) for c in range(3)], SPAN_COLUMNS
-    )
-    columns = [mentions if field.name == "mentions" else _column(rows, field.name, field.type) for field in SCHEMA]
-    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
-
-
-def _column(rows: list[dict[str, Any]], name: str, kind: pa.DataType) -> pa.Array:
-    values = [row.get(name) for row in rows]
-    if name == "gold":
-        values = [None if gold is None else gold_texts(gold) for gold in values]
-    return pa.array(values, kind)
 
 
 _LONGEST = 80  # characters of a path in a message

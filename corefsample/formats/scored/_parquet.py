@@ -1,7 +1,4 @@
-"""Pre-scored mention files as Parquet: one document per row, lists in list columns.
-
-Also here: the writer of Parquet files.
-"""
+"""Reader and writer of pre-scored mention files as Parquet: one document per row, lists in list columns."""
 
 from __future__ import annotations
 
@@ -17,10 +14,11 @@ import pyarrow.parquet as pq
 from corefsample._arrays import Floats, Ints
 from corefsample._checks import shown
 from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of
-from corefsample.documents._batch_schema import ENCODED_SCHEMA, PARSES_VERSION, SCHEMA, VERSION, flat_lists
+from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, VERSION, flat_lists
 from corefsample.documents._rejected import Rejected, missing_field
 from corefsample.documents._tokens import STRING_COLUMNS
 from corefsample.errors import InputError
+from corefsample.files._contents import one_line, parquet_errors
 from corefsample.files._paths import parquet_source, total_size
 from corefsample.files._reading import ReadProgress
 
@@ -28,7 +26,6 @@ _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
 BATCH_BYTES = 32 * 2**20  # decoded
 _READ_AHEAD = 2**20  # bytes per column; without a bound, pyarrow keeps all that it has read until the end
-STRING_PATHS = tuple(f"tokens.{name}." for name in STRING_COLUMNS)
 
 
 class ParquetReader(ReadProgress):
@@ -51,12 +48,11 @@ class ParquetReader(ReadProgress):
         super().__init__()
         self.path = path
         self._groups = groups
-        try:
-            self._file = self._opened(read_dictionary=None)
+        options = {"pre_buffer": False, "buffer_size": _READ_AHEAD, "page_checksum_verification": True}
+        with parquet_errors(path):
+            self._file = pq.ParquetFile(parquet_source(path), **options)
             schema = self._file.schema_arrow
             names = _names(schema)
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a damaged name of a column
-            raise InputError(f"file must be Parquet, got: {_one_line(error)}", place=path) from None
         version = (schema.metadata or {}).get(_VERSION_KEY, str(VERSION).encode())
         if version not in (str(VERSION).encode(), str(PARSES_VERSION).encode()):
             rule = f"schema metadata: corefsample.version must be {VERSION} or {PARSES_VERSION}"
@@ -79,11 +75,6 @@ class ParquetReader(ReadProgress):
             rule = "columns must be those of the format (others go into metadata or tokens_extra, as JSON)"
             raise InputError(f"{rule}, got {', '.join(foreign[:5])}", place=path)
 
-    def _opened(self, read_dictionary: list[str] | None) -> pq.ParquetFile:
-        about = None if read_dictionary is None else self._file.metadata
-        options = {"pre_buffer": False, "buffer_size": _READ_AHEAD, "page_checksum_verification": True}
-        return pq.ParquetFile(parquet_source(self.path), metadata=about, read_dictionary=read_dictionary, **options)
-
     def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """Yield batches of up to `size` documents, fewer where they are long, with rows whose numbers do not fit."""
         about = self._file.metadata
@@ -94,7 +85,7 @@ class ParquetReader(ReadProgress):
         decoded = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
         size = max(1, min(size, BATCH_BYTES * n_rows // max(decoded, 1)))
         try:
-            for table in self._tables(groups, size):
+            for table in self._file.iter_batches(batch_size=size, row_groups=list(groups)):
                 table.validate(full=True)  # strings that are not UTF-8, offsets outside the data
                 first, row = row + 1, row + table.num_rows
                 n_read += table.num_rows
@@ -105,32 +96,7 @@ class ParquetReader(ReadProgress):
                 raise OSError(f"{n_read} of {expected} rows")
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             place = f"{self.path}: row {row + 1}"
-            raise InputError(f"data must be readable, got: {_one_line(error)}", place=place) from None
-
-    def _tables(self, groups: range, size: int) -> Iterator[pa.RecordBatch]:
-        """Read row groups; the strings of tokens stay dictionary-encoded where Arrow can read them so.
-
-        Each string is then decoded once per row group. Arrow cannot read several row groups so, nor a column of which
-        only a part has dictionary pages.
-        """
-        strings = [path for path in _string_leaves(self._file) if path.startswith(STRING_PATHS)]
-        encoded = self._opened(strings) if strings else self._file
-        small: list[int] = []  # row groups that are read together, because each alone is less than half a batch
-        for group in groups:
-            if 2 * self._file.metadata.row_group(group).num_rows < size:
-                small.append(group)
-                continue
-            yield from self._file.iter_batches(batch_size=size, row_groups=small) if small else ()
-            small = []
-            n_read = 0
-            try:
-                for table in encoded.iter_batches(batch_size=size, row_groups=[group]):
-                    yield table
-                    n_read += table.num_rows
-            except (pa.ArrowNotImplementedError, OSError):
-                # If the file is damaged, this raises again.
-                yield from _without_first(self._file.iter_batches(batch_size=size, row_groups=[group]), n_read)
-        yield from self._file.iter_batches(batch_size=size, row_groups=small) if small else ()
+            raise InputError(f"data must be readable, got: {one_line(error)}", place=place) from None
 
     def _canonical(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
         """Cast to the schema, leaving out rows with a number that does not fit; absent columns are null."""
@@ -140,13 +106,15 @@ class ParquetReader(ReadProgress):
             if field.name not in table.schema.names:
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
         batch = DocumentBatch(self.path, table, "row", range(first, first + table.num_rows))
+        rejected: list[Rejected] = []
         try:
-            return batch.with_columns(self._cast(table)), []
+            batch.table = self._cast(table)
         except pa.ArrowInvalid:
             faults = {row: reason for row in range(table.num_rows) if (reason := self._misfit(table, row))}
             rejected = [batch.rejected(row, reason) for row, reason in faults.items()]
             batch = batch.take([row for row in range(table.num_rows) if row not in faults])
-            return batch.with_columns(self._cast(batch.columns)), rejected
+            batch.table = self._cast(batch.table)
+        return batch, rejected
 
     def _canonical_parses(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
         """The same for rows with a list of parses."""
@@ -183,13 +151,8 @@ class ParquetReader(ReadProgress):
             column = table.column(field.name)
             if not _alike(column.type, field.type):
                 raise InputError(f"column {field.name} must be {field.type}, got {column.type}", place=self.path)
-            keep = column.type in (field.type, ENCODED_SCHEMA.field(field.name).type)
-            columns.append(column if keep else column.cast(field.type))
-        fields = [
-            field if column.type == field.type else ENCODED_SCHEMA.field(field.name)
-            for field, column in zip(SCHEMA, columns, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, SCHEMA.metadata))
+            columns.append(column.cast(field.type))
+        return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
     def _misfit(self, table: pa.RecordBatch, row: int) -> str | None:
         """Describe the value that keeps a row from being cast, or return None."""
@@ -199,7 +162,7 @@ class ParquetReader(ReadProgress):
         except pa.ArrowInvalid as error:
             content = alone.to_pylist()[0]
             faults = (_number_fault(content[field.name], field.type, field.name) for field in SCHEMA)
-            return next(filter(None, faults), _one_line(error))
+            return next(filter(None, faults), one_line(error))
         return None
 
 
@@ -230,20 +193,6 @@ def row_group_sizes(path: str) -> list[int]:
     return [about.row_group(group).num_rows for group in range(about.num_row_groups)]
 
 
-def _without_first(tables: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
-    """The tables without their first rows."""
-    for table in tables:
-        if n_rows < table.num_rows:
-            yield table.slice(n_rows)
-        n_rows = max(n_rows - table.num_rows, 0)
-
-
-def _string_leaves(file: pq.ParquetFile) -> list[str]:
-    """Paths of the columns of strings: "tokens.text.list.element"."""
-    columns = [file.schema.column(i) for i in range(len(file.schema))]
-    return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-
-
 def _names(schema: pa.Schema) -> list[str]:
     """Names of all columns, and of the fields of tokens; a damaged name raises UnicodeDecodeError."""
     names: list[str] = list(schema.names)
@@ -269,10 +218,6 @@ def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
         return bool(kinds.is_string(found) or kinds.is_large_string(found) or kinds.is_date(found))
     # The cast itself raises for a float that is not whole.
     return bool(kinds.is_integer(found) or kinds.is_floating(found))
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 _OF_DOCUMENT = ("doc_id", "date", "metadata")
@@ -360,7 +305,7 @@ class ParquetWriter:
     def _open(self, schema: pa.Schema) -> None:
         # Scores hardly repeat: a dictionary of them would cost time and save nothing.
         prefix = "" if schema is SCHEMA else "parses.list.element."
-        strings = [f"{prefix}{name}list.element" for name in STRING_PATHS]
+        strings = [f"{prefix}tokens.{name}.list.element" for name in STRING_COLUMNS]
         self._schema = schema
         # Nobody selects row groups by other columns, and their minima and maxima take a tenth of the time of writing.
         options = {"use_dictionary": strings, "write_statistics": ["doc_id", "date"]}

@@ -1,10 +1,9 @@
-"""Documents as the antecedent model reads them: encoded mentions, hashed by templates.
+"""Documents as the antecedent model reads them: their words, then their mentions as numbers, hashed by templates.
 
-Also here: what is known of a word by itself: hashes, kind of pronoun or article, person, number, gender, meaning.
-Morphology comes from the parse where it has it (``feats``, ``xpos``), else from the resources of the language, the
-lemma and the part of speech, so a model trained on one sort of parse reads the other.
-
-Also here: kinds of mentions by their heads, for recalibration by kind of link: alike in every dependency scheme.
+Of a word by itself are known: hashes, kind of pronoun or article, person, number, gender, meaning. Morphology comes
+from the parse where it has it (``feats``, ``xpos``), else from the resources of the language, the lemma and the part of
+speech, so a model trained on one sort of parse reads the other. `mention_kinds`, for recalibration by kind of link, are
+those of the mentions' heads: alike in every dependency scheme.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from itertools import repeat, starmap
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Bytes, Ints, Ints32, Words32
+from corefsample._arrays import Bools, Bytes, Ints, Ints32, Words32
 from corefsample._checks import shown
 from corefsample.documents._scored import checked_mentions
 from corefsample.documents._tokens import EMPTY_COLUMN, Tokens
@@ -47,6 +46,13 @@ _GENDER_OF_CLASS = {"group": Gender.COLLECTIVE, "animal": Gender.UNKNOWN}  # NEU
 def word_hash(text: str) -> int:
     """CRC-32 of a word in UTF-8, never 0; lone surrogates are encoded too."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass")) or 1
+
+
+def is_known(hashes: Words32, vocabulary: Words32) -> Bools:
+    """Whether a vocabulary, which ascends, has each of some words."""
+    places = np.searchsorted(vocabulary, hashes)
+    known: Bools = np.append(vocabulary, np.uint32(0))[places] == hashes  # no word has the hash 0
+    return known
 
 
 def language_hash(language: Language) -> int:
@@ -301,10 +307,7 @@ def features_hash(language: Language) -> int:
 
 def _known(hashes: Words32, endings: Words32, vocabulary: Words32) -> Words32:
     """Hashes of the words in the vocabulary, and endings instead of the others."""
-    if vocabulary.size == 0:
-        return endings.copy()
-    places = np.minimum(np.searchsorted(vocabulary, hashes), vocabulary.size - 1)
-    return np.where(vocabulary[places] == hashes, hashes, endings)
+    return np.where(is_known(hashes, vocabulary), hashes, endings)
 
 
 def encode(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from spacy_stubs import stub_doc
 
 from corefsample import ParameterError, Tokens, map_clustering
 from corefsample.adapters import from_fastcoref
@@ -111,34 +111,10 @@ def test_heads_may_be_given_by_row() -> None:
     assert document.mentions.tolist() == [[0, 1, 0], [1, 3, 1], [4, 5, 4]]
 
 
-def doc_of(words: list[str], text: str) -> Any:
-    """The attributes of a spaCy Doc that are read."""
-
-    class Doc(list[Any]):
-        vocab = spans = None
-
-    doc, place = Doc(), 0
-    doc.text = text  # type: ignore[attr-defined]
-    for i, word in enumerate(words):
-        place = text.index(word, place)
-        token = SimpleNamespace(
-            text=word,
-            lemma_=word.lower(),
-            pos_="X",
-            dep_="dep" if i else "ROOT",
-            i=i,
-            idx=place,
-            is_sent_start=i in (0, 4),
-            whitespace_=" " if text[place + len(word) : place + len(word) + 1] == " " else "",
-        )
-        token.head = doc[0] if i else token
-        doc.append(token)
-        place += len(word)
-    return doc
-
-
 def test_a_spacy_doc_gives_offsets_tokens_and_parse() -> None:
-    document = from_fastcoref(result(), doc_of(["Ann", "saw", "Bob", ".", "She", "left", "."], TEXT), doc_id="a")
+    document = from_fastcoref(
+        result(), stub_doc(TEXT, ["Ann", "saw", "Bob", ".", "She", "left", "."], [0] * 7, (0, 4)), doc_id="a"
+    )
     assert document.mentions.tolist() == [[0, 1, 0], [2, 3, 2], [4, 5, 4]]
     assert document.tokens is not None
     assert document.tokens.head.tolist() == [-1, 0, 0, 0, 0, 0, 0]
@@ -157,7 +133,7 @@ CASES = [
     ({}, {"offsets": None}, "tokens must be a spaCy Doc, or come with offsets"),
     ({}, {"offsets": [(0, 3), (2, 7)]}, "offsets[1] must"),
     ({}, {"tokens": "Ann"}, "tokens must be a spaCy Doc or Tokens"),
-    ({}, {"tokens": doc_of(["Eve"], "Eve")}, "tokens must be a Doc of the text"),
+    ({}, {"tokens": stub_doc("Eve", ["Eve"], [0])}, "tokens must be a Doc of the text"),
 ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corefsample import AntecedentDistribution, ParameterError, Tokens
+from corefsample import ParameterError, Tokens
 from corefsample.adapters._arrays import float_matrix, int_matrix
 from corefsample.adapters._assembly import METADATA, Links, Spans, align, assemble, parse_heads
 
@@ -74,23 +74,9 @@ def test_the_order_of_top_antecedents_changes_nothing(
     np.testing.assert_array_equal(shuffled.probabilities()[by_pair], plain.probabilities())
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_the_minimum_of_a_dtype_is_a_mask(dtype: str) -> None:
-    scores = np.full((2, 2), np.finfo(dtype).min, dtype)
-    links = Links.from_square("scores", float_matrix("scores", scores), np.zeros(2))
-    assert links.scores.size == 0
-
-
 def test_a_candidate_behind_a_mask_may_have_any_index() -> None:
     links = Links.from_top_k("s", np.array([[-INF], [2.0]]), np.zeros(2), "a", np.array([[-1], [0]]))
     assert links.antecedents.tolist() == [0]
-
-
-def test_a_pruned_new_has_a_probability_of_zero_after_rounding() -> None:
-    # row 1: NEW pruned, one candidate of score 3: it has all the mass, but the format's scores stay finite
-    links = Links.from_square("s", np.array([[0.0, 0.0], [3.0, 0.0]]), np.array([0.0, -INF]))
-    assert links.scores.tolist() == [100.0]
-    assert links.probabilities().tolist() == [1.0]
 
 
 BAD_LINKS = [
@@ -138,10 +124,6 @@ def test_a_tensor_is_copied_from_its_device() -> None:
     assert float_matrix("s", Tensor([[1.5, -INF]])).tolist() == [[1.5, -INF]]
 
 
-def test_a_batch_of_one_document_is_that_document() -> None:
-    assert float_matrix("s", np.zeros((1, 3, 4))).shape == (3, 4)
-
-
 BAD_ARRAYS = [
     (float_matrix, np.zeros((2, 3, 4)), "s must be of one document, in 2 dimensions, got shape (2, 3, 4)"),
     (float_matrix, [[0.0, math.nan]], "s[0][1] must be finite or a mask, got nan"),
@@ -182,18 +164,6 @@ def test_mentions_are_sorted_by_start_then_longest_first_and_reversed_links_are_
         "left_out_mass": pytest.approx(0.5, abs=1e-15),
         "largest_left_out_mass": pytest.approx(0.5, abs=1e-15),
     }
-
-
-def test_rows_without_a_span_are_left_out_with_their_links() -> None:
-    # Row 1 stands for no span. Row 2's softmax was a third each; without row 1 it is a half each.
-    links = Links.from_square("s", np.zeros((3, 3)), np.zeros(3))
-    spans = spans_of([(0, 1), (-1, -1), (2, 3)], valid=np.array([True, False, True]))
-    document = assemble("test", links, spans, doc_id="a")
-    assert document.mentions[:, 0].tolist() == [0, 2]
-    np.testing.assert_allclose(document.antecedents.row(1)[1], [0.5])
-    summary = document.metadata[METADATA]
-    assert (summary["rows_without_span"], summary["links_without_span"], summary["links_reversed"]) == (1, 1, 0)
-    assert summary["left_out_mass"] == pytest.approx(1 / 3, abs=1e-15)
 
 
 @given(charts(), st.data())
@@ -293,10 +263,3 @@ def test_characters_become_tokens(span: Any, strict: Any, expanded: Any) -> None
     else:
         starts, ends, aligned = align(spans, OFFSETS, "span", "expand")
         assert (starts[0], ends[0], aligned[0]) == (*expanded, True)
-
-
-def test_no_mention_at_all_is_a_document() -> None:
-    links = Links.from_square("s", np.zeros((0, 0)), np.zeros(0))
-    document = assemble("test", links, spans_of([]), doc_id="a")
-    assert document.n_mentions == 0
-    assert isinstance(document.antecedents, AntecedentDistribution)

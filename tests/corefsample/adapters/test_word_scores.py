@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from spacy_stubs import stub_doc
 
 from corefsample import ParameterError
 from corefsample.adapters import from_spacy_experimental, from_stanza, recorded_stanza_scores
@@ -19,25 +20,10 @@ EPS = np.float32(1e-7)
 # and past themselves, behind masks of -inf; word 3's candidates are not in order.
 SCORES = np.array([[EPS, -INF, -INF], [EPS, 0.75, -INF], [EPS, 1.0, -2.0], [EPS, -1.0, 3.0]], np.float32)
 INDICES = np.array([[1, 0], [0, 3], [1, 0], [2, 0]])
-HEADS = [1, 1, 3, 3]
 
 
-class Doc(list[Any]):
-    """The attributes of a spaCy Doc that are read."""
-
-    vocab = spans = None
-    text = "His mother saw him"
-
-
-def doc() -> Doc:
-    words = Doc()
-    for i, text in enumerate(Doc.text.split()):
-        words.append(
-            SimpleNamespace(text=text, lemma_=text, pos_="X", dep_="d", i=i, is_sent_start=i == 0, whitespace_=" ")
-        )
-    for i, word in enumerate(words):
-        word.head = words[HEADS[i]]
-    return words
+def doc() -> Any:
+    return stub_doc("His mother saw him", ["His", "mother", "saw", "him"], [1, 1, 3, 3])
 
 
 def stanza_document() -> Any:
@@ -69,9 +55,9 @@ def test_known_spans_widen_their_heads_and_reverse_links() -> None:
 
 
 def test_a_doc_too_short_to_be_scored_needs_no_prediction() -> None:
-    short = Doc(doc()[:1])
-    short[0].head = short[0]
-    assert from_spacy_experimental(short, None, doc_id="a").antecedents.new_probs.tolist() == [1.0]
+    assert from_spacy_experimental(stub_doc("His", ["His"], [0]), None, doc_id="a").antecedents.new_probs.tolist() == [
+        1.0
+    ]
 
 
 def test_stanzas_two_columns_in_front_are_both_new() -> None:

@@ -277,12 +277,8 @@ def some_documents(n: int) -> list[ScoredDocument]:
     ]
 
 
-@pytest.mark.parametrize("wide", [0, 2**40], ids=["as slices", "row by row"])
 @pytest.mark.parametrize("rows", [[], [3], [0, 1, 2], [5, 0, 3, 4], [7, 6], [2, 2], list(range(8))], ids=str)
-def test_rows_of_a_batch_are_copied_in_the_order_given(
-    rows: list[int], wide: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("corefsample.documents._batch._WIDE", wide)
+def test_rows_of_a_batch_are_copied_in_the_order_given(rows: list[int]) -> None:
     documents = some_documents(8)
     batch = from_documents(documents)
     taken = batch.take(rows)
@@ -296,4 +292,4 @@ def test_rows_of_a_batch_are_copied_in_the_order_given(
 
 def test_a_copied_row_does_not_keep_the_others_in_memory() -> None:
     batch = from_documents(some_documents(60))
-    assert batch.take([40]).columns.get_total_buffer_size() < batch.columns.get_total_buffer_size() / 10
+    assert batch.take([40]).table.get_total_buffer_size() < batch.table.get_total_buffer_size() / 10

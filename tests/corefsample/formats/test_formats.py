@@ -193,16 +193,6 @@ def test_the_same_documents_give_the_same_bytes(ten: list[ScoredDocument], tmp_p
     assert (tmp_path / f"one{ending}").read_bytes() == (tmp_path / f"two{ending}").read_bytes()
 
 
-def test_an_existing_file_is_kept_unless_overwritten_on_request(ten: list[ScoredDocument], tmp_path: Path) -> None:
-    path = tmp_path / "ten.jsonl"
-    path.write_bytes(b"precious")
-    with pytest.raises(ParameterError, match=r"output must not exist, got a file \(overwrite replaces it\)"):
-        write_documents(ten, path)
-    assert path.read_bytes() == b"precious"
-    write_documents(ten, path, overwrite=True)
-    assert len(ids(path)) == 10
-
-
 class InterruptedWorkError(Exception):
     """Something that goes wrong in the middle."""
 

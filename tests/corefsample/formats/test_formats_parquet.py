@@ -131,23 +131,11 @@ def test_dictionary_encoded_strings_are_read(table: pa.Table) -> None:
 
 
 @pytest.mark.parametrize("group", [1, 7, 64, 1000])
-@pytest.mark.parametrize(
-    "encoding",
-    [
-        {"use_dictionary": True},
-        {"use_dictionary": False},
-        {"use_dictionary": True, "dictionary_pagesize_limit": 200, "write_batch_size": 8},  # only at the beginning
-        {"use_dictionary": False, "column_encoding": {"tokens.text.list.element": "DELTA_BYTE_ARRAY"}},
-    ],
-    ids=["dictionary", "plain", "both", "delta"],
-)
-def test_tokens_are_read_from_any_encoding_and_size_of_row_groups(
-    tmp_path: Path, group: int, encoding: dict[str, Any]
-) -> None:
+def test_tokens_are_read_from_any_size_of_row_groups(tmp_path: Path, group: int) -> None:
     words = [[f"w{(7 * n + k) % 50}" for k in range(3)] for n in range(200)]
     many = [DOCUMENT | {"doc_id": str(n), "tokens": TOKENS | {"text": text}} for n, text in enumerate(words)]
     convert(write_lines(many, tmp_path / "made.jsonl"), tmp_path / "made.parquet")
-    pq.write_table(pq.read_table(tmp_path / "made.parquet"), tmp_path / "c.parquet", row_group_size=group, **encoding)
+    pq.write_table(pq.read_table(tmp_path / "made.parquet"), tmp_path / "c.parquet", row_group_size=group)
     for size in (1, 10, 256):
         batches = [*DocumentStream(tmp_path / "c.parquet", batch_size=size, ahead=size == 10)]
         documents = [batch.document(row) for batch in batches for row in range(len(batch))]

@@ -89,20 +89,6 @@ def test_slopes_of_the_likelihood_are_those_of_finite_differences(
     np.testing.assert_allclose(np.concatenate((found.slopes, found.new_slopes)), wanted, atol=1e-8)
 
 
-def test_the_likelihood_of_three_mentions_by_hand() -> None:
-    # Mentions 0 and 2 are one entity. Weights of 2's choices: NEW 1, candidate 0 e, candidate 1 e^2.
-    found = likelihood(np.array([0.5, 1.0, 2.0]), np.zeros(3), np.array([0, 1, 0]))
-    wanted = [0.0, math.log(1 + math.exp(0.5)), math.log((1 + math.e + math.e**2) / math.e)]
-    np.testing.assert_allclose(found.losses, wanted, rtol=1e-14)
-
-
-def test_costs_are_added_to_wrong_choices() -> None:
-    # All scores 0. Mention 1 is new: its link costs 0.1. Mention 2 belongs to 0: NEW costs 3, the link to 1 costs 1.
-    found = likelihood(np.zeros(3), np.zeros(3), np.array([0, 1, 0]), COSTS)
-    wanted = [0.0, math.log(1 + math.exp(0.1)), math.log(1 + math.exp(3) + math.exp(1))]
-    np.testing.assert_allclose(found.losses, wanted, rtol=1e-14)
-
-
 @given(scored_entities())
 def test_mentions_that_are_not_annotated_are_ignored(drawn: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     scores, new_scores, entities = drawn

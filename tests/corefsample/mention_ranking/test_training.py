@@ -186,15 +186,6 @@ def test_held_out_figures_are_means_over_mentions_and_over_documents() -> None:
     assert found.link_loss == pytest.approx(wanted.link_loss, rel=1e-3)
 
 
-def test_a_model_without_weights_finds_every_antecedent_as_likely_as_new() -> None:
-    flat = AntecedentModel(np.zeros(256), np.zeros(0, np.uint32), SMALL)
-    document = tale(1)
-    first = document.labels.tolist()
-    golds = [max(sum(label == entity for label in first[:i]), 1) for i, entity in enumerate(first)]
-    wanted = math.fsum(math.log((i + 1) / gold) for i, gold in enumerate(golds)) / len(first)
-    assert held_out_figures(flat, [document]).loss == pytest.approx(wanted, rel=1e-12)
-
-
 # --- choice on held-out documents --------------------------------------------------------------------------
 
 

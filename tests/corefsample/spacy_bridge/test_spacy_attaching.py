@@ -95,15 +95,6 @@ def test_a_distribution_takes_spans_of_the_doc_or_rows() -> None:
     assert set_posterior(named, DISTRIBUTION, mentions=[named[0:1], named[3:5], named[3:4]]).doc_id == "nyt-1"
 
 
-def test_heads_of_spans_are_those_of_the_parse() -> None:
-    doc = parsed(spacy.blank("en"))
-    rows = document().mentions
-    posterior = set_posterior(doc, DISTRIBUTION, mentions=[doc[start:end] for start, end in rows[:, :2].tolist()])
-    np.testing.assert_array_equal(posterior.scored_document().mentions[:, :2], rows[:, :2])
-    heads = [span.root.i for span in posterior.mentions]
-    assert posterior.scored_document().mentions[:, 2].tolist() == heads
-
-
 # --- invalid arguments ---------------------------------------------------------------------------------------
 
 

@@ -29,7 +29,7 @@ from strategies import documents as strategies
 
 import corefsample as cs
 from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, mention_ranking
-from corefsample.mention_ranking import AntecedentModel, english_model, load_model, save_model
+from corefsample.mention_ranking import AntecedentModel, load_model, save_model
 from corefsample.mention_ranking._model import MIN_PROB, score_mentions
 from corefsample.mention_ranking._model_file import on_grid
 from corefsample.mention_ranking.features import mention_kinds
@@ -205,27 +205,7 @@ def test_a_pipeline_saved_without_a_recalibration_stays_without(
     assert component.recalibration is None
 
 
-def test_the_document_made_of_a_doc_is_what_was_scored(pipeline: Callable[..., Any]) -> None:
-    nlp = pipeline()
-    posterior = nlp(parsed(nlp))._.coref
-    document = posterior.scored_document(doc_id="nyt-1", metadata={"desk": "Foreign"})
-    assert (document.doc_id, document.metadata) == ("nyt-1", {"desk": "Foreign"})
-    assert document.antecedents is posterior.distribution
-    assert [document.mention_text(i) for i in range(3)] == [span.text for span in posterior.mentions[:3]]
-    assert posterior.scored_document().doc_id == posterior.doc_id
-
-
 # --- doc_id and seed ---------------------------------------------------------------------------------------
-
-
-def test_samples_are_drawn_by_the_doc_id_that_the_doc_has(pipeline: Callable[..., Any]) -> None:
-    nlp = pipeline(n_samples=30)
-    doc = parsed(nlp)
-    doc.user_data["doc_id"] = "nyt-1"
-    posterior = nlp(doc)._.coref
-    assert posterior.doc_id == "nyt-1"
-    expected = cs.sample_clusterings(posterior.distribution, n_samples=30, seed=0, doc_id="nyt-1")
-    assert np.array_equal(posterior.samples.labels, expected.labels)
 
 
 def test_without_a_doc_id_it_is_a_digest_of_the_text(pipeline: Callable[..., Any]) -> None:
@@ -498,19 +478,6 @@ def test_an_entity_has_the_name_of_the_entity_of_map_that_it_shares_most_with(
         for entity in its:
             if entity in mine:  # settled entities keep their name whatever becomes of the others
                 assert {names[i] for i in entity} == {posterior.entity_names("map")[i] for i in entity}
-
-
-def test_names_by_hand() -> None:
-    # map: E1 = {0, 1, 2, 3}, E2 = {4, 5}, E3 = {6}
-    lists = strategies.Lists([[], [0], [0], [0], [], [4], []], [[], [9.0], [9.0], [9.0], [], [9.0], []])
-    posterior = stored(lists)._.coref
-    assert posterior.entity_names() == ("E1", "E1", "E1", "E1", "E2", "E2", "E3")
-    # The first mention leaves: the others are still E1, and it has its own number.
-    assert posterior.entity_names([0, 1, 1, 1, 4, 4, 6]) == ("M0", "E1", "E1", "E1", "E2", "E2", "E3")
-    # A tie of halves: the earlier keeps the name. E2 and E3 as one: the larger's.
-    assert posterior.entity_names([0, 0, 2, 2, 4, 4, 4]) == ("E1", "E1", "M2", "M2", "E2", "E2", "E2")
-    # 3 and 4 change sides.
-    assert posterior.entity_names([0, 0, 0, 3, 0, 3, 3]) == ("E1", "E1", "E1", "E2", "E1", "E2", "E2")
 
 
 def test_a_clustering_is_written_as_one_group_or_as_one_group_per_entity() -> None:
@@ -942,21 +909,6 @@ def test_a_real_pipeline_is_scored_and_saved(real: Any, model_path: Path, tmp_pa
         real.to_disk(tmp_path / "saved")
         (again,) = spacy.load(tmp_path / "saved").pipe([TEXT])
         assert same_distribution(doc._.coref, again._.coref)
-    finally:
-        real.remove_pipe("corefsample")
-
-
-def test_the_english_model_resolves_a_plain_pronoun(real: Any) -> None:
-    if not ENGLISH.exists():
-        pytest.skip("the English model is not in the package")
-    english_model.cache_clear()
-    real.add_pipe("corefsample")
-    try:
-        doc = real(TEXT)
-        by_text = {span.text: span for span in reversed(doc._.coref.mentions)}
-        probability = doc._.coref.link_probability
-        assert probability(by_text["The president"], by_text["his"]) > 0.5
-        assert probability(by_text["The president"], by_text["his"]) > probability(by_text["Paris"], by_text["his"])
     finally:
         real.remove_pipe("corefsample")
 

@@ -315,10 +315,6 @@ def test_a_real_parse_survives_conversion_to_spacy_and_back(nlp: Any) -> None:
     assert again.text.split() == TEXT.split()
 
 
-def test_the_labels_of_a_real_parser_are_those_of_one_scheme(nlp: Any) -> None:
-    assert fitting_schemes(nlp.get_pipe("parser").labels) == nlp.meta["scheme"]
-
-
 def test_the_head_of_a_real_phrase_is_its_root(nlp: Any) -> None:
     doc = nlp(" ".join(TEXT.split()))
     spans = [token.doc[token.left_edge.i : token.right_edge.i + 1] for token in doc]
