@@ -9,7 +9,7 @@ What counts as a mention
     not mentions.
 
 What cannot corefer
-    Two mentions whose places in the parse rule it out: see `mentions_apart`.
+    Two mentions whose places in the parse, or whose names of countries, rule it out: see `mentions_apart`.
 """
 
 from __future__ import annotations
