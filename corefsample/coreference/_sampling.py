@@ -1,9 +1,4 @@
-"""Draws of entity clusterings from an antecedent distribution.
-
-Also here: samples of one document under several sets of scores.
-
-Also here: samples without links between mentions that are known to be apart.
-"""
+"""Draws of entity clusterings from an antecedent distribution, some mentions apart if they are known to be."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Studies of the calibration error on pairs with known true probabilities: its bias, and the coverage of intervals.
 
-Each study returns a tidy table. `benchmarks/studies.py` runs and prints them, and plots two of them.
-
-Also here: synthetic pairs of known calibration error.
+A study draws synthetic pairs, whose calibration error is known, and returns a tidy table. `benchmarks/studies.py` runs
+and prints them, and plots two of them.
 """
 
 from __future__ import annotations

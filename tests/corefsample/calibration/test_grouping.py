@@ -22,8 +22,8 @@ from references.calibration_recalibrators_and_tags import (
 
 from corefsample import ParameterError
 from corefsample.calibration.measures._error import calibration_error
-from corefsample.calibration.recalibrators._base import GroupedRecalibrator
 from corefsample.calibration.recalibrators._binners import HistogramBinning, IsotonicRecalibration
+from corefsample.calibration.recalibrators._grouped import GroupedRecalibrator
 from corefsample.calibration.tags._functions import (
     grouped_calibration_errors,
     shared_calibration_error,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,12 +29,13 @@ from tolerance import plausible_means
 
 from corefsample import ParameterError
 from corefsample.calibration.measures._scores import corp_decomposition
-from corefsample.calibration.recalibrators._base import FittedModel, GroupedRecalibrator, Recalibrator
+from corefsample.calibration.recalibrators._base import FittedModel, Recalibrator
 from corefsample.calibration.recalibrators._binners import (
     HistogramBinning,
     IsotonicRecalibration,
     ScalingBinning,
 )
+from corefsample.calibration.recalibrators._grouped import GroupedRecalibrator
 from corefsample.calibration.recalibrators._logistic import (
     BetaCalibration,
     BinaryTemperatureScaling,
@@ -628,6 +631,12 @@ def test_a_saved_fit_is_restored_exactly(make: Callable[[], FittedModel]) -> Non
         for name in model.groups_:
             groups = [name] * grid.size
             assert again.predict(grid, groups).tolist() == model.predict(grid, groups).tolist()
+
+
+def test_groups_are_restored_where_their_recalibrator_was_not_used_before() -> None:
+    text = fitted_groups(HistogramBinning(n_bins=2)).to_json()
+    program = f"from corefsample.calibration import GroupedRecalibrator\nGroupedRecalibrator.from_json({text!r})"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_an_unfitted_model_cannot_be_saved() -> None:
