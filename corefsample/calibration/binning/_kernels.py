@@ -146,17 +146,11 @@ def count_levels(q: Floats, y: Labels, n_samples: float, tolerance: float, count
 
     `cells` receives 2 * k + y of each pair, if it is not empty.
     """
-    # Two tables in turn: neighbours often share a level, and then an addition has to wait for the previous one.
-    other = np.zeros(counts.shape[0], np.int64)
     good = True
     for i in range(q.shape[0]):
         cell = _level_cell(q[i], y[i], n_samples, tolerance)
         good &= cell >= 0
-        if i & 1:
-            other[max(cell, 0)] += 1
-        else:
-            counts[max(cell, 0)] += 1
+        counts[max(cell, 0)] += 1
         if cells.shape[0] > 0:
             cells[i] = max(cell, 0)
-    counts += other
     return good

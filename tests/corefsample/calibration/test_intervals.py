@@ -23,7 +23,8 @@ from tolerance import plausible_counts, plausible_means, plausible_table
 from corefsample.calibration.binning._binning import block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
 from corefsample.calibration.intervals import _draws, bootstrap_interval, simulated_interval
-from corefsample.calibration.intervals._error_intervals import bootstrap_draws, calibration_test, simulated_draws
+from corefsample.calibration.intervals._draws import bootstrap_draws, simulated_draws
+from corefsample.calibration.intervals._error_intervals import calibration_test
 from corefsample.calibration.measures._reliability import bin_intervals
 from corefsample.calibration.studies._studies import Design, synthetic_pairs
 from corefsample.errors import ParameterError
