@@ -180,18 +180,3 @@ def test_a_grid_search_chooses_the_number_of_bins() -> None:
     }
     assert search.best_params_ == {"n_bins": max(scores, key=scores.__getitem__)}
     assert search.best_score_ == pytest.approx(max(scores.values()))
-
-
-def test_a_pipeline_recalibrates_at_its_end_and_on_its_way() -> None:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer
-
-    q, y = pairs()
-    logits = np.log(q / (1.0 - q))[:, None]
-    last = make_pipeline(FunctionTransformer(expit), IsotonicRecalibration()).fit(logits, y)
-    np.testing.assert_array_equal(
-        last.predict(logits), IsotonicRecalibration().fit(expit(logits), y).predict(expit(logits))
-    )
-    first = make_pipeline(IsotonicRecalibration(), LogisticRegression()).fit(q[:, None], y)
-    assert first.predict_proba(q[:, None]).shape == (400, 2)

@@ -141,20 +141,6 @@ def test_tables_add_up_to_the_table_of_all_pairs(one: Rows, other: Rows) -> None
 
 
 @settings(max_examples=40)
-@given(row_lists, row_lists, row_lists)
-def test_adding_is_associative(one: Rows, other: Rows, third: Rows) -> None:
-    a, b, c = table_of(one), table_of(other), table_of(third)
-    assert same((a + b) + c, a + (b + c))
-    assert same((a + b) + c, CalibrationTable.merged([a, b, c]))
-
-
-@settings(max_examples=40)
-@given(row_lists)
-def test_the_empty_table_adds_nothing(rows: Rows) -> None:
-    assert same(table_of(rows) + table_of([]), table_of(rows))
-
-
-@settings(max_examples=40)
 @given(row_lists)
 def test_groups_add_up_to_the_total(rows: Rows) -> None:
     table = table_of(rows)

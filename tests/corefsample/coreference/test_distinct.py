@@ -9,7 +9,6 @@ from references import coreference as references
 from tolerance import plausible_counts
 
 from corefsample import AntecedentDistribution, sample_clusterings
-from corefsample.coreference import _sampling
 from corefsample.coreference._sampling import Conditioned
 from corefsample.errors import ParameterError
 
@@ -97,10 +96,3 @@ def test_a_pair_is_of_two_mentions(pairs: list[list[float]]) -> None:
         distribution.without_links(pairs)
     with error(ParameterError, "apart"):
         sample_clusterings(distribution, n_samples=2, apart=pairs)
-
-
-def test_all_that_must_be_apart_is_alone_where_every_pair_is_apart() -> None:
-    distribution = AntecedentDistribution.from_lists(*drawn(6, 3, shift=3.0))
-    pairs = [(i, j) for i in range(6) for j in range(i)]
-    assert (sample_clusterings(distribution, n_samples=50, apart=pairs).labels == np.arange(6)).all()
-    assert _sampling._PILOT >= _sampling._PILOT_CONSISTENT

@@ -17,10 +17,6 @@ from corefsample.coreference import _kernels
 pytestmark = pytest.mark.kernels
 
 
-def ints32(values: list[int]) -> Ints32:
-    return np.array(values, np.int32)
-
-
 # --- random words ------------------------------------------------------------------------------------------
 
 # Test values of the reference implementation (Vigna's splitmix64.c), as Rosetta Code publishes them.
@@ -94,12 +90,6 @@ def test_alias_tables_never_give_what_has_probability_zero(lists: Lists) -> None
         impossible = set(candidates[probs == 0.0].tolist()) | ({i} if distribution.new_probs[i] == 0.0 else set())
         given_by_table = references.table_probabilities(table)
         assert all(given_by_table.get(k, 0.0) == 0.0 for k in impossible)
-
-
-def test_a_table_of_equal_probabilities_keeps_every_cell() -> None:
-    # Three candidates and NEW, a quarter each: every cell is full and its own alias.
-    (*_, table) = tables_of(AntecedentDistribution.from_lists([[], [], [], [0, 1, 2]], [[], [], [], [0.0] * 3]))
-    assert [(own, alias) for own, alias, _ in table] == [(0, 0), (1, 1), (2, 2), (3, 3)]
 
 
 # --- sampling ----------------------------------------------------------------------------------------------

@@ -80,17 +80,6 @@ def test_a_chain_of_twenty_thousand_mentions_is_one_entity() -> None:
     assert (map_clustering(chain) == 0).all()
 
 
-def test_marginals_of_five_thousand_mentions() -> None:
-    document = long_document(5_000, 2)
-    marginals = link_marginals(document)
-    new = document.new_probs
-    # Mention 4,999 has candidates 4,997 and 4,998; its first entry follows from theirs.
-    p, q = document.probs[-2:]
-    assert marginals[4_999, 0] == pytest.approx(p * marginals[4_997, 0] + q * marginals[4_998, 0], rel=1e-12)
-    assert p + q + new[-1] == pytest.approx(1.0)
-    assert (marginals.diagonal() == 1.0).all()
-
-
 @pytest.mark.parametrize("function", [link_marginals, root_posterior])
 def test_what_does_not_fit_into_memory_raises_before_it_is_allocated(
     function: object, monkeypatch: pytest.MonkeyPatch
