@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -53,6 +53,11 @@ class _Adapted(Recalibrator):
     The logistic function makes the first feature a prediction; a label is whether the target is above 0.
     """
 
+    _options: ClassVar[dict[str, Any]]
+
+    def __init__(self) -> None:
+        super().__init__(**self._options)
+
     @classmethod
     def _parameter_names(cls) -> list[str]:
         return []
@@ -100,27 +105,16 @@ class _Adapted(Recalibrator):
         return super().score(self._column(x), np.asarray(y) > 0, sample_weight)
 
 
-class AdaptedHistogramBinning(_Adapted, HistogramBinning):
-    def __init__(self) -> None:
-        super().__init__(n_bins=1)
-
-
-class AdaptedIsotonicRecalibration(_Adapted, IsotonicRecalibration):
-    def __init__(self) -> None:
-        super().__init__()
-
-
-class AdaptedPlattScaling(_Adapted, PlattScaling):
-    def __init__(self) -> None:
-        super().__init__()
-
-
-class AdaptedScalingBinning(_Adapted, ScalingBinning):
-    def __init__(self) -> None:
-        super().__init__(n_bins=1)
-
-
-ADAPTED = [AdaptedHistogramBinning, AdaptedIsotonicRecalibration, AdaptedPlattScaling, AdaptedScalingBinning]
+ADAPTED = [
+    type(f"Adapted{kind.__name__}", (_Adapted, kind), {"_options": options, "__module__": __name__})
+    for kind, options in (
+        (HistogramBinning, {"n_bins": 1}),
+        (IsotonicRecalibration, {}),
+        (PlattScaling, {}),
+        (ScalingBinning, {"n_bins": 1}),
+    )
+]
+globals().update({kind.__name__: kind for kind in ADAPTED})  # so that they can be pickled
 
 
 @each_recalibrator

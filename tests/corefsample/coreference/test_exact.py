@@ -56,30 +56,14 @@ def test_six_mentions_have_720_antecedent_vectors_and_203_clusterings() -> None:
 
 
 @pytest.mark.kernels
+@pytest.mark.parametrize("function", [link_marginals, root_posterior, entity_count_pmf])
 @settings(max_examples=60)
-@given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
-def test_link_marginals_equal_enumeration(lists: Lists) -> None:
-    expected = references.link_marginals(clustering_probs(lists), len(lists.antecedents))
-    marginals = link_marginals(AntecedentDistribution.from_lists(*lists))
-    np.testing.assert_allclose(marginals, expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.kernels
-@settings(max_examples=60)
-@given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
-def test_the_root_posterior_equals_enumeration(lists: Lists) -> None:
-    expected = references.root_posterior(clustering_probs(lists), len(lists.antecedents))
-    roots = root_posterior(AntecedentDistribution.from_lists(*lists))
-    np.testing.assert_allclose(roots, expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.kernels
-@settings(max_examples=60)
-@given(strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
-def test_the_number_of_entities_equals_enumeration(lists: Lists) -> None:
-    expected = references.entity_count_pmf(clustering_probs(lists), len(lists.antecedents))
-    pmf = entity_count_pmf(AntecedentDistribution.from_lists(*lists))
-    np.testing.assert_allclose(pmf, expected, rtol=0, atol=1e-12)
+@given(lists=strategies.antecedent_lists(max_mentions=5) | st.sampled_from([SIX_FULL, NONE, ONE]))
+def test_exact_inference_equals_enumeration(function: Callable[..., object], lists: Lists) -> None:
+    reference = getattr(references, function.__name__)
+    expected = reference(clustering_probs(lists), len(lists.antecedents))
+    found = function(AntecedentDistribution.from_lists(*lists))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.kernels
