@@ -59,18 +59,10 @@ def normalise(indptr: Ints, weights: Floats, new_weights: Floats) -> None:
     """Divide the weights of each mention, NEW's among them, by their sum, in place."""
     for i in range(indptr.shape[0] - 1):
         row = weights[indptr[i] : indptr[i + 1]]
-        # Four sums at a time, since each addition waits for the one before it.
-        fourth = row.shape[0] // 4
-        part_0, part_1, part_2, part_3 = row[:fourth], row[fourth:], row[2 * fourth :], row[3 * fourth :]
-        s0, s1, s2, s3 = new_weights[i], 0.0, 0.0, 0.0
-        for c in range(fourth):
-            s0 += part_0[c]
-            s1 += part_1[c]
-            s2 += part_2[c]
-            s3 += part_3[c]
-        for c in range(fourth, part_3.shape[0]):
-            s0 += part_3[c]
-        scale = 1.0 / ((s0 + s1) + (s2 + s3))
+        total = new_weights[i]
+        for c in range(row.shape[0]):
+            total += row[c]
+        scale = 1.0 / total
         new_weights[i] *= scale
         for c in range(row.shape[0]):
             row[c] *= scale

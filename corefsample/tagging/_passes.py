@@ -22,7 +22,6 @@ from corefsample.tagging import _chain_kernels, _sampling_kernels
 
 # Bounds that are closer than this, for a chain and for each of its tokens, differ by rounding only.
 _ROUNDING, _ROUNDING_PER_TOKEN = 1e-12, 4e-15
-_LINE = 64  # bytes of a line of the cache
 _BATCH_TOKENS = 768  # whose arrays stay in the processor's cache
 _BLOCK_CELLS = 2**18  # of matrices of transitions that are computed at a time
 
@@ -52,7 +51,7 @@ class Transitions(NamedTuple):
         """Exponentials of pairwise scores (n_tags, n_tags)."""
         n_tags = len(scores)
         w = _padded(n_tags)
-        shift, weights, lower, transposed = np.empty(1), _lines(n_tags, w), _lines(w, w), _lines(w, w)
+        shift, weights, lower, transposed = np.empty(1), np.empty((n_tags, w)), np.empty((w, w)), np.empty((w, w))
         _chain_kernels.shift_rows(scores, n_tags, shift, weights)
         np.exp(weights, out=weights)
         _chain_kernels.split_transitions(weights, lower, transposed)
@@ -86,7 +85,7 @@ class PassArrays(NamedTuple):
     def empty(cls, n: int, n_tags: int) -> Self:
         """Arrays for n tokens, not filled."""
         w = _padded(n_tags)
-        return cls(_lines(n, w), np.empty(n), _lines(n, w), np.empty(n), _lines(n, w))
+        return cls(np.empty((n, w)), np.empty(n), np.empty((n, w)), np.empty(n), np.empty((n, w)))
 
     def rows(self, start: int, stop: int) -> PassArrays:
         """Return the arrays of the tokens from `start` to `stop` - 1, as views."""
@@ -257,13 +256,6 @@ def _at_places(pairwise: Floats, start: int, stop: int) -> Floats:
 
 def _padded(n_tags: int) -> int:
     return -(-n_tags // _chain_kernels.LANES) * _chain_kernels.LANES
-
-
-def _lines(*shape: int) -> Floats:
-    """Return an array, not filled, whose rows begin with a line of the cache if they are a multiple of it long."""
-    cells = np.empty(math.prod(shape) + _LINE // 8)
-    first = -cells.ctypes.data % _LINE // 8
-    return cells[first : first + math.prod(shape)].reshape(shape)
 
 
 def valid_scores(name: str, values: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:

@@ -15,7 +15,6 @@ from references import calibration_bins as references
 
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs, default_bin_size
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.measures._error import binned_error
 from corefsample.errors import ParameterError
 
 SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")
@@ -83,14 +82,6 @@ def test_bins_record_the_requested_options_or_the_defaults() -> None:
 def test_small_data_have_smaller_bins_by_default(n_pairs: int, size: int) -> None:
     # A twentieth of the pairs, from 50 to 5,000.
     assert default_bin_size(n_pairs) == size
-
-
-def test_random_truth_of_extreme_predictions_is_an_error_of_half() -> None:
-    # 500 pairs at 0.01 and 500 at 0.99 with every second label true: |q - 0.5| = 0.49 in both bins. One bin has 0.
-    q = np.repeat([0.01, 0.99], 500)
-    y = np.tile([0, 1], 500)
-    assert abs(binned_error(bin_pairs(q, y)) - 0.49) < 1e-12
-    assert binned_error(bin_pairs(q, y, n_bins=1)) < 1e-12
 
 
 # --- bins of equal width -----------------------------------------------------------------------------------

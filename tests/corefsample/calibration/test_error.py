@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample import calibration
 from corefsample.calibration import CalibrationTable, calibration_error, calibration_error_from_table
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
@@ -186,13 +185,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
 def test_bad_options_raise(options: dict[str, Any], parameter: str) -> None:
     with error(ParameterError, parameter):
         calibration_error(Q, Y, **options)
-
-
-def test_the_top_face_has_the_main_names_and_all_subpackages() -> None:
-    subpackages = {"binning", "intervals", "measures", "recalibrators", "studies", "tables", "tags"}
-    assert subpackages < set(dir(calibration))
-    assert {"calibration_error", "CalibrationTable", "IsotonicRecalibration"} < set(dir(calibration))
-    assert all(hasattr(calibration, name) for name in dir(calibration))
 
 
 def test_too_few_pairs_for_an_interval_have_none(caplog: pytest.LogCaptureFixture) -> None:

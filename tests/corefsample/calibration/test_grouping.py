@@ -148,20 +148,6 @@ def test_groups_of_the_2021_code_are_those_of_the_reference(found: dict[str, int
     assert groups_of(groups) == kranzlein_groups(found, n_groups)
 
 
-@given(counts, st.integers(1, 5), st.randoms(use_true_random=False))
-def test_default_groups_have_the_requested_number_in_any_order_of_the_mapping(
-    found: dict[str, int], n_groups: int, random: Any
-) -> None:
-    n_groups = min(n_groups, sum(count > 0 for count in found.values()))
-    items = list(found.items())
-    random.shuffle(items)
-    one, other = (tag_frequency_groups(mapping, n_groups=n_groups) for mapping in (found, dict(items)))
-    assert groups_of(one) == groups_of(other)
-    assert one.n_groups == n_groups
-    assert all(groups_of(one))
-    assert (np.diff(one.frequencies) <= 0).all()
-
-
 def test_an_exact_share_closes_a_group_by_default_and_not_in_the_2021_code() -> None:
     # Three tags of 5 in three groups, each exactly a third: "at least" closes each; "above" lets b in with a.
     frequencies = {"a": 5, "b": 5, "c": 5}
@@ -244,20 +230,6 @@ def test_the_shared_error_of_the_2021_code_is_that_of_the_reference(content: lis
     assert found.estimate == pytest.approx(kranzlein_error(q, y, n_bins), abs=1e-12)
     assert found.n_in_no_bin == q.count(1.0)
     assert (found.lower, found.upper, found.interval) == (None, None, None)
-
-
-@few
-@given(rows, st.randoms(use_true_random=False), st.sampled_from(["default", "kranzlein2021"]))
-def test_the_order_of_rows_does_not_matter(content: list[Row], random: Any, convention: Any) -> None:
-    content = [*content, (0.5, 1, "a")]
-    shuffled = list(content)
-    random.shuffle(shuffled)
-    one, other = (
-        shared_calibration_error(taken(each), n_bins=2, convention=convention, interval=None)
-        for each in (content, shuffled)
-    )
-    assert one.estimate == pytest.approx(other.estimate, abs=1e-15)
-    assert one.bins.n.tolist() == other.bins.n.tolist()
 
 
 @few

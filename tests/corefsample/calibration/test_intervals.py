@@ -93,26 +93,6 @@ def test_simulated_errors_are_those_of_the_plain_algorithm(bins: list[references
     np.testing.assert_allclose(drawn, expected, rtol=1e-12)
 
 
-def test_simulated_squares_have_the_mean_of_the_normal_distribution() -> None:
-    # Far from 0 and 1 nothing is clipped: E[(gap + se z)^2] = gap^2 + se^2 in each bin.
-    bins = synthetic_blocks(20_000, 1000, seed=5, alpha=20.0, beta=20.0)[0].bins
-    gap, se = bins.mean_y - bins.mean_q, np.sqrt(bins.mean_y * (1 - bins.mean_y) / bins.n)
-    drawn = simulated_errors(bins, norm="mse", n_resamples=20_000, seed=1)
-    assert plausible_means(drawn.mean(), np.mean(gap**2 + se**2), drawn.std() / math.sqrt(drawn.size)).all()
-
-
-def test_shares_drawn_outside_0_and_1_are_clipped() -> None:
-    # One bin: q = 0 (mean prediction), one label of 4 is 1; clipped at 0 the gap is never negative, so its mean is
-    # E[max(x, 0)], x ~ N(.25, .25 * .75 / 4), which is above .25.
-    bins = block_bins([[(0.0, 1, 0), (0.0, 0, 0), (0.0, 0, 0), (0.0, 0, 0)]]).bins
-    drawn = simulated_errors(bins, norm="l1", n_resamples=50_000, seed=2)
-    sd = math.sqrt(0.25 * 0.75 / 4)
-    z = 0.25 / sd
-    expected = 0.25 * scipy.stats.norm.cdf(z) + sd * scipy.stats.norm.pdf(z)
-    assert plausible_means(drawn.mean(), expected, drawn.std() / math.sqrt(drawn.size)).all()
-    assert (drawn == 0.0).any()
-
-
 def test_the_normal_interval_is_the_mean_and_1_96_deviations() -> None:
     bins = block_bins(SMALL).bins
     drawn = simulated_errors(bins, n_resamples=400, seed=9)

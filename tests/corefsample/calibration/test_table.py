@@ -105,12 +105,6 @@ def test_pairs_at_hand_make_the_table_that_blocks_build(rows: Rows) -> None:
     assert same(CalibrationTable.from_pairs(q, y, groups=groups, blocks=blocks), table_of(rows))
 
 
-@settings(max_examples=40)
-@given(row_lists.filter(len), st.data())
-def test_the_order_of_the_rows_changes_no_table(rows: Rows, data: st.DataObject) -> None:
-    assert same(table_of(rows), table_of(data.draw(st.permutations(rows))))
-
-
 def test_a_block_may_come_in_parts_without_effect_on_the_next() -> None:
     builder = TableBuilder()
     builder.add([0.1, 0.9], [0, 1], block="a")

@@ -285,13 +285,6 @@ def test_an_unannotated_mention_is_left_out_by_its_span() -> None:
     assert found == clustering_scores(["a", "a"], [0, 0])
 
 
-def test_without_singletons_a_mention_can_become_twinless() -> None:
-    # c is a singleton of the response alone: it stays in the key.
-    found = clustering_scores([0, 0, 0], [0, 0, 1], singletons=False)
-    assert values(found, "b3") == pytest.approx((4 / 9, 1.0, 8 / 13))
-    assert found.counts["mentions"].tolist() == [3, 2, 2]
-
-
 # --- corpora -----------------------------------------------------------------------------------------------
 
 

@@ -134,12 +134,6 @@ def test_blocks_of_pair_marginals_join_to_the_whole(block_size: int | None, own:
     np.testing.assert_array_equal(np.concatenate([probs for _, probs in blocks]), chain.pair_marginals())
 
 
-def test_pair_marginals_sum_to_marginals() -> None:
-    chain = LinearChain.from_scores(*drawn_scores(50, 11, 3.0))
-    np.testing.assert_allclose(chain.pair_marginals().sum(axis=2), chain.marginals()[:-1], atol=1e-13)
-    np.testing.assert_allclose(chain.pair_marginals().sum(axis=1), chain.marginals()[1:], atol=1e-13)
-
-
 def test_a_hundred_thousand_tokens_stay_exact() -> None:
     # Without transitions tokens are independent: each row is a softmax, and log_partition the sum of their logsumexp.
     unary, _ = drawn_scores(100_000, 3, 3.0)
