@@ -21,8 +21,7 @@ from measure import Row, faster, in_turn, within
 from corefsample.calibration import CalibrationTable, calibration_error
 from corefsample.calibration.binning._binning import block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins
-from corefsample.calibration.intervals._draws import ErrorDraws
-from corefsample.calibration.intervals._error_intervals import bootstrap_draws, simulated_draws
+from corefsample.calibration.intervals._draws import ErrorDraws, bootstrap_draws, simulated_draws
 
 __all__ = ["calibration_rows"]
 

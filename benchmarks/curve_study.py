@@ -18,7 +18,7 @@ from corefsample._arrays import Floats
 from corefsample.calibration import calibration_error, reliability_curve
 from corefsample.calibration.binning._binning import default_bin_size
 from corefsample.calibration.measures._error import binned_error
-from corefsample.calibration.measures._reliability import SmoothCurve, smooth_curve
+from corefsample.calibration.measures._smooth_curves import SmoothCurve, smooth_curve
 from corefsample.calibration.studies._studies import Design, SyntheticPairs, synthetic_pairs
 from corefsample.plots import reliability_axes
 from corefsample.tagging import HiddenMarkovModel

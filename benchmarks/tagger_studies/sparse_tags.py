@@ -39,7 +39,7 @@ from corefsample.tagging import (
     labelled_posteriors,
     tag_scores,
 )
-from corefsample.tagging._taggers import advanced_attributes
+from corefsample.tagging._crf import advanced_attributes
 from tagger_studies import corpora
 from tagger_studies.results import (
     DOES_NOT_HOLD,

@@ -24,7 +24,7 @@ from corefsample.tagging import (
     event_pairs,
     frequent_tag_pairs,
 )
-from corefsample.tagging._taggers import FEATURES, advanced_attributes
+from corefsample.tagging._crf import FEATURES, advanced_attributes
 from tagger_studies import corpora
 from tagger_studies.newswire import ITERATIONS, TAG_BIN, ByEvent, by_event
 from tagger_studies.results import (

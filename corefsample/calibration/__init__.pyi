@@ -18,10 +18,10 @@ from .measures._scores import brier_score as brier_score
 from .measures._scores import corp_decomposition as corp_decomposition
 from .measures._scores import log_loss as log_loss
 from .measures._split_sample import split_sample_error as split_sample_error
-from .recalibrators._base import GroupedRecalibrator as GroupedRecalibrator
 from .recalibrators._binners import HistogramBinning as HistogramBinning
 from .recalibrators._binners import IsotonicRecalibration as IsotonicRecalibration
 from .recalibrators._binners import ScalingBinning as ScalingBinning
+from .recalibrators._grouped import GroupedRecalibrator as GroupedRecalibrator
 from .recalibrators._logistic import BetaCalibration as BetaCalibration
 from .recalibrators._logistic import BinaryTemperatureScaling as BinaryTemperatureScaling
 from .recalibrators._logistic import PlattScaling as PlattScaling

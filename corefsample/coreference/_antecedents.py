@@ -14,16 +14,10 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._equality import ByValue
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference import _kernels
-from corefsample.coreference._check_kernels import (
-    ANTECEDENT_NOT_BEFORE,
-    ANTECEDENT_TWICE,
-    check_antecedents,
-    in_order,
-)
+from corefsample.coreference._check_kernels import ANTECEDENT_NOT_BEFORE, ANTECEDENT_TWICE, check_antecedents
 from corefsample.coreference._dense import NewPlace, dense_rows, log_probabilities
 from corefsample.errors import ParameterError
 
@@ -48,7 +42,7 @@ def probabilities(indptr: Ints, scores: Floats) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AntecedentDistribution(ByValue, HtmlTable):
+class AntecedentDistribution(ByValue, Result):
     """Independent distributions of each mention's antecedent, as compressed sparse rows.
 
     Row i has the candidate antecedents of mention i in ascending order; NEW (no antecedent) is stored separately.
@@ -79,10 +73,6 @@ class AntecedentDistribution(ByValue, HtmlTable):
     scores: Floats
     probs: Floats
     new_probs: Floats
-
-    def __post_init__(self) -> None:
-        for array in (self.indptr, self.antecedents, self.scores, self.probs, self.new_probs):
-            array.flags.writeable = False
 
     def __repr__(self) -> str:
         sizes = f"n_mentions={self.n_mentions}, n_candidates={self.n_candidates}"
@@ -164,13 +154,11 @@ class AntecedentDistribution(ByValue, HtmlTable):
             rule = f"must be as long as antecedents ({candidates.size})"
             raise ParameterError(f"{rule}, got {log_scores.size}", parameter="scores")
         _checks.at_most("n_mentions", starts.shape[0] - 1, _checks.MAX_MENTIONS)
-        if not in_order(starts, candidates, log_scores):
-            for fault in candidate_faults(np.array([0, starts.shape[0] - 1]), starts, candidates, log_scores).values():
-                raise ParameterError(fault)
-            mentions = np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts))
-            order = np.argsort(mentions * starts.shape[0] + candidates)
-            candidates, log_scores = candidates[order], log_scores[order]
-        return cls._from_valid(starts, candidates, log_scores)
+        for fault in candidate_faults(np.array([0, starts.shape[0] - 1]), starts, candidates, log_scores).values():
+            raise ParameterError(fault)
+        mentions = np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts))
+        order = np.argsort(mentions * starts.shape[0] + candidates, kind="stable")  # fast where they are in order
+        return cls._from_valid(starts, candidates[order], log_scores[order])
 
     @classmethod
     def from_dense(cls, scores: npt.ArrayLike, *, new: npt.ArrayLike | NewPlace = 0.0) -> Self:

@@ -1,9 +1,4 @@
-"""Draws of entity clusterings from an antecedent distribution.
-
-Also here: samples of one document under several sets of scores.
-
-Also here: samples without links between mentions that are known to be apart.
-"""
+"""Draws of entity clusterings from an antecedent distribution, some mentions apart if they are known to be."""
 
 from __future__ import annotations
 
@@ -19,6 +14,7 @@ from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._equality import ByValue
 from corefsample._lazy import pd
 from corefsample._random import document_key
+from corefsample.calibration.binning._results import Result
 from corefsample.coreference import _distinct_kernels, _kernels
 from corefsample.coreference._antecedents import (
     AntecedentDistribution,
@@ -95,71 +91,8 @@ class Conditioned(ByValue):
         return Conditioned(self.n_clashes + other.n_clashes, max(self.way, other.way, key=WAYS.index))
 
 
-def condition(
-    antecedents: AntecedentDistribution,
-    apart: Apart,
-    labels: Ints32,
-    *,
-    probs: Floats,
-    new_probs: Floats,
-    bounds: Ints,
-    seed: int,
-    doc_id: str,
-    first_sample: int,
-) -> Conditioned:
-    """Replace the inconsistent ones of independent draws, in place, by draws of the conditioned distribution.
-
-    Parameters
-    ----------
-    antecedents
-        Of the document.
-    apart
-        The pairs.
-    labels
-        int32 (n_mentions, n_samples).
-    probs, new_probs
-        float64 (n_sets, n_candidates) and (n_sets, n_mentions): those of labels[:, bounds[p]:bounds[p + 1]].
-    bounds
-        int64 (n_sets + 1,).
-    seed, doc_id, first_sample
-        Of the draws.
-
-    Notes
-    -----
-    A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 draws of another stream
-    have fewer than 20 consistent ones, that would take long; then a Markov chain of its own gives each such sample.
-    """
-    clash = apart.clashes(labels)
-    wrong = np.flatnonzero(clash.any(axis=0))
-    n_clashes = np.count_nonzero(clash if apart.counted is None else apart.counted.clashes(labels), axis=1)
-    if not wrong.size:
-        return Conditioned(n_clashes, "as drawn")
-    pairs = apart.starts, apart.earlier
-    pilot = np.empty((labels.shape[0], _PILOT), np.int32)
-    own = antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
-    key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
-    _, n_found = _distinct_kernels.redraw(*own, *pairs, key, np.arange(_PILOT), 0, 1, _PILOT_CONSISTENT, pilot)
-    key = np.uint64(document_key(seed, f"{doc_id}\0again"))
-    way: Way = "drawn again"
-    for p, (begin, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
-        chosen = wrong[(wrong >= begin) & (wrong < end)]
-        given = antecedents.indptr, antecedents.antecedents, probs[p], new_probs[p]
-        if n_found == _PILOT_CONSISTENT:
-            _, n_good = _distinct_kernels.redraw(
-                *given, *pairs, key, chosen, first_sample, _MOST_TRIES, chosen.size + 1, labels
-            )
-            if n_good == chosen.size:
-                continue
-            chosen = np.flatnonzero(apart.clashes(labels).any(axis=0))
-            chosen = chosen[(chosen >= begin) & (chosen < end)]
-        if chosen.size:
-            way = "chain"
-            _distinct_kernels.run_chains(*given, *pairs, key, chosen, first_sample, _STEPS, labels)
-    return Conditioned(n_clashes, way)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class ClusteringSamples(ByValue):
+class ClusteringSamples(ByValue, Result):
     """Independent draws of one document's entity clustering.
 
     Attributes
@@ -178,9 +111,6 @@ class ClusteringSamples(ByValue):
     doc_id: str
     first_sample: int = 0
     conditioned: Conditioned | None = None
-
-    def __post_init__(self) -> None:
-        self.labels.flags.writeable = False
 
     def __repr__(self) -> str:
         return (
@@ -357,21 +287,53 @@ def _drawn(
     doc_id: str,
     first_sample: int,
 ) -> tuple[Ints32, Conditioned | None]:
-    """Samples from each set of probabilities, as `condition` describes them, and how they were conditioned."""
+    """Samples from sets of probabilities, int32 (n_mentions, n_samples), and what it took to keep mentions apart.
+
+    A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 draws of another stream
+    have fewer than 20 consistent ones, that would take long; then a Markov chain of its own gives each such sample.
+
+    Parameters
+    ----------
+    antecedents
+        Of the document.
+    probs, new_probs
+        float64 (n_sets, n_candidates) and (n_sets, n_mentions): those of labels[:, bounds[p]:bounds[p + 1]].
+    bounds
+        int64 (n_sets + 1,).
+    apart
+        The pairs that are apart, or None.
+    seed, doc_id, first_sample
+        Of the draws.
+    """
     labels = np.empty((antecedents.n_mentions, int(bounds[-1])), np.int32)
+    rows = antecedents.indptr, antecedents.antecedents
     key = np.uint64(document_key(seed, doc_id))
-    rows = antecedents.indptr, antecedents.antecedents, probs, new_probs
-    _kernels.sample_sets(*rows, bounds, key, first_sample, labels)
+    _kernels.sample_sets(*rows, probs, new_probs, bounds, key, first_sample, labels)
     if apart is None:
         return labels, None
-    return labels, condition(
-        antecedents,
-        apart,
-        labels,
-        probs=probs,
-        new_probs=new_probs,
-        bounds=bounds,
-        seed=seed,
-        doc_id=doc_id,
-        first_sample=first_sample,
-    )
+    clash = apart.clashes(labels)
+    wrong = np.flatnonzero(clash.any(axis=0))
+    n_clashes = np.count_nonzero(clash if apart.counted is None else apart.counted.clashes(labels), axis=1)
+    if not wrong.size:
+        return labels, Conditioned(n_clashes, "as drawn")
+    pairs = apart.starts, apart.earlier
+    pilot = np.empty((labels.shape[0], _PILOT), np.int32)
+    own = *rows, antecedents.probs, antecedents.new_probs
+    key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
+    _, n_found = _distinct_kernels.redraw(*own, *pairs, key, np.arange(_PILOT), 0, 1, _PILOT_CONSISTENT, pilot)
+    key = np.uint64(document_key(seed, f"{doc_id}\0again"))
+    way: Way = "drawn again"
+    for p, (begin, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+        chosen = wrong[(wrong >= begin) & (wrong < end)]
+        given = *rows, probs[p], new_probs[p], *pairs, key
+        if n_found == _PILOT_CONSISTENT:
+            most = _MOST_TRIES, chosen.size + 1
+            _, n_good = _distinct_kernels.redraw(*given, chosen, first_sample, *most, labels)
+            if n_good == chosen.size:
+                continue
+            chosen = np.flatnonzero(apart.clashes(labels).any(axis=0))
+            chosen = chosen[(chosen >= begin) & (chosen < end)]
+        if chosen.size:
+            way = "chain"
+            _distinct_kernels.run_chains(*given, chosen, first_sample, _STEPS, labels)
+    return labels, Conditioned(n_clashes, way)

@@ -334,7 +334,7 @@ class ClusteringScores(Scores):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CorpusScores(HtmlTable):
+class CorpusScores(Result):
     """Scores of a corpus.
 
     Attributes
@@ -458,7 +458,6 @@ def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
     if singletons is None:
         raise ParameterError("must have at least one document, got none", parameter="documents")
     table = np.array(rows)
-    table.flags.writeable = False
     n_scored = len(empty) - sum(empty)
     means = table[~np.array(empty)].sum(axis=0) / max(n_scored, 1)
     macro = Scores(*(Score(*row) for row in means.tolist()))

@@ -1,7 +1,4 @@
-"""The network of one document's mentions, with ties weighted by the probability that they corefer.
-
-Also here: labels beside points, at the side where they cover least.
-"""
+"""The network of one document's mentions, its ties weighted by probability, with labels where they cover least."""
 
 from __future__ import annotations
 

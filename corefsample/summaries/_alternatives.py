@@ -1,6 +1,7 @@
-"""Alternatives to one clustering: the most probable ones with a certificate, and representatives of the samples.
+"""Alternatives to one clustering: the most probable ones, representatives of the samples, and credible balls.
 
-Also here: credible balls around a clustering (Wade & Ghahramani 2018).
+Probable clusterings come with a certificate that no other is more probable. Credible balls are those of Wade &
+Ghahramani (2018).
 """
 
 from __future__ import annotations

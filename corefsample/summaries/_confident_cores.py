@@ -1,7 +1,4 @@
-"""Confident cores: partial clusterings with a large joint probability.
-
-Also here: the probability that given mentions are an entity.
-"""
+"""Parts of a clustering and their joint probability: confident cores, and single sets of mentions."""
 
 from __future__ import annotations
 

@@ -25,12 +25,19 @@ JOINT, PAIRS = 0, 1  # rows of sums over cells
 LEAST_GAIN = 1e-10  # smaller improvements are rounding errors
 
 
-@inner_kernel
-def _sums_with_one(mine: Ints32, order: Ints, count: Ints, second: Ints32, steps: Floats, sums: Floats) -> None:
-    """As `cell_sums`, of one clustering with others; order has its clusters one after another, count is zeros."""
-    n = order.shape[0]
+@kernel
+def cell_sums(first: Ints32, second: Ints32, steps: Floats, sums: Floats) -> None:
+    """Sums over the cells of first[p] and second[p], or of first[0] and second[p] if there is one first only.
+
+    sums[JOINT, p]: c log c of each cell's size c; sums[PAIRS, p]: pairs of mentions within cells.
+    """
+    n = second.shape[1]
+    count = np.zeros(n, np.int64)
+    order = np.argsort(first[0], kind="mergesort")  # clusters one after another
     for p in range(second.shape[0]):
-        other = second[p]
+        mine, other = first[p if first.shape[0] > 1 else 0], second[p]
+        if first.shape[0] > 1:
+            order = np.argsort(mine, kind="mergesort")
         joint, pairs, start = 0.0, 0, 0
         while start < n:
             end = start
@@ -43,30 +50,6 @@ def _sums_with_one(mine: Ints32, order: Ints, count: Ints, second: Ints32, steps
             for t in range(start, end):
                 count[other[order[t]]] = 0
             start = end
-        sums[JOINT, p], sums[PAIRS, p] = joint, pairs
-
-
-@kernel
-def cell_sums(first: Ints32, second: Ints32, steps: Floats, sums: Floats) -> None:
-    """Sums over the cells of first[p] and second[p], or of first[0] and second[p] if there is one first only.
-
-    sums[JOINT, p]: c log c of each cell's size c; sums[PAIRS, p]: pairs of mentions within cells.
-    """
-    n = second.shape[1]
-    if first.shape[0] == 1:  # cluster by cluster, whose counts stay in the processor's cache
-        _sums_with_one(first[0], np.argsort(first[0], kind="mergesort"), np.zeros(n, np.int64), second, steps, sums)
-        return
-    count = np.zeros((n, n), np.int32)
-    for p in range(second.shape[0]):
-        mine, other = first[p], second[p]
-        joint, pairs = 0.0, 0
-        for i in range(n):
-            c = count[mine[i], other[i]]
-            joint += steps[c]
-            pairs += c
-            count[mine[i], other[i]] = c + 1
-        for i in range(n):
-            count[mine[i], other[i]] = 0
         sums[JOINT, p], sums[PAIRS, p] = joint, pairs
 
 

@@ -1,7 +1,4 @@
-"""The single clustering with the smallest expected loss that a search finds.
-
-Also here: clusterings by threshold, with the scores that the posterior expects of each.
-"""
+"""Clusterings that stand for the posterior: with the smallest expected loss that a search finds, and by threshold."""
 
 from __future__ import annotations
 

@@ -3,11 +3,13 @@ from ._chain import tag_marginals as tag_marginals
 from ._chain import tag_pair_marginals as tag_pair_marginals
 from ._classifiers import LogisticRegression as LogisticRegression
 from ._classifiers import NaiveBayes as NaiveBayes
+from ._crf import ConditionalRandomField as ConditionalRandomField
 from ._events import event_pairs as event_pairs
 from ._events import event_table as event_table
 from ._events import followed_by as followed_by
 from ._events import sampled_events as sampled_events
 from ._events import tag_scores as tag_scores
+from ._hmm import HiddenMarkovModel as HiddenMarkovModel
 from ._model_files import load_model as load_model
 from ._model_files import save_model as save_model
 from ._recalibration import fit_chain_recalibration as fit_chain_recalibration
@@ -15,5 +17,3 @@ from ._sentences import LabelledText as LabelledText
 from ._sentences import TaggedSentence as TaggedSentence
 from ._sentences import frequent_tag_pairs as frequent_tag_pairs
 from ._sentences import labelled_posteriors as labelled_posteriors
-from ._taggers import ConditionalRandomField as ConditionalRandomField
-from ._taggers import HiddenMarkovModel as HiddenMarkovModel

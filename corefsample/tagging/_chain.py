@@ -1,7 +1,4 @@
-"""The distribution of a tag sequence whose score is a sum over tokens and pairs of neighbours.
-
-Also here: marginals of many sentences, without a chain for each.
-"""
+"""Distributions of tag sequences, whose score is a sum over tokens and neighbours: one chain, or marginals of many."""
 
 from __future__ import annotations
 

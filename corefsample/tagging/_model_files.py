@@ -25,8 +25,9 @@ from corefsample.files._archives import npy_array, npy_bytes, read_archive, writ
 from corefsample.files._contents import parsed_json
 from corefsample.files._paths import PathLike
 from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
+from corefsample.tagging._crf import FEATURES_VERSION, ConditionalRandomField
+from corefsample.tagging._hmm import HiddenMarkovModel
 from corefsample.tagging._sentences import TrainedModel
-from corefsample.tagging._taggers import FEATURES_VERSION, ConditionalRandomField, HiddenMarkovModel
 
 Tagger = HiddenMarkovModel | ConditionalRandomField | NaiveBayes | LogisticRegression
 

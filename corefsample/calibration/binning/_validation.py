@@ -1,7 +1,4 @@
-"""Checks of prediction-label pairs, and of the ids of their blocks and groups.
-
-Also here: pairs that are checked once and passed on, and pooled ties.
-"""
+"""Prediction-label pairs: checked, with the ids of their blocks and groups, and pooled by prediction."""
 
 from __future__ import annotations
 

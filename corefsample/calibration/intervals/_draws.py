@@ -1,4 +1,4 @@
-"""Random draws of a binned error, and intervals from them; callers check their arguments.
+"""Random draws of a binned error, and intervals from them.
 
 Legend of dimensions and names
     s : draw     b : bin     k : block (a document)
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.binning._validation import Norm
+from corefsample.calibration.binning._validation import Norm, checked_norm, generator
 from corefsample.errors import ParameterError
 
 # Numbers in one array of a chunk: half a MiB, which stays in the processor's caches.
@@ -94,11 +94,37 @@ def _joined(first: Floats, second: Floats, norm: Norm) -> Floats:
     return np.maximum(first, second) if norm == "max" else first + second
 
 
-def simulated(bins: ReliabilityBins, norm: Norm, n_resamples: int, rng: np.random.Generator) -> ErrorDraws:
-    """Errors of Algorithm 2, each bin's share of positives drawn around its estimate and clipped to [0, 1]; and noise.
+def simulated_draws(
+    bins: ReliabilityBins, *, norm: Norm = "rms", n_resamples: int = 10_000, seed: int = 0
+) -> ErrorDraws:
+    """Draw errors by Algorithm 2: each bin's share of positives from a normal distribution around its estimate.
 
-    The noise of a draw is the error of the drawn shares minus the estimated ones: the effect of chance alone.
+    The share of bin b is drawn from N(p, p (1 - p) / n), where p is the share found among the bin's n pairs, and
+    clipped to [0, 1]. Pairs are assumed to be independent. The noise of a draw is the error of the drawn shares minus
+    the estimated ones: the effect of chance alone.
+
+    Parameters
+    ----------
+    bins
+        Sums by bin.
+    norm
+        "rms", "mse", "l1" or "max".
+    n_resamples
+        At least 2.
+    seed
+        Of the generator (Philox), in [0, 2^64); more draws extend the same sequence.
+
+    Raises
+    ------
+    ParameterError
+        If an option breaks its rule.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), Algorithm 2, step 2.
     """
+    n_resamples, norm, rng = _checks.whole("n_resamples", n_resamples, 2), checked_norm(norm), generator(seed)
+    require_bins(bins)
     n = bins.n.astype(np.float64)
     mean_q, mean_y = bins.sum_q / n, bins.sum_y / n
     weights = n / n.sum()
@@ -133,12 +159,27 @@ def multiplicities(
         yield rows, times.astype(np.float64)
 
 
-def bootstrapped(blocks: BlockBins, norm: Norm, n_resamples: int, rng: np.random.Generator) -> ErrorDraws:
-    """Errors of blocks drawn with replacement, those without a pair left out; and noise.
+def bootstrap_draws(blocks: BlockBins, *, norm: Norm = "rms", n_resamples: int = 10_000, seed: int = 0) -> ErrorDraws:
+    """Draw errors by resampling whole blocks (documents) with replacement; the bins stay the same.
 
-    The sums of a resample are its blocks' multiplicities times the sums by block: one matrix product. The noise of a
-    draw is the error of its bins' mean residuals minus those of all blocks: the effect of chance alone.
+    Blocks without a pair, which a group of pairs may have, are left out. The sums of a resample are its blocks'
+    multiplicities times the sums by block: one matrix product. The noise of a draw is the error of its bins' mean
+    residuals minus those of all blocks: the effect of chance alone.
+
+    Parameters
+    ----------
+    blocks
+        Sums by block and bin, of at least 2 blocks.
+    norm, n_resamples, seed
+        As of `simulated_draws`.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than 2 blocks, or an option breaks its rule.
     """
+    n_resamples, norm, rng = _checks.whole("n_resamples", n_resamples, 2), checked_norm(norm), generator(seed)
+    require_blocks(blocks)
     filled = blocks.n.any(axis=1)
     n, residual = blocks.n[filled], blocks.sum_q[filled] - blocks.sum_y[filled]
     n_blocks, n_bins = n.shape

@@ -13,53 +13,20 @@ from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
 from corefsample.calibration.binning._validation import Norm, checked_level, checked_norm, generator
 from corefsample.calibration.intervals import _draws
 from corefsample.calibration.intervals._draws import (
-    ErrorDraws,
     Interval,
-    bootstrapped,
+    bootstrap_draws,
     error_of_sums,
     interval_of_draws,
     require_bins,
     require_blocks,
     rooted,
-    simulated,
+    simulated_draws,
 )
 
 SimulationMethod = Literal["normal", "inverted", "pivotal"]
 BootstrapMethod = Literal["inverted", "pivotal", "basic", "percentile"]
 
 # --- independent pairs -------------------------------------------------------------------------------------
-
-
-def simulated_draws(
-    bins: ReliabilityBins, *, norm: Norm = "rms", n_resamples: int = 10_000, seed: int = 0
-) -> ErrorDraws:
-    """Draw errors by Algorithm 2: each bin's share of positives from a normal distribution around its estimate.
-
-    The share of bin b is drawn from N(p, p (1 - p) / n), where p is the share found among the bin's n pairs, and
-    clipped to [0, 1]. Pairs are assumed to be independent.
-
-    Parameters
-    ----------
-    bins
-        Sums by bin.
-    norm
-        "rms", "mse", "l1" or "max".
-    n_resamples
-        At least 2.
-    seed
-        Of the generator (Philox), in [0, 2^64); more draws extend the same sequence.
-
-    Raises
-    ------
-    ParameterError
-        If an option breaks its rule.
-
-    References
-    ----------
-    Nguyen & O'Connor (2015), Algorithm 2, step 2.
-    """
-    draws = _checks.whole("n_resamples", n_resamples, 2)
-    return simulated(require_bins(bins), checked_norm(norm), draws, generator(seed))
 
 
 def simulated_interval(
@@ -113,27 +80,6 @@ def simulated_interval(
 
 
 # --- pairs in blocks ---------------------------------------------------------------------------------------
-
-
-def bootstrap_draws(blocks: BlockBins, *, norm: Norm = "rms", n_resamples: int = 10_000, seed: int = 0) -> ErrorDraws:
-    """Draw errors by resampling whole blocks (documents) with replacement; the bins stay the same.
-
-    Blocks without a pair, which a group of pairs may have, are left out.
-
-    Parameters
-    ----------
-    blocks
-        Sums by block and bin, of at least 2 blocks.
-    norm, n_resamples, seed
-        As of `simulated_draws`.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer than 2 blocks, or an option breaks its rule.
-    """
-    draws = _checks.whole("n_resamples", n_resamples, 2)
-    return bootstrapped(require_blocks(blocks), checked_norm(norm), draws, generator(seed))
 
 
 def bootstrap_interval(

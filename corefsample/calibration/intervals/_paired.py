@@ -100,8 +100,7 @@ class PairedComparison(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per measure: measure, first, second, difference, lower, upper, sd."""
-        names = PairedDifference.__dataclass_fields__
-        return pd.DataFrame([{name: getattr(each, name) for name in names} for each in self.differences])
+        return pd.DataFrame(list(self.differences))
 
 
 def paired_comparison(

@@ -13,8 +13,8 @@ from corefsample._log import logger
 from corefsample.calibration.binning._binning import FEWEST_BINS, bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
 from corefsample.calibration.binning._results import Result
-from corefsample.calibration.binning._validation import Norm, checked_level, checked_norm, generator
-from corefsample.calibration.intervals._draws import bootstrapped, error_of_gaps, interval_of_draws, simulated
+from corefsample.calibration.binning._validation import Norm, checked_level, checked_norm
+from corefsample.calibration.intervals._draws import bootstrap_draws, error_of_gaps, interval_of_draws, simulated_draws
 from corefsample.calibration.tables._table import CalibrationTable
 from corefsample.errors import ParameterError
 
@@ -257,10 +257,10 @@ class _Measure:
         if self.kind is None:
             return CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
         if self.kind == "simulated":
-            draws = simulated(bins, norm, self.n_resamples, generator(self.seed))
+            draws = simulated_draws(bins, norm=norm, n_resamples=self.n_resamples, seed=self.seed)
             method = "simulated inverted" if debiased else "simulated normal"
         elif isinstance(sums, BlockBins) and sums.n_blocks >= 2:
-            draws = bootstrapped(sums, norm, self.n_resamples, generator(self.seed))
+            draws = bootstrap_draws(sums, norm=norm, n_resamples=self.n_resamples, seed=self.seed)
             method = "bootstrap pivotal" if norm in ("l1", "max") else "bootstrap inverted"
         else:
             raise ParameterError("must be at least 2 for a bootstrap, got 1", parameter="documents")

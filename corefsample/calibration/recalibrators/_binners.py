@@ -1,7 +1,4 @@
-"""Recalibrators with few distinct values: histogram binning and scaling-binning.
-
-Also here: isotonic regression, whose range is continuous.
-"""
+"""Recalibrators of no given form: histogram binning, scaling-binning and isotonic regression."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Recalibrators that are logistic curves of the prediction: Platt scaling, beta calibration, binary temperature.
-
-Also here: temperature scaling of several classes.
-"""
+"""Recalibrators by maximum likelihood: Platt scaling, beta calibration, and temperatures of two or more classes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Studies of the calibration error on pairs with known true probabilities: its bias, and the coverage of intervals.
 
-Each study returns a tidy table. `benchmarks/studies.py` runs and prints them, and plots two of them.
-
-Also here: synthetic pairs of known calibration error.
+A study draws synthetic pairs, whose calibration error is known, and returns a tidy table. `benchmarks/studies.py` runs
+and prints them, and plots two of them.
 """
 
 from __future__ import annotations
@@ -21,8 +20,14 @@ from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import Norm, generator
-from corefsample.calibration.intervals._draws import error_of_gaps, error_of_sums, interval_of_draws
-from corefsample.calibration.intervals._error_intervals import bootstrap_draws, calibration_test, simulated_draws
+from corefsample.calibration.intervals._draws import (
+    bootstrap_draws,
+    error_of_gaps,
+    error_of_sums,
+    interval_of_draws,
+    simulated_draws,
+)
+from corefsample.calibration.intervals._error_intervals import calibration_test
 from corefsample.calibration.measures._error import binned_error
 from corefsample.calibration.measures._split_sample import split_sample_error
 from corefsample.errors import ParameterError

@@ -15,7 +15,6 @@ from references import calibration_bins as references
 
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs, default_bin_size
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.measures._error import binned_error
 from corefsample.errors import ParameterError
 
 SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")
@@ -64,31 +63,6 @@ def test_bins_by_number_are_those_of_the_plain_loop(pairs: list[Pair], data: st.
     require_same_bins(bin_pairs(*columns(pairs), n_bins=n_bins), references.bins_by_number(pairs, n_bins))
 
 
-@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=60, unique=True), st.data())
-def test_without_ties_the_requested_number_of_bins_has_even_sizes(q: list[float], data: st.DataObject) -> None:
-    n_bins = data.draw(st.integers(1, len(q)))
-    bins = bin_pairs(q, np.zeros(len(q)), n_bins=n_bins)
-    assert bins.n_bins == n_bins
-    assert bins.n.max() - bins.n.min() <= 1
-
-
-def test_ties_at_a_bin_edge_stay_together() -> None:
-    # Bins of 2: {.1, .2 .2 .2} closes at 4 pairs, as all of .2 belongs together; then {.3, .4}; .5 alone joins them.
-    q = [0.2, 0.1, 0.2, 0.3, 0.2, 0.4, 0.5]
-    bins = bin_pairs(q, [0, 0, 1, 1, 1, 1, 0], bin_size=2)
-    assert bins.n.tolist() == [4, 3]
-    assert bins.q_min.tolist() == [0.1, 0.3]
-    assert bins.q_max.tolist() == [0.2, 0.5]
-    assert bins.sum_y.tolist() == [2.0, 2.0]
-
-
-def test_a_tie_over_several_shares_closes_one_bin() -> None:
-    # Shares of 8 pairs in 4 bins end at 2, 4, 6, 8. Six pairs of 0 reach three of them at once; the last ends at 8.
-    bins = bin_pairs([0, 0, 0, 0, 0, 0, 0.5, 0.7], [0, 0, 0, 0, 0, 1, 1, 1], n_bins=4)
-    assert bins.n.tolist() == [6, 2]
-    assert (bins.requested_n_bins, bins.n_bins) == (4, 2)
-
-
 def test_bins_record_the_requested_options_or_the_defaults() -> None:
     q = np.linspace(0.0, 1.0, 109_999)
     bins = bin_pairs(q, q > 0.5)
@@ -108,14 +82,6 @@ def test_bins_record_the_requested_options_or_the_defaults() -> None:
 def test_small_data_have_smaller_bins_by_default(n_pairs: int, size: int) -> None:
     # A twentieth of the pairs, from 50 to 5,000.
     assert default_bin_size(n_pairs) == size
-
-
-def test_random_truth_of_extreme_predictions_is_an_error_of_half() -> None:
-    # 500 pairs at 0.01 and 500 at 0.99 with every second label true: |q - 0.5| = 0.49 in both bins. One bin has 0.
-    q = np.repeat([0.01, 0.99], 500)
-    y = np.tile([0, 1], 500)
-    assert abs(binned_error(bin_pairs(q, y)) - 0.49) < 1e-12
-    assert binned_error(bin_pairs(q, y, n_bins=1)) < 1e-12
 
 
 # --- bins of equal width -----------------------------------------------------------------------------------

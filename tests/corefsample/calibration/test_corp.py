@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from expected_errors import error
@@ -62,15 +60,6 @@ def test_parts_derived_by_hand() -> None:
     }
 
 
-def test_the_log_score_derived_by_hand() -> None:
-    # Score: -(ln .75 + ln .75 + ln .5 + ln .5) / 4. Recalibrated 0 | .5 .5 | 1 costs ln 2 twice; constant ln 2.
-    found = corp_decomposition([0.25, 0.5, 0.5, 0.75], [0, 0, 1, 1], score="log")
-    assert found.score == pytest.approx(-(2 * math.log(0.75) + 2 * math.log(0.5)) / 4, abs=1e-15)
-    assert found.miscalibration == pytest.approx(-math.log(0.75) / 2, abs=1e-15)
-    assert found.discrimination == pytest.approx(math.log(2) / 2, abs=1e-15)
-    assert found.uncertainty == pytest.approx(math.log(2), abs=1e-15)
-
-
 @given(closed_pairs, st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_no_bit(pairs: list[tuple[float, int]], random: object) -> None:
     shuffled = list(pairs)
@@ -116,12 +105,3 @@ def test_an_infinite_log_score_raises(q: float, y: int) -> None:
     assert corp_decomposition([0.5, q], [1, y]).score == 0.625  # (.25 + 1) / 2: the Brier score knows no infinity
     with error(ParameterError, "score"):
         corp_decomposition([0.5], [1], score="crps")  # type: ignore[arg-type]
-
-
-def test_millions_of_pairs_are_pooled_first() -> None:
-    levels, n = 1000, 2_000_000
-    q = np.repeat(np.arange(levels) / levels, n // levels)
-    y = np.tile(np.arange(n // levels), levels) < np.repeat(np.arange(levels) * 2, n // levels)  # share k / 1000
-    found = corp_decomposition(q, y)
-    assert found.miscalibration == pytest.approx(0.0, abs=1e-12)
-    assert found.recalibrated == pytest.approx(np.arange(levels) / levels, abs=1e-15)

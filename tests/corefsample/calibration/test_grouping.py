@@ -22,8 +22,6 @@ from references.calibration_recalibrators_and_tags import (
 
 from corefsample import ParameterError
 from corefsample.calibration.measures._error import calibration_error
-from corefsample.calibration.recalibrators._base import GroupedRecalibrator
-from corefsample.calibration.recalibrators._binners import HistogramBinning, IsotonicRecalibration
 from corefsample.calibration.tags._functions import (
     grouped_calibration_errors,
     shared_calibration_error,
@@ -150,20 +148,6 @@ def test_groups_of_the_2021_code_are_those_of_the_reference(found: dict[str, int
     assert groups_of(groups) == kranzlein_groups(found, n_groups)
 
 
-@given(counts, st.integers(1, 5), st.randoms(use_true_random=False))
-def test_default_groups_have_the_requested_number_in_any_order_of_the_mapping(
-    found: dict[str, int], n_groups: int, random: Any
-) -> None:
-    n_groups = min(n_groups, sum(count > 0 for count in found.values()))
-    items = list(found.items())
-    random.shuffle(items)
-    one, other = (tag_frequency_groups(mapping, n_groups=n_groups) for mapping in (found, dict(items)))
-    assert groups_of(one) == groups_of(other)
-    assert one.n_groups == n_groups
-    assert all(groups_of(one))
-    assert (np.diff(one.frequencies) <= 0).all()
-
-
 def test_an_exact_share_closes_a_group_by_default_and_not_in_the_2021_code() -> None:
     # Three tags of 5 in three groups, each exactly a third: "at least" closes each; "above" lets b in with a.
     frequencies = {"a": 5, "b": 5, "c": 5}
@@ -171,15 +155,6 @@ def test_an_exact_share_closes_a_group_by_default_and_not_in_the_2021_code() -> 
     old = tag_frequency_groups(frequencies, n_groups=3, convention="kranzlein2021")
     assert groups_of(old) == [["a", "b"], ["c"]]
     assert (old.n_groups, old.requested_n_groups) == (2, 3)
-
-
-def test_the_excess_of_a_heavy_tag_is_missing_from_later_groups_only_in_the_2021_code() -> None:
-    # 12 + 2 + 2 + 2 + 2 = 20 in four groups. There: above 5 each: {a} 12, {b, c, d} 6, {e} 2, and nothing.
-    # Default: a; 8 left for 3 groups, 2.67 each: {b, c}; 4 left for 2: {d}, {e}.
-    frequencies = {"a": 12, "b": 2, "c": 2, "d": 2, "e": 2}
-    assert groups_of(tag_frequency_groups(frequencies, n_groups=4)) == [["a"], ["b", "c"], ["d"], ["e"]]
-    old = tag_frequency_groups(frequencies, n_groups=4, convention="kranzlein2021")
-    assert groups_of(old) == [["a"], ["b", "c", "d"], ["e"]]
 
 
 def test_tags_of_equal_frequency_go_by_name_and_in_the_2021_code_by_the_mapping() -> None:
@@ -255,42 +230,6 @@ def test_the_shared_error_of_the_2021_code_is_that_of_the_reference(content: lis
     assert found.estimate == pytest.approx(kranzlein_error(q, y, n_bins), abs=1e-12)
     assert found.n_in_no_bin == q.count(1.0)
     assert (found.lower, found.upper, found.interval) == (None, None, None)
-
-
-@few
-@given(rows, st.randoms(use_true_random=False), st.sampled_from(["default", "kranzlein2021"]))
-def test_the_order_of_rows_does_not_matter(content: list[Row], random: Any, convention: Any) -> None:
-    content = [*content, (0.5, 1, "a")]
-    shuffled = list(content)
-    random.shuffle(shuffled)
-    one, other = (
-        shared_calibration_error(taken(each), n_bins=2, convention=convention, interval=None)
-        for each in (content, shuffled)
-    )
-    assert one.estimate == pytest.approx(other.estimate, abs=1e-15)
-    assert one.bins.n.tolist() == other.bins.n.tolist()
-
-
-def test_conventions_differ_at_ties_and_at_1_as_derived_by_hand() -> None:
-    # Scores .1 .2 .2 .8 1 with labels 0 0 1 1 1, two bins.
-    # 2021: edges 0, sorted[int(5/2)] = .2, 1. Bins {.1}, {.2 .2 .8}, and 1 in none:
-    #   (1 * .1^2 + 3 * (.4 - 2/3)^2) / 5 = (.01 + .213333) / 5 = .0446667.
-    # Default: the first bin ends with the first score at or below which 2.5 scores lie, .2, and its tie:
-    #   {.1 .2 .2}, {.8 1}: (3 * (1/6 - 1/3)^2 + 2 * (.9 - 1)^2) / 5 = (.083333 + .02) / 5 = .0206667.
-    found = TagScores.from_arrays([0.1, 0.2, 0.2, 0.8, 1.0], [0, 0, 1, 1, 1], list("abcde"))
-    old = shared_calibration_error(found, n_bins=2, convention="kranzlein2021")
-    assert old.estimate == pytest.approx(math.sqrt(0.67 / 15), abs=1e-12)
-    assert (old.bins.n.tolist(), old.n_in_no_bin, old.n) == ([1, 3], 1, 5)
-    new = shared_calibration_error(found, n_bins=2)
-    assert new.estimate == pytest.approx(math.sqrt(0.31 / 15), abs=1e-12)
-    assert new.bins.n.tolist() == [3, 2]
-
-
-def test_a_certain_but_wrong_tag_costs_nothing_in_the_2021_code() -> None:
-    # Four scores of 1, all wrong, and one of .5, half right by itself: off by .5 in 1 of 5, sqrt(.05).
-    found = TagScores.from_arrays([1.0, 1.0, 1.0, 1.0, 0.5], [0, 0, 0, 0, 1], list("aaaab"))
-    assert shared_calibration_error(found, n_bins=1, convention="kranzlein2021").estimate == pytest.approx(0.05**0.5)
-    assert shared_calibration_error(found, n_bins=1).estimate == pytest.approx(0.9 - 0.2)
 
 
 @few
@@ -414,22 +353,3 @@ def test_the_error_for_a_group_of_fewer_scores_than_bins_names_it() -> None:
     groups = tag_frequency_groups({"a": 3, "b": 1}, n_groups=2)
     with pytest.raises(ParameterError, match=r"group 2: n_bins must be at most the number of pairs \(1\), got 2"):
         grouped_calibration_errors(found, groups, n_bins=2, interval=None)
-
-
-# --- together with recalibration ---------------------------------------------------------------------------
-
-
-def test_recalibration_by_group_corrects_rare_tags_and_a_shared_one_does_not() -> None:
-    dev, test = (TagScores.from_matrix(*some_matrix(20_000, seed=seed)[:2], threshold=0.01) for seed in (1, 2))
-    frequencies = Counter(some_matrix(20_000, seed=3)[1].tolist())
-    groups = tag_frequency_groups(frequencies, n_groups=3)
-
-    def errors(found: TagScores) -> np.ndarray:
-        return np.asarray(grouped_calibration_errors(found, groups, n_bins=10, interval=None).error)
-
-    shared = HistogramBinning(n_bins=10).fit(dev.scores, dev.labels)
-    grouped = GroupedRecalibrator(IsotonicRecalibration()).fit(dev.scores, dev.labels, dev.groups(groups))
-    by_group = errors(test.recalibrated(grouped.predict(test.scores, test.groups(groups))))
-    by_all = errors(test.recalibrated(shared.predict(test.scores)))
-    assert by_group[-1] < by_all[-1] / 5
-    assert by_group[-1] < errors(test)[-1] / 5

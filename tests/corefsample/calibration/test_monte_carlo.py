@@ -84,25 +84,11 @@ def test_neither_the_order_of_rows_nor_of_halves_matters(drawn: tuple[int, Rows]
     assert found == pytest.approx(expected, abs=1e-7)  # roots: a rounding error of 1e-16 in a square is 1e-8 here
 
 
-def test_by_hand() -> None:
-    # Two samples, one a half. Bins of half a: hits 0: pairs 0, 1; hits 1: pairs 2, 3. Half b there: means .5 and 1,
-    # labels 0 and .5: gaps .5 and .5. By half b: hits 0: pair 0, hits 1: pairs 1, 2, 3; half a: 0 and 2/3; labels 0
-    # and 1/3: gaps 0 and 1/3. Each pair is its own document, so the scatter is the residuals' variance over n.
-    # a: residuals (0, 1): variance .5, over 2: .25 in both bins: .25 - .25 = 0. b: residuals (0,) alone: 0, nothing
-    # taken off; residuals 0, 1, 0: variance 1/3, over 3: 1/9; 1/9 - 1/9 = 0.
-    error = split_sample_error(
-        [0, 0, 1, 1],
-        [0, 1, 1, 1],
-        [0, 0, 0, 1],
-        n_samples=2,
-        bin_size=1,
-        documents=[0, 1, 2, 3],
-        norm="mse",
-        n_resamples=50,
-    )
-    assert error.corrected == pytest.approx(0.0, abs=1e-15)
-    # Shares 0, .5, 1, 1 of both: gaps 0, .5, .5 with 1, 1, 2 pairs.
-    assert error.naive == pytest.approx((0.25 + 2 * 0.25) / 4)
+def test_each_half_has_bins_with_the_predictions_of_the_other() -> None:
+    # Two samples, one a half. Bins of half a: hits 0: pairs 0, 1; hits 1: pairs 2, 3. Half b there: means .5 and 1.
+    # By half b: hits 0: pair 0, hits 1: pairs 1, 2, 3; half a there: 0 and 2/3.
+    options: dict[str, Any] = {"n_samples": 2, "bin_size": 1, "documents": [0, 1, 2, 3], "n_resamples": 50}
+    error = split_sample_error([0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1], **options)
     assert [bins.n.tolist() for bins in error.crossed] == [[2, 2], [1, 3]]
     np.testing.assert_allclose(error.crossed[0].mean_q, [0.5, 1.0])
     np.testing.assert_allclose(error.crossed[1].mean_q, [0.0, 2 / 3])

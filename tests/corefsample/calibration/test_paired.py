@@ -87,14 +87,6 @@ def test_documents_are_paired() -> None:
     assert all((each.difference, each.lower, each.upper, each.sd) == (0.0, 0.0, 0.0, 0.0) for each in same.differences)
 
 
-def test_the_worse_scorer_is_found_on_either_side() -> None:
-    first, second, y, documents = drawn(60, seed=4)
-    better = paired_comparison(second, first, y, documents, n_resamples=1000)
-    worse = paired_comparison(first, second, y, documents, n_resamples=1000)
-    assert all(each.upper < 0 for each in better.differences)
-    assert all(each.lower > 0 for each in worse.differences)
-
-
 def test_intervals_contain_the_difference_of_a_large_sample() -> None:
     def compared(n_documents: int, seed: int) -> PairedComparison:
         bin_size = n_documents * 40 // 10  # ten bins, as the true errors have

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from corefsample import ParameterError
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.measures._reliability import ReliabilityCurve, bin_intervals, reliability_curve
 
@@ -42,8 +40,3 @@ def test_verdicts_follow_the_diagonal() -> None:
     frame = reliability_curve(q, y, bin_size=1000).to_frame()
     assert frame["verdict"].tolist() == ["under", "", "over"]
     assert frame["mean_y"].tolist() == [0.5, 0.5, 0.5]
-
-
-def test_bad_pairs_raise_as_in_the_bins() -> None:
-    with pytest.raises(ParameterError):
-        reliability_curve([1.5], [1])

@@ -13,7 +13,6 @@ from references import calibration_bins as references
 
 from corefsample.calibration import CalibrationTable, brier_decomposition, brier_score, log_loss
 from corefsample.calibration.binning._binning import bin_pairs
-from corefsample.calibration.measures._error import binned_error
 from corefsample.errors import ParameterError
 
 pair_lists = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 1)), min_size=2, max_size=60)
@@ -73,11 +72,6 @@ def test_calibration_and_refinement_are_the_brier_score_of_the_binned_forecast(
         for _, label in each
     ]
     assert parts.calibration + parts.refinement == pytest.approx(references.brier(binned), rel=0, abs=1e-12)
-
-
-def test_the_calibration_part_is_the_mse_error() -> None:
-    bins = bin_pairs([0.1, 0.2, 0.7, 0.9], [0, 0, 1, 0], n_bins=2)
-    assert brier_decomposition(bins).calibration == pytest.approx(binned_error(bins, norm="mse"), rel=1e-14)
 
 
 def test_parts_worked_out_by_hand() -> None:

@@ -9,8 +9,8 @@ from references.calibration_smooth import binned_log_score, fold_log_score, loca
 
 from corefsample import ParameterError
 from corefsample.calibration import reliability_curve
-from corefsample.calibration.measures import _reliability
-from corefsample.calibration.measures._reliability import smooth_curve
+from corefsample.calibration.measures import _smooth_curves
+from corefsample.calibration.measures._smooth_curves import smooth_curve
 from corefsample.calibration.studies._studies import Design, synthetic_pairs
 
 LOG_ODDS = np.array([-6.0, -4.0, -2.5, -1.0, 0.0, 0.7, 2.0, 3.3, 5.0])  # far enough apart for a cell each
@@ -27,9 +27,9 @@ def pairs(n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("bandwidth", [0.5, 2.0, 1000.0])
 def test_the_curve_maximises_the_local_likelihood(bandwidth: float) -> None:
     q, y, _ = pairs()
-    cells = _reliability._Pairs.of(q, y, None)
+    cells = _smooth_curves._Pairs.of(q, y, None)
     places = np.array([-5.0, -1.3, 0.2, 4.0])
-    fit = _reliability._fitted(cells.x, *cells.sums(), places, bandwidth)
+    fit = _smooth_curves._fitted(cells.x, *cells.sums(), places, bandwidth)
     found = 1.0 / (1.0 + np.exp(-(places + fit.shift)))
     np.testing.assert_allclose(found, local_shares(q, y, places, bandwidth), atol=2e-6)
 
@@ -51,14 +51,14 @@ def test_the_band_is_wide_where_the_pairs_say_nothing() -> None:
 
 def test_scores_are_those_of_held_out_pairs() -> None:
     q, y, documents = pairs()
-    cells = _reliability._Pairs.of(q, y, documents.astype(np.int32))
-    folds = _reliability._folds(cells, np.random.default_rng(0))
+    cells = _smooth_curves._Pairs.of(q, y, documents.astype(np.int32))
+    folds = _smooth_curves._folds(cells, np.random.default_rng(0))
     for document in range(20):
         assert len(set(folds[documents == document])) == 1
-    found = _reliability._held_out(cells, folds, 1.0)
+    found = _smooth_curves._held_out(cells, folds, 1.0)
     assert found == pytest.approx(fold_log_score(q, y, folds, 1.0), abs=1e-6)
     q = synthetic_pairs(400, Design(), seed=1).q  # without ties
-    by_size = _reliability._bin_scores(_reliability._Pairs.of(q, y, None), folds)
+    by_size = _smooth_curves._bin_scores(_smooth_curves._Pairs.of(q, y, None), folds)
     assert set(by_size) == {10.0, 18.0, 32.0, 56.0, 100.0, 178.0}
     for size in (10, 100):
         assert by_size[size] == pytest.approx(binned_log_score(q, y, folds, size), abs=1e-12)
@@ -80,11 +80,11 @@ def test_the_band_contains_the_whole_true_curve() -> None:
     design, held = Design(temperature=1.5, dependence=0.1, n_documents=60), 0
     for seed in range(60):
         made = synthetic_pairs(3000, design, seed=seed)
-        cells = _reliability._Pairs.of(made.q, made.y.astype(float), made.documents.astype(np.int32))
-        places = _reliability._places(cells)
-        fit = _reliability._fitted(cells.x, *cells.sums(), places, 2.0)
-        half = _reliability._half_widths(cells, fit, places, 2.0, 0.95, np.random.default_rng(seed))
-        truth = design.true_probs(_reliability._share(places))
+        cells = _smooth_curves._Pairs.of(made.q, made.y.astype(float), made.documents.astype(np.int32))
+        places = _smooth_curves._places(cells)
+        fit = _smooth_curves._fitted(cells.x, *cells.sums(), places, 2.0)
+        half = _smooth_curves._half_widths(cells, fit, places, 2.0, 0.95, np.random.default_rng(seed))
+        truth = design.true_probs(_smooth_curves._share(places))
         held += bool(np.all(np.abs(np.log(truth / (1.0 - truth)) - places - fit.shift) <= half))
     assert held > 38
 

@@ -50,13 +50,6 @@ def test_probabilities_are_the_softmax_of_the_scores_and_zero_for_new(lists: Lis
         assert row == pytest.approx(expected, abs=1e-14)
 
 
-def test_known_probabilities() -> None:
-    # exp(log 3) : exp(0) = 3 : 1; then exp(0) : exp(log 2) : exp(0) = 1 : 2 : 1, candidates given as 1, 0.
-    distribution = AntecedentDistribution.from_lists([[], [0], [1, 0]], [[], [math.log(3.0)], [math.log(2.0), 0.0]])
-    np.testing.assert_allclose(distribution.probs, [0.75, 0.25, 0.5], rtol=1e-15)
-    np.testing.assert_allclose(distribution.new_probs, [1.0, 0.25, 0.25], rtol=1e-15)
-
-
 @pytest.mark.parametrize(
     ("score", "prob", "new_prob"),
     [(800.0, 1.0, 0.0), (-800.0, 0.0, 1.0), (1e308, 1.0, 0.0), (-1e308, 0.0, 1.0), (0.0, 0.5, 0.5)],
@@ -86,17 +79,6 @@ def test_the_order_of_candidates_changes_no_array(lists: Lists, random: object) 
 
 
 # --- building ----------------------------------------------------------------------------------------------
-
-
-@given(strategies.antecedent_lists())
-def test_compressed_rows_and_lists_build_the_same(lists: Lists) -> None:
-    indptr = np.cumsum([0, *map(len, lists.antecedents)])
-    flat = [k for row in lists.antecedents for k in row]
-    scores = [score for row in lists.scores for score in row]
-    from_csr = AntecedentDistribution.from_csr(indptr, flat, scores)
-    from_lists = AntecedentDistribution.from_lists(*lists)
-    np.testing.assert_array_equal(from_csr.probs, from_lists.probs)
-    np.testing.assert_array_equal(from_csr.new_probs, from_lists.new_probs)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -247,16 +229,6 @@ def test_conditioning_changes_no_bit_of_other_mentions(lists: Lists, data: st.Da
         rows = slice(after.indptr[i], after.indptr[i + 1])
         old = slice(before.indptr[i], before.indptr[i + 1])
         np.testing.assert_array_equal(after.scores[rows], before.scores[old])
-
-
-def test_conditioning_changes_no_sample_of_other_mentions() -> None:
-    distribution = AntecedentDistribution.from_lists([[], [0], [0, 1], [2]], [[], [0.0], [0.0, 0.0], [0.0]])
-    settled = distribution.with_antecedent(2, None)
-    one, other = (sample_clusterings(each, n_samples=500, seed=1).labels for each in (distribution, settled))
-    np.testing.assert_array_equal(one[:, :2], other[:, :2])
-    np.testing.assert_array_equal(one[:, 3] == one[:, 2], other[:, 3] == other[:, 2])  # a_3 is 2 or NEW
-    assert 100 < np.count_nonzero(one[:, 2] == 2) < 400
-    assert (other[:, 2] == 2).all()
 
 
 def test_a_known_antecedent_stays_certain_in_a_file_and_by_recalibration(tmp_path: Path) -> None:

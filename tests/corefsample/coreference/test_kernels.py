@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,13 +12,9 @@ from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, _random_kernels
 from corefsample._arrays import Ints32, Words, Words32
-from corefsample.coreference import _check_kernels, _kernels
+from corefsample.coreference import _kernels
 
 pytestmark = pytest.mark.kernels
-
-
-def ints32(values: list[int]) -> Ints32:
-    return np.array(values, np.int32)
 
 
 # --- random words ------------------------------------------------------------------------------------------
@@ -100,12 +92,6 @@ def test_alias_tables_never_give_what_has_probability_zero(lists: Lists) -> None
         assert all(given_by_table.get(k, 0.0) == 0.0 for k in impossible)
 
 
-def test_a_table_of_equal_probabilities_keeps_every_cell() -> None:
-    # Three candidates and NEW, a quarter each: every cell is full and its own alias.
-    (*_, table) = tables_of(AntecedentDistribution.from_lists([[], [], [], [0, 1, 2]], [[], [], [], [0.0] * 3]))
-    assert [(own, alias) for own, alias, _ in table] == [(0, 0), (1, 1), (2, 2), (3, 3)]
-
-
 # --- sampling ----------------------------------------------------------------------------------------------
 
 
@@ -129,32 +115,3 @@ def test_labels_of_several_blocks_follow_the_words() -> None:
     n_samples = 2 * _kernels.BLOCK + 3
     expected = references.sample_labels(tables_of(distribution), 99, n_samples)
     np.testing.assert_array_equal(labels_by_kernel(distribution, 99, 0, n_samples), expected)
-
-
-# --- probabilities -----------------------------------------------------------------------------------------
-
-
-def is_in_order(indptr: list[int], antecedents: list[int], scores: list[float]) -> bool:
-    """Whether the candidates of each mention ascend below it and all scores are finite."""
-    rows = [antecedents[a:b] for a, b in itertools.pairwise(indptr)]
-    ascend = all(row == sorted(set(row)) and all(0 <= k < i for k in row) for i, row in enumerate(rows))
-    return ascend and all(map(math.isfinite, scores))
-
-
-@given(st.data(), st.lists(st.lists(st.integers(-1, 5), max_size=4), max_size=5))
-def test_rows_in_order_are_distinguished_from_others(data: st.DataObject, rows: list[list[int]]) -> None:
-    # Most rows are repaired, completely or up to one fault, so that both answers occur.
-    repairs: list[Callable[[int, list[int]], list[int]]] = [
-        lambda i, row: sorted(set(row) & set(range(i))),
-        lambda i, row: sorted(k for k in row if 0 <= k < i),
-        lambda i, row: sorted(set(row)),
-        lambda i, row: row,
-    ]
-    rows = [data.draw(st.sampled_from(repairs))(i, row) for i, row in enumerate(rows)]
-    indptr = [0, *itertools.accumulate(map(len, rows))]
-    antecedents = [k for row in rows for k in row]
-    values = st.just(0.5) | st.sampled_from([0.5, math.inf, math.nan])
-    scores = data.draw(st.lists(values, min_size=len(antecedents), max_size=len(antecedents)))
-    with np.errstate(invalid="ignore"):  # inf - inf, in plain Python
-        found = _check_kernels.in_order(np.array(indptr), ints32(antecedents), np.array(scores, np.float64))
-    assert found == is_in_order(indptr, antecedents, scores)

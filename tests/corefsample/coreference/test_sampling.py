@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pytest
 from expected_errors import error
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from references import coreference as references
 from strategies import documents as strategies
 from strategies.documents import Lists
@@ -70,18 +69,6 @@ def test_samples_drawn_in_parts_are_those_drawn_at_once(cuts: list[int]) -> None
     np.testing.assert_array_equal(np.concatenate(parts), draw(SPARSE_40, 1000, seed=3))
 
 
-@settings(max_examples=30)
-@given(strategies.antecedent_lists(max_mentions=8), st.randoms(use_true_random=False))
-def test_the_order_of_candidates_changes_no_sample(lists: Lists, shuffle: random.Random) -> None:
-    shuffled = Lists([], [])
-    for candidates, scores in zip(*lists, strict=True):
-        pairs = list(zip(candidates, scores, strict=True))
-        shuffle.shuffle(pairs)
-        shuffled.antecedents.append([k for k, _ in pairs])
-        shuffled.scores.append([score for _, score in pairs])
-    np.testing.assert_array_equal(draw(lists, 150), draw(shuffled, 150))
-
-
 def test_threads_change_no_sample() -> None:
     distribution = AntecedentDistribution.from_lists(*DENSE_30)
     doc_ids = [f"document {number}" for number in range(24)]
@@ -123,15 +110,6 @@ def test_the_key_of_a_document_is_a_published_digest(seed: int, doc_id: str, dig
     assert references.document_key(seed, doc_id) == document_key(seed, doc_id)
 
 
-def test_known_draws() -> None:
-    # One mention with one candidate at score 0: its table has two cells, the candidate's and NEW's, each full, so
-    # the top bit of the word decides. Mention 1 of key 18cc49ca5bea08ca (seed 0, doc_id ""): words by plain Python.
-    key = 0x18CC49CA5BEA08CA
-    words = references.mention_words(key, 2, 300)[1]
-    expected = [[0, word >> 63] for word in words]
-    assert draw(Lists([[], [0]], [[], [0.0]]), 300).tolist() == expected
-
-
 # --- what a sample may contain --------------------------------------------------------------------------------
 
 
@@ -151,28 +129,6 @@ def test_no_sample_has_probability_zero(lists: Lists) -> None:
     distribution = AntecedentDistribution.from_lists(*lists)
     for labels in sample_clusterings(distribution, n_samples=50).labels:
         assert clustering_log_prob(distribution, labels) > -np.inf
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize("n_samples", [1, 127, 128, 129])
-def test_every_place_of_every_block_is_filled(n_samples: int) -> None:
-    # Mention 2 always links to 1, which always links to 0; mention 3 is always NEW.
-    certain = Lists([[], [0], [0, 1], [0, 1]], [[], [800.0], [-800.0, 800.0], [-800.0, -800.0]])
-    assert draw(certain, n_samples).tolist() == [[0, 0, 0, 3]] * n_samples
-
-
-@pytest.mark.parametrize("m", [1, 2, 3, 7, 30])
-def test_candidates_of_probability_zero_are_never_drawn(m: int) -> None:
-    # Candidates of even index are impossible, the others and NEW equal. Candidates are all NEW, so labels show them.
-    lists = Lists([[]] * m + [list(range(m))], [[]] * m + [[-800.0 if k % 2 == 0 else 0.0 for k in range(m)]])
-    drawn = set(draw(lists, 20_000)[:, m].tolist())
-    assert drawn == {k for k in range(m) if k % 2} | {m}
-
-
-@pytest.mark.parametrize("m", [1, 2, 3, 7, 30])
-def test_new_is_never_drawn_where_its_probability_is_zero(m: int) -> None:
-    lists = Lists([[]] * m + [list(range(m))], [[]] * m + [[800.0] * m])
-    assert set(draw(lists, 20_000)[:, m].tolist()) == set(range(m))
 
 
 def long_document(n_mentions: int, links: dict[int, list[int]]) -> AntecedentDistribution:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
-from places import GUM_SCORED
 from strategies import documents as strategies
 
-from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, link_marginals, read_documents
-from corefsample.calibration.measures._error import binned_error
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, link_marginals
 from corefsample.links import _pairs as links
 from corefsample.links._pairs import DISTANCES, PAIR_KINDS, gold_codes, link_pairs, link_tables
 
@@ -34,26 +31,10 @@ def document(
 THREE = ([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]])
 
 
-def test_pairs_have_exact_marginals_and_gold_links() -> None:
-    # P(0,1) = 1/2. Mention 2 links to 0, 1 or NEW, a third each: P(0,2) = 1/3 + 1/3 * 1/2 = 1/2, P(1,2) the same.
-    pairs = link_pairs(document(THREE, ["a", "b", "a"], ["PROPN", "NOUN", "PRON"]))
-    assert pairs.q.tolist() == pytest.approx([0.5, 0.5, 0.5])
-    assert pairs.y.tolist() == [0, 1, 0]
-    assert pairs.distances.tolist() == [1, 2, 1]
-    assert pairs.pair_kinds is not None
-    assert [PAIR_KINDS[k] for k in pairs.pair_kinds] == ["name-noun", "name-pronoun", "noun-pronoun"]
-
-
 def test_pairs_with_an_unannotated_mention_are_left_out() -> None:
     pairs = link_pairs(document(THREE, ["a", None, "a"]))
     assert (pairs.y.tolist(), pairs.distances.tolist(), pairs.n_unannotated) == ([1], [2], 1)
     assert pairs.pair_kinds is None
-
-
-def test_unannotated_mentions_can_count_as_single() -> None:
-    pairs = link_pairs(document(THREE, ["a", None, None]), unannotated="single")
-    assert pairs.y.tolist() == [0, 0, 0]
-    assert pairs.n_unannotated == 2
 
 
 def test_a_number_and_its_text_are_two_entities() -> None:
@@ -131,18 +112,3 @@ def test_tables_have_every_pair_once_by_group() -> None:
     assert (tables.n_documents, tables.n_without_gold, tables.n_unannotated) == (1, 1, 0)
     assert tables.by_distance.n_pairs == 10
     assert tables.by_kind.n_pairs == 0
-
-
-@pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM file is missing")
-def test_tables_of_the_real_file_agree_with_sorting_its_pairs() -> None:
-    from corefsample.calibration.binning._binning import bin_pairs
-
-    documents = list(itertools.islice(read_documents(GUM_SCORED), 0, None, 8))
-    pairs = [link_pairs(each) for each in documents]
-    q: npt.NDArray[np.float64] = np.concatenate([each.q for each in pairs])
-    y = np.concatenate([each.y for each in pairs])
-    tables = link_tables(documents)
-    exact, table = bin_pairs(q, y, bin_size=1000), tables.by_distance.bins(bin_size=1000)
-    assert tables.by_distance.n_pairs == tables.by_kind.n_pairs == len(q)
-    assert table.sum_y.sum() == y.sum()
-    assert binned_error(table) == pytest.approx(binned_error(exact), rel=0.02)

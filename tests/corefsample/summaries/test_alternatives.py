@@ -65,13 +65,6 @@ def test_a_ball_is_the_smallest_that_holds_its_share(seed: int, level: float, di
     assert set(ball.to_frame()["kind"]) == {"centre", "farthest", "coarsest", "finest"}
 
 
-def test_tied_distances_lie_inside_together() -> None:
-    # Two samples of four at distance 0, two at one split pair: a level of .6 needs three, and gets all four.
-    ball = credible_ball(np.array([[0, 0, 2], [0, 0, 2], [0, 1, 2], [0, 1, 2]]), [0, 0, 2], level=0.6)
-    assert ball.share == 1.0
-    assert ball.radius == pytest.approx(2 / 3 * math.log(2))  # H(estimate | sample) = 0, the reverse 2/3 log 2
-
-
 def test_a_ball_of_a_distribution_has_a_centre_and_samples_of_its_own() -> None:
     antecedents = AntecedentDistribution.from_lists([[], [0], [0, 1], [2]], [[], [0.5], [1.0, -1.0], [2.0]])
     samples = sample_clusterings(antecedents, n_samples=300, seed=5, doc_id="a")

@@ -53,16 +53,6 @@ def test_the_two_kinds_of_error_can_cost_differently(loss: str, split_cost: floa
     assert expected_loss(samples, samples[1], loss=loss, split_cost=split_cost).value == pytest.approx(expected)
 
 
-def test_losses_of_two_mentions_have_the_values_derived_by_hand() -> None:
-    # Estimate: together; truth: apart. Binder: one wrong pair of 2 / 2^2. VI: H(truth | estimate) = log 2, which is
-    # the whole joint entropy, so NVI is 1. ARI: no pair in common, as expected by chance (0), so 1 - 0 = 1.
-    # MUC: no link in the key, F1 0. B3: recall 1, precision 1/2. LEA: no link is right.
-    apart = np.array([[0, 1]])
-    expected = {"binder": 0.5, "vi": math.log(2), "nvi": 1.0, "ari": 1.0, "muc": 1.0, "b3": 1 / 3, "lea": 1.0}
-    for loss, value in expected.items():
-        assert expected_loss(apart, [0, 0], loss=loss).value == pytest.approx(value), loss
-
-
 def test_losses_are_those_that_the_package_salso_documents() -> None:
     # Its documentation (partition.loss): binder = (1 - RI) (n - 1) / n with the Rand index RI; omARI = 1 - ARI;
     # VI with logarithms to base 2. By hand, for {0,1},{2,3} and {0,1,2},{3}: of the 6 pairs, 0-1 is joined in both,

@@ -45,16 +45,6 @@ def test_logistic_regression_is_that_of_scikit_learn(labels: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
-def test_the_gradient_of_logistic_regression_is_zero() -> None:
-    # The minimum of sum of log losses + l2 / 2 * |w|^2: the score of each word balances its weight.
-    texts = random_texts(80)
-    model = LogisticRegression(l2=0.5).fit(texts)
-    for code, word in enumerate(model.weights.words):
-        having = [text for text in texts if word in text.words]
-        residual = sum(model.posterior(text.words).marginals()[0, 1] - (text.label == "y") for text in having)
-        assert residual + 0.5 * model.weights.weights[code, 1] == pytest.approx(0.0, abs=1e-3)
-
-
 def test_a_text_is_a_sequence_of_one_tag_for_all_other_calls() -> None:
     texts = random_texts(30)
     model = NaiveBayes().fit(texts)

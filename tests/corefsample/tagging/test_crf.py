@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +13,8 @@ from strategies.tagged import THREE, random_sentences
 from corefsample import InputError, ParameterError
 from corefsample._extras import install_hint
 from corefsample.tagging import ConditionalRandomField, TaggedSentence
-from corefsample.tagging import _taggers as module
-from corefsample.tagging._taggers import advanced_attributes, basic_attributes, read_crfsuite, shape
+from corefsample.tagging import _crf as module
+from corefsample.tagging._crf import advanced_attributes, basic_attributes, read_crfsuite, shape
 
 crfsuite = pytest.importorskip("pycrfsuite")
 
@@ -60,21 +58,6 @@ def test_marginals_are_those_of_crfsuite(trained: Trained, words: list[str]) -> 
     trained.set(words)
     expected = [[trained.tagger.marginal(tag, place) for tag in trained.model.tags] for place in range(len(words))]
     np.testing.assert_allclose(trained.model.posterior(words).marginals(), expected, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("words", SENTENCES[:3], ids=len)
-def test_probabilities_of_sequences_are_those_of_crfsuite(trained: Trained, words: list[str]) -> None:
-    trained.set(words)
-    chain, tags = trained.model.posterior(words), trained.model.tags
-    for codes in itertools.product(range(len(tags)), repeat=len(words)):
-        expected = trained.tagger.probability([tags[code] for code in codes])
-        assert math.exp(chain.log_prob(codes)) == pytest.approx(expected, abs=1e-9)
-
-
-def test_the_likeliest_tags_are_those_of_crfsuite(trained: Trained) -> None:
-    for words in SENTENCES:
-        trained.set(words)
-        assert [trained.model.tags[code] for code in trained.model.posterior(words).map()] == trained.tagger.tag()
 
 
 def test_weights_are_those_that_crfsuite_prints(trained: Trained) -> None:

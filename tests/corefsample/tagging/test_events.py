@@ -14,7 +14,7 @@ from references.taggers import CountedHmm, probability
 from strategies.tagged import THREE, random_sentences
 
 from corefsample import ParameterError
-from corefsample.calibration import CalibrationTable, calibration_error, calibration_error_from_table
+from corefsample.calibration import CalibrationTable
 from corefsample.calibration.tags._scores import TagScores
 from corefsample.tagging import (
     HiddenMarkovModel,
@@ -129,16 +129,6 @@ def test_a_table_of_many_parts_per_document_is_the_same(monkeypatch: pytest.Monk
     parts = event_table(posteriors(), MODEL.tags)
     np.testing.assert_array_equal(parts.cell, whole.cell)
     np.testing.assert_array_equal(parts.n, whole.n)
-
-
-def test_the_error_of_a_table_is_near_that_of_the_pairs() -> None:
-    pairs = event_pairs(labelled_posteriors(MODEL, random_sentences(300, seed=4)), MODEL.tags)
-    direct = calibration_error(pairs.q, pairs.y, n_bins=5, documents=pairs.documents)
-    table = event_table(labelled_posteriors(MODEL, random_sentences(300, seed=4)), MODEL.tags)
-    found = calibration_error_from_table(table, n_bins=5)
-    # Ends of bins may differ by the pairs of one fine bin, whose predictions differ by 0.1% at most.
-    assert found.estimate == pytest.approx(direct.estimate, abs=0.002)
-    assert found.lower == pytest.approx(direct.lower, abs=0.005)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.01, 0.3])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 from expected_errors import error
 from hypothesis import given, settings
@@ -24,37 +22,6 @@ from corefsample.tagging import (
 )
 
 
-def test_probabilities_by_hand() -> None:
-    # THREE has tags D N V and words barks, dog, the, so K = 3 and V = 3; pseudocount 1.
-    model = HiddenMarkovModel().fit(THREE)
-    assert model.tags == ("D", "N", "V")
-    # The word "the" alone, with tag D. Start: 2 of 3 sentences begin with D, (2 + 1) / (3 + 3) = 1/2.
-    # D occurs twice, always before N, so its end has (0 + 1) / (2 + 4) = 1/6; it emits "the" twice of 2:
-    # (2 + 1) / (2 + 4) = 1/2. Together 1/24.
-    # N: start (1 + 1) / 6 = 1/3; N occurs 3 times and ends 1 sentence: (1 + 1) / (3 + 4) = 2/7; it never emits "the":
-    # 1 / (3 + 4) = 1/7. Together 2/147.
-    # V: start 1/6; occurs twice and ends both: (2 + 1) / (2 + 4) = 1/2; "the" 1 / (2 + 4) = 1/6. Together 1/72.
-    joint = np.array([1 / 24, 2 / 147, 1 / 72])
-    chain = model.posterior(["the"])
-    np.testing.assert_allclose(np.exp(chain.log_partition), joint.sum(), rtol=1e-13)
-    np.testing.assert_allclose(chain.marginals()[0], joint / joint.sum(), rtol=1e-13)
-
-
-def test_an_unknown_word_has_the_pseudocount_alone_with_every_tag() -> None:
-    # N occurs 3 times and V twice; with V = 3 known words, P(unknown | N) = .5 / (3 + .5 * 4), P(. | V) = .5 / (2 + 2).
-    model = HiddenMarkovModel(pseudocount=0.5).fit(THREE)
-    np.testing.assert_allclose(np.exp(model.emission_scores(["cat"]))[0], [0.5 / 4.0, 0.5 / 5.0, 0.5 / 4.0], rtol=1e-13)
-
-
-def test_rare_words_count_as_unknown_words() -> None:
-    # Each word of THREE but "cat" occurs twice or more. With rare_count 1, V = 3, and unknown words have the count 1
-    # with N, which occurs 4 times: (1 + 1) / (4 + 4).
-    model = HiddenMarkovModel(rare_count=1).fit([*THREE, TaggedSentence(["cat"], ["N"])])
-    assert model.counts.words == ("barks", "dog", "the")
-    for word in ("cat", "cow"):
-        assert math.exp(model.emission_scores([word])[0, 1]) == pytest.approx(1 / 4, rel=1e-13)
-
-
 @settings(max_examples=25)
 @given(st.integers(1, 12), st.integers(0, 1000), st.sampled_from([0.01, 0.5, 1.0, 3.0]), st.integers(0, 2))
 def test_posteriors_are_those_of_enumeration(n: int, seed: int, pseudocount: float, rare_count: int) -> None:
@@ -69,19 +36,6 @@ def test_posteriors_are_those_of_enumeration(n: int, seed: int, pseudocount: flo
     for tags, prob in expected.items():
         codes = [model.tags.index(tag) for tag in tags]
         assert chain.log_prob(codes) == pytest.approx(math.log(prob), abs=1e-10)
-
-
-def test_probabilities_of_all_texts_of_a_length_sum_to_the_probability_of_the_length() -> None:
-    # P(end after 2 words), by the words: 3 known ones and the unknown one make a complete vocabulary.
-    model = HiddenMarkovModel().fit(THREE)
-    vocabulary = [*model.counts.words, "<unknown>"]
-    total = sum(math.exp(model.posterior(words).log_partition) for words in itertools.product(vocabulary, repeat=2))
-    reference = CountedHmm([(s.words, s.tags) for s in THREE], 1.0)
-    ends = [
-        reference.start(one) * reference.step(one, two) * reference.step(two, "<end>")
-        for one, two in itertools.product("DNV", repeat=2)
-    ]
-    assert total == pytest.approx(sum(ends), rel=1e-12)
 
 
 def test_sentences_share_one_matrix_of_transitions() -> None:

@@ -15,7 +15,6 @@ from tolerance import plausible_counts
 from corefsample import ParameterError
 from corefsample.calibration import calibration_error
 from corefsample.tagging import HiddenMarkovModel, followed_by, labelled_posteriors, sampled_events
-from corefsample.tagging._sentences import LabelledPosterior
 
 TRAINING = random_sentences(30)
 MODEL = HiddenMarkovModel().fit(TRAINING)
@@ -63,19 +62,6 @@ def test_samples_do_not_depend_on_other_documents() -> None:
     last = [sentence for sentence in SENTENCES if sentence.doc_id == "doc9"]
     alone = sampled_events(labelled_posteriors(MODEL, last), AB, n_samples=20, seed=3)
     np.testing.assert_array_equal(every.hits_a[every.documents == every.doc_ids.index("doc9")], alone.hits_a)
-
-
-def test_the_corrected_error_of_a_calibrated_model_is_far_below_the_naive_one() -> None:
-    # Gold tags are samples of the model itself, so its probabilities are calibrated by construction.
-    items = []
-    for number, sentence in enumerate(random_sentences(1500, seed=6)):
-        chain = MODEL.posterior(sentence.words)
-        gold = chain.sample(1, seed=99, doc_id=str(number))[0]
-        items.append(LabelledPosterior(chain, gold, sentence.doc_id))
-    error = sampled_events(items, AB, n_samples=4).error(n_bins=5)
-    assert error.naive > 0.05
-    assert error.corrected < error.naive / 2
-    assert error.p_value > 1e-6
 
 
 def test_the_naive_error_is_that_of_the_shares() -> None:
