@@ -1,8 +1,4 @@
-"""Strict reading of YAML files that users write.
-
-Also here: every value of a YAML file that does not have the type it must have, in words for the people who write
-such files.
-"""
+"""Strict reading of YAML files that users write: every value that is not of its type is named, in their words."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The number of positive documents in strata, estimated from labels of a random sample of each stratum.
 
-Also here: limits of a total that hold by construction: a test of every total, over all ways to divide it among the
-strata. The hypothesis that t documents are positive is a union: of all divisions t = t_1 + ... + t_H among the
-strata. The test rejects it if it rejects every division, so that its level holds whatever the truth (a union-
-intersection test, as in risk-limiting audits: Stark 2020). Instead of combining one P value per stratum by Fisher's
-formula, we bound the tail of the stratified estimator itself over all divisions.
+The limits of most methods join those of the strata. The guaranteed ones hold by construction: they are a test of every
+total, over all ways to divide it among the strata. The hypothesis that t documents are positive is a union: of all
+divisions t = t_1 + ... + t_H among the strata. The test rejects it if it rejects every division, so that its level
+holds whatever the truth (a union-intersection test, as in risk-limiting audits: Stark 2020). Instead of combining one P
+value per stratum by Fisher's formula, we bound the tail of the stratified estimator itself over all divisions.
 
 References
 ----------

@@ -23,8 +23,8 @@ from corefsample.posterior._posterior import ParsePosterior, ParseSamples
 from corefsample.posterior._recalibrated import DrawnRecalibration
 from events.counting._kernel_inputs import Hits, KernelInputs, certain_hits, with_common_descriptions
 from events.counting._kernels import BY_DEFAULT, NAMED
+from events.counting._poisson_binomial import MOST
 from events.counting._reasons import REASONS, Reasons, reasons_in_parse
-from events.counting._sums import MOST
 from events.counting._tables import EventKey, event_key, event_name
 from events.matching._matching import MentionMatches
 

@@ -1,11 +1,10 @@
-"""Columns of the tables, with their types; the types of pandas and Arrow follow from them.
+"""What the tables of events have in common: their columns and types, and the keys and names of events.
 
 Every table begins with the column `event`, the name of the rule, and the columns of its roles, `actor` and `target`. A
 row has the code of an actor in each of these, and an empty text where no actor fills it or its rule has no target.
 The actor of a rule without roles is `*`, anybody or nobody, where another event of the table has actors.
 
-Also here: keys of events: the code of an actor, or one code for each role; joined with ">" in messages and
-comparisons.
+The key of an event is the code of its actor, or one code for each role; its name has them joined with ">".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sums over documents: numbers of samples with an event, by period and actor."""
+"""Sums over documents: numbers of samples with an event, by period and actor, and of triggers by their conditions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,15 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
 from events.counting._evaluation import DocumentEvents, monte_carlo_errors
-from events.counting._poisson_binomial import count_pmf
-from events.counting._sums import Distribution, distribution_of, scaled_variance, sum_pmf, total, variance_of_mean
+from events.counting._poisson_binomial import (
+    Distribution,
+    count_pmf,
+    distribution_of,
+    scaled_variance,
+    sum_pmf,
+    total,
+    variance_of_mean,
+)
 from events.counting._tables import EventKey, event_name
 
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
@@ -349,3 +356,29 @@ class CountTally:
             pair = tuple(first), tuple(second), period
             tally._pairs[pair] = Counter({(a, b, both): count for a, b, both, count in documents})
         return tally
+
+
+def excluded_triggers(preset: str, tally: CountTally) -> dict[str, Any]:
+    """For the record of a run, as docs/file-formats.md says."""
+    by_condition: Counter[str] = Counter()
+    for conditions, n in tally.triggers.items():
+        by_condition.update(dict.fromkeys(conditions, n))
+    return {
+        "preset": preset,
+        "n_triggers": tally.triggers.total(),
+        "n_excluded": tally.triggers.total() - tally.triggers[()],
+        "conditions": dict(sorted(by_condition.items(), key=lambda item: (-item[1], item[0]))),
+    }
+
+
+def exclusion_texts(by_rule: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A sentence about each result of `excluded_triggers` by name of the rule, of those that leave any out."""
+    return [_text(f"{rule}: " * (len(by_rule) > 1), found) for rule, found in by_rule.items() if found["n_excluded"]]
+
+
+def _text(start: str, found: Mapping[str, Any]) -> str:
+    n, n_excluded = found["n_triggers"], found["n_excluded"]
+    conditions = ", ".join(f"{name} {count:,}" for name, count in found["conditions"].items())
+    several = " (one with several conditions counts for each)" * (sum(found["conditions"].values()) > n_excluded)
+    noun = "trigger" if n == 1 else "triggers"
+    return f"{start}{found['preset']} leaves out {n_excluded:,} of {n:,} {noun}: {conditions}{several}."

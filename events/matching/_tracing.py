@@ -19,7 +19,8 @@ from corefsample.syntax import SCHEMES
 from corefsample.syntax._path_traces import PathTrace, connecting_path, nearest_trace, trace_path
 from corefsample.syntax._paths import Dependents, ParseView
 from events.lexicon._lexicon import Lexicon, LexiconMatches
-from events.matching._matching import LemmaIndex, described_words, frame_triggers, readable_schemes, served_schemes
+from events.matching._matching import described_words, readable_schemes, served_schemes
+from events.matching._triggers import LemmaIndex, frame_triggers
 from events.rules._rules import Frame, Rule
 
 # What becomes of a trigger; of several frames the first of these outcomes is reported.

@@ -16,7 +16,8 @@ from references import audit as references
 
 from corefsample import InputError, ParameterError
 from events.audit import AuditFrame, AuditPlan, estimate_counts, estimate_total, plan_audit, read_sheets
-from events.audit._estimates import TOTAL, cohen_kappa
+from events.audit._estimates import TOTAL
+from events.audit._quality import cohen_kappa
 from events.audit._sheets import NO, YES, SheetLabels
 
 PLAN = plan_audit(frame(), 60)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corefsample.errors import InputError
-from events.counting._definitions import check_examples
+from events.counting._examples import check_examples
 from events.rules import shipped_rules
 from events.rules._rules import load_presets, load_rules
 
