@@ -309,8 +309,7 @@ class _TargetCounts:
         ways = []
         for n_open_here, n_open_all in ((0 * counts.n_open, 0 * counts.n_open), (counts.n_open, self._all.n_open)):
             positive = self._all.n_yes + n_open_all
-            a = positive.astype(np.float64) + 0.5
-            b = (self._all.n_labelled - positive).astype(np.float64) + 0.5
+            a, b = (n.astype(np.float64) + 0.5 for n in (positive, self._all.n_labelled - positive))
             known = int((counts.n_yes + n_open_here).sum())
             others = counts.n_documents - counts.n_labelled
             lower, upper = beta_binomial_interval(others, a, b, self._level)

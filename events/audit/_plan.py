@@ -19,17 +19,18 @@ from corefsample._random import document_key
 from corefsample.errors import ParameterError
 from events.audit._frame import AuditFrame, Names
 from events.audit._strata import (
-    DOUBT,
     Stratum,
     allocate,
     best_cuts,
     checked_cuts,
+    expected_spread,
     expected_spreads,
     stratify,
 )
 
 FLOOR = 5
 _BOUNDS = 2  # between ranges of P
+_OF_STRATA = ("name", "n_documents", "n_sampled", "inclusion_probability")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -91,8 +92,7 @@ class AuditPlan(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a stratum: stratum, name, n_documents, n_sampled, inclusion_probability."""
-        columns = ("name", "n_documents", "n_sampled", "inclusion_probability")
-        rows = [{name: getattr(each, name) for name in columns} for each in self.strata]
+        rows = [{name: getattr(each, name) for name in _OF_STRATA} for each in self.strata]
         return pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="stratum")).reset_index()
 
     def to_json(self) -> dict[str, Any]:
@@ -113,15 +113,8 @@ class AuditPlan(HtmlTable):
             "n_documents": len(frame),
             "n_sampled": len(self.sample),
             "strata": [
-                {
-                    "stratum": h + 1,
-                    "name": each.name,
-                    "n_documents": each.n_documents,
-                    "n_sampled": each.n_sampled,
-                    "inclusion_probability": each.inclusion_probability,
-                    "spread": each.spread,
-                }
-                for h, each in enumerate(self.strata)
+                {"stratum": h, **{name: getattr(each, name) for name in (*_OF_STRATA, "spread")}}
+                for h, each in enumerate(self.strata, start=1)
             ],
             "rounds": [list(counts) for counts in self.rounds],
         }
@@ -237,12 +230,8 @@ def extend_plan(plan: AuditPlan, n_more: int, *, learned: Sequence[Floats] | Non
 def _learned_spreads(plan: AuditPlan, learned: Sequence[Floats]) -> list[float]:
     """Expected standard deviation of label less learned P in each stratum; several targets add their variances."""
     n = np.array([each.n_documents for each in plan.strata])
-    variances = np.zeros(len(n))
-    for p in learned:
-        doubted = (1.0 - DOUBT) * p + 0.5 * DOUBT
-        variances += np.bincount(plan.stratum_of, doubted * (1.0 - doubted), minlength=len(n)) / n
-    spreads: list[float] = np.sqrt(variances).tolist()
-    return spreads
+    variances = [np.bincount(plan.stratum_of, expected_spread(p) ** 2, minlength=len(n)) / n for p in learned]
+    return list(np.sqrt(np.sum(variances, axis=0)))
 
 
 def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], seed: int) -> tuple[Ints, Ints]:
@@ -252,9 +241,8 @@ def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], s
     documents, and the sample of the first rounds stays when another is added.
     """
     keys: Words = np.array([document_key(seed, doc_id) for doc_id in frame.doc_ids], np.uint64)
-    order = (
-        np.lexsort((frame.doc_ids.astype(str), keys, stratum_of)) if _has_ties(keys) else np.lexsort((keys, stratum_of))
-    )
+    ties = () if len(np.unique(keys)) == len(keys) else (frame.doc_ids.astype(str),)  # to compare texts takes long
+    order = np.lexsort((*ties, keys, stratum_of))
     starts = np.searchsorted(stratum_of[order], np.arange(len(rounds[0])))
     sampled, numbers = [], []
     before = [0] * len(rounds[0])
@@ -264,10 +252,6 @@ def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], s
         numbers.append(np.full(len(rows), number, np.int64))
         before = list(counts)
     return np.concatenate(sampled).astype(np.int64), np.concatenate(numbers)
-
-
-def _has_ties(keys: Words) -> bool:
-    return len(np.unique(keys)) < len(keys)
 
 
 def _mixed(keys: Words) -> Words:

@@ -156,16 +156,13 @@ def disagreements(plan: AuditPlan, labels: SheetLabels, most: int = 100) -> list
     for target, name in enumerate(plan.frame.targets):
         p = plan.frame.probability(target)[plan.sample]
         own = labels.labels[:, target]
-        is_clear = own < UNSURE
-        distance = np.where(is_clear, np.abs((own == YES) - p), 0.0)
+        distance = np.where(own < UNSURE, np.abs((own == YES) - p), 0.0)
         for i in np.flatnonzero(distance >= _LEAST).tolist():
-            found.append((-float(distance[i]), str(plan.frame.doc_ids[plan.sample[i]]), i, target, float(p[i]), name))
-    rows = []
-    for _, doc_id, i, target, p_here, name in sorted(found)[:most]:
-        label = "yes" if labels.labels[i, target] == YES else "no"
-        date = str(plan.frame.dates[plan.sample[i]])
-        rows.append(Disagreement(doc_id, date, name, p_here, label, labels.notes.get(doc_id, "")))
-    return rows
+            doc_id, date = (str(each[plan.sample[i]]) for each in (plan.frame.doc_ids, plan.frame.dates))
+            label, note = "yes" if own[i] == YES else "no", labels.notes.get(doc_id, "")
+            row = Disagreement(doc_id, date, name, float(p[i]), label, note)
+            found.append((-float(distance[i]), doc_id, i, target, row))
+    return [row for *_, row in sorted(found, key=lambda each: each[:-1])[:most]]
 
 
 def width_after(plan: AuditPlan, cells: Cells, n_more: int, level: float, method: Method) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.posterior._posterior import parse_rows
 from events.counting._evaluation import DocumentEvents, Part, VarianceParts, variance_parts
 from events.counting._reasons import SEVERAL
-from events.counting._tables import ACTOR, EventKey, arrow_schema, rows_batch
+from events.counting._tables import EventKey, arrow_schema, rows_batch
 from events.lexicon._content import parts
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
 
@@ -140,9 +140,6 @@ def evidence_schema(roles: Sequence[str], *, parses: bool = False, defaults: boo
     typed = {name: _COLUMNS[name] for name in names[:after]} | dict.fromkeys(roles, "str")
     last = _PARSE_COLUMNS if parses else {}
     return arrow_schema(typed | {name: _COLUMNS[name] for name in names[after:]} | last)
-
-
-EVIDENCE_SCHEMA = evidence_schema(ACTOR)
 
 
 def evidence_batch(

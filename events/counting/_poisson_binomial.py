@@ -135,15 +135,7 @@ def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level:
     n = first.shape[0]
     pmf = np.empty(2 * n + 1)
     _kernels.difference_pmf(first, second, pmf)
-    lower, upper = quantile_interval(pmf, level)
-    return Comparison(
-        greater=min(float(pmf[n + 1 :].sum()), 1.0),
-        equal=min(float(pmf[n]), 1.0),
-        less=min(float(pmf[:n].sum()), 1.0),
-        mean_difference=float(first.sum() - second.sum()),
-        lower=lower - n,
-        upper=upper - n,
-    )
+    return _comparison(pmf, -n, float(first.sum() - second.sum()), level)
 
 
 def compare_samples(differences: npt.ArrayLike, level: float = 0.95) -> Comparison:
@@ -159,15 +151,15 @@ def compare_samples(differences: npt.ArrayLike, level: float = 0.95) -> Comparis
     found = _checks.integers("differences", differences)
     least = int(found.min())
     pmf = np.bincount(found - least) / found.shape[0]
+    return _comparison(pmf, least, float(found.mean()), level)
+
+
+def _comparison(pmf: Floats, least: int, mean_difference: float, level: float) -> Comparison:
+    """Comparison by the distribution of the difference, whose entry k is the probability of `least` + k."""
     lower, upper = quantile_interval(pmf, level)
-    return Comparison(
-        greater=float(np.mean(found > 0)),
-        equal=float(np.mean(found == 0)),
-        less=float(np.mean(found < 0)),
-        mean_difference=float(found.mean()),
-        lower=lower + least,
-        upper=upper + least,
-    )
+    signs = np.sign(np.arange(len(pmf)) + least)
+    greater, equal, less = (min(float(pmf[signs == sign].sum()), 1.0) for sign in (1, 0, -1))
+    return Comparison(greater, equal, less, mean_difference, lower + least, upper + least)
 
 
 def _checked(pmf: npt.ArrayLike, level: float) -> tuple[Floats, float]:

@@ -25,12 +25,7 @@ _VALUES = {
     "period": "str",
     "period_start": "timestamp",
     "n_docs": "int",
-    "mean": "float",
-    "mean_mc_se": "float",
-    "sd": "float",
-    "lower": "float",
-    "upper": "float",
-    "level": "float",
+    **dict.fromkeys(("mean", "mean_mc_se", "sd", "lower", "upper", "level"), "float"),
     "interval": "str",
     "n_samples": "int",
     "one_best": "int",
@@ -48,8 +43,6 @@ def count_columns(roles: Sequence[str], *, recalibrated: bool = False, defaults:
     return {"event": "str", **dict.fromkeys(roles, "str"), **_VALUES, **last}
 
 
-COUNT_COLUMNS = count_columns(ACTOR)
-
 COMPARISON_COLUMNS = [
     "event",
     "period",
@@ -59,14 +52,20 @@ COMPARISON_COLUMNS = [
     "p_first_greater",
     "p_equal",
     "p_second_greater",
+    "mean_difference",
+    "lower",
+    "upper",
+    "level",
 ]
 
-COMPARISON_COLUMNS += ["mean_difference", "lower", "upper", "level"]
-
-_ARROW = {"str": pa.string(), "date": pa.date32(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
-
-_ARROW["timestamp"] = pa.timestamp("ms")
-
+_ARROW = {
+    "str": pa.string(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("ms"),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "bool": pa.bool_(),
+}
 _PANDAS = {"str": "str", "int": "int64", "float": "float64", "bool": "bool", "timestamp": TIMESTAMP}
 
 

@@ -37,8 +37,7 @@ class _WordTable:
         new = [word for word in words if word not in self.known]
         if new:
             self.known.update(zip(new, self.value(new), strict=True))
-        flags: Ints = np.fromiter(map(self.known.__getitem__, words), np.int64, len(words))[indices]
-        return flags
+        return np.fromiter(map(self.known.__getitem__, words), np.int64, len(words))[indices]
 
 
 @dataclass(slots=True)
@@ -245,8 +244,7 @@ class _Reach:
 
 def _any(flags: Bools, firsts: Ints) -> list[bool]:
     """For each document whether any of its parses has a flag."""
-    found: list[bool] = np.logical_or.reduceat(flags, firsts).tolist() if len(flags) else []
-    return found
+    return np.logical_or.reduceat(flags, firsts).tolist() if len(flags) else []
 
 
 def _unreadable(names: Sequence[str], labels: Sequence[str]) -> Iterable[int]:

@@ -217,13 +217,9 @@ class _Tracer:
             traces = [
                 TriggerTrace(token, trigger, frame.name, tuple(conditions), roles, actors, tuple(conditions.values()))
                 for frame, trigger in several
-                for roles in [tuple(self._roles(frame, token))]
+                for roles in [tuple(self._role(role, frame, token) for role in rule.event)]
             ]
             yield min(traces, key=lambda trace: OUTCOMES.index(trace.outcome))
-
-    def _roles(self, frame: Frame, token: int) -> Iterable[RoleTrace]:
-        for role in self._rule.event:
-            yield self._role(role, frame, token)
 
     def _role(self, role: str, frame: Frame, token: int) -> RoleTrace:
         view = self._view

@@ -165,14 +165,8 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
         if own.extends is None:
             return own
         base = self.resolved(own.extends)
-        return Preset(
-            described=own.described or base.described,
-            roles=own.roles if own.roles is not None else base.roles,
-            frames=own.frames or base.frames,
-            unless=own.unless if own.unless is not None else base.unless,
-            distinct_actors=own.distinct_actors if own.distinct_actors is not None else base.distinct_actors,
-            defaults=own.defaults if own.defaults is not None else base.defaults,
-        )
+        given = {name: value for name in own.__struct_fields__ if (value := getattr(own, name)) is not None}
+        return msgspec.structs.replace(base, **{**given, "extends": None})
 
 
 def check_rule_file(file: RuleFile, source: str) -> None:
