@@ -85,17 +85,10 @@ def stratify(frame: AuditFrame, cuts: Sequence[float], groups: Names | None, by:
         calendar = Calendar(by)
         numbers, codes = np.unique(calendar.numbers(frame.dates), return_inverse=True)
         parts.append(([period.label for period in calendar.periods(numbers)], codes.astype(np.int64)))
-    combined = np.zeros(len(frame), np.int64)
-    for names, codes in parts:
-        combined = combined * len(names) + codes
-    present, strata = np.unique(combined, return_inverse=True)
-    labels = []
-    for code in present.tolist():
-        words: list[str] = []
-        for names, _ in reversed(parts):
-            code, index = divmod(code, len(names))
-            words.append(names[index])
-        labels.append(", ".join(reversed(words)))
+    shape = [len(names) for names, _ in parts]
+    present, strata = np.unique(np.ravel_multi_index([codes for _, codes in parts], shape), return_inverse=True)
+    indices = np.transpose(np.unravel_index(present, shape)).tolist()
+    labels = [", ".join(names[i] for i, (names, _) in zip(row, parts, strict=True)) for row in indices]
     return labels, strata.astype(np.int64)
 
 

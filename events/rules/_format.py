@@ -192,7 +192,8 @@ def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     yield from _faults_of_frames(file, source)
     yield from _faults_of_roles(file, source)
     yield from _faults_of_question(file, source)
-    yield from _faults_of_paths(file, source)
+    for name, by_scheme in file.paths.items():
+        yield from faults_of_paths(file.words, by_scheme, f"{source}: paths.{name}")
     if file.language and code_of(file.language) != file.language:
         yield InputError(f"language must be a code such as es, got {file.language!r}", place=source)
     yield from faults_of_conditions(ConditionsFile(file.conditions, file.words), source)
@@ -339,12 +340,6 @@ def _unknown_paths(roles: dict[str, list[str]], known: set[str], place: str) -> 
     for name in (name for names in roles.values() for name in names):
         if name not in known:
             yield InputError(f"path must be one of {', '.join(sorted(known))}, got {name!r}", place=place)
-
-
-def _faults_of_paths(file: RuleFile, source: str) -> Iterator[InputError]:
-    """Check that each path is for a known scheme, can be read, and has labels of that scheme."""
-    for name, by_scheme in file.paths.items():
-        yield from faults_of_paths(file.words, by_scheme, f"{source}: paths.{name}")
 
 
 def _repeated(names: Iterable[str]) -> str | None:
