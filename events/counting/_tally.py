@@ -27,6 +27,7 @@ from events.counting._poisson_binomial import (
 )
 from events.counting._tables import EventKey, event_name
 
+_NUMBERS = ("n_without", "one_best", "n_named")  # of a cell, that add up
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
 
 
@@ -86,9 +87,8 @@ class Cell:
         """Add the cell of other documents."""
         self.hits.update(other.hits)
         self.numbers.update(other.numbers)
-        self.n_without += other.n_without
-        self.one_best += other.one_best
-        self.n_named += other.n_named
+        for name in _NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         if other._counts is not None:
             self.add_samples(other._counts)
 
@@ -96,9 +96,7 @@ class Cell:
         """The sums as JSON values."""
         return {
             "hits": sorted(self.hits.items()),
-            "n_without": self.n_without,
-            "one_best": self.one_best,
-            "n_named": self.n_named,
+            **{name: getattr(self, name) for name in _NUMBERS},
             "by_sample": None if self._counts is None else self._counts.tolist(),
             **({"numbers": sorted(self.numbers.items())} if self.numbers else {}),
         }
@@ -109,8 +107,8 @@ class Cell:
         by_sample = content["by_sample"]
         counts = None if by_sample is None else np.array(by_sample, np.int32)
         numbers = Counter({tuple(map(tuple, each)): n for each, n in content.get("numbers", ())})
-        n_without, one_best, n_named = (content[name] for name in ("n_without", "one_best", "n_named"))
-        return cls(n_samples, Counter(dict(content["hits"])), n_without, one_best, n_named, numbers, counts)
+        own: dict[str, Any] = {name: content[name] for name in _NUMBERS}
+        return cls(n_samples, Counter(dict(content["hits"])), numbers=numbers, _counts=counts, **own)
 
     @property
     def has_evidence(self) -> bool:
