@@ -62,23 +62,9 @@ def test_hdi_intervals_are_the_shortest_of_all_and_then_the_lowest(pmf: list[flo
     assert hdi_interval(pmf, level) == min(er.shortest_intervals(pmf, level))
 
 
-def test_an_interval_by_hand() -> None:
-    # .1, .2, .4, .2, .1: cumulative .1, .3, .7, .9, 1. At level .8 the tails are .1 each: the least count that reaches
-    # .1 is 0, the least that reaches .9 is 3. The fewest neighbours that contain .8 are three: 1 to 3 contain .8.
-    pmf = [0.1, 0.2, 0.4, 0.2, 0.1]
-    assert quantile_interval(pmf, 0.8) == (0, 3)
-    assert hdi_interval(pmf, 0.8) == (1, 3)
-
-
 def test_among_equally_short_intervals_the_most_probable_wins_then_the_lowest() -> None:
     assert hdi_interval([0.3, 0.3, 0.4], 0.6) == (1, 2)  # contains .7, [0, 1] contains .6
     assert hdi_interval([0.25, 0.25, 0.25, 0.25], 0.5) == (0, 1)
-
-
-@pytest.mark.parametrize("find", [quantile_interval, hdi_interval])
-def test_certain_counts_have_intervals_of_one_count(find: Any) -> None:
-    assert find(count_pmf([])) == (0, 0)
-    assert find(count_pmf([1.0, 1.0, 0.0])) == (2, 2)
 
 
 @pytest.mark.parametrize("n", [62, 63, 200, 1000])
