@@ -1,14 +1,10 @@
-"""Strict reading of YAML files that users write.
-
-Also here: every value of a YAML file that does not have the type it must have, in words for the people who write
-such files.
-"""
+"""Strict reading of YAML files that users write: every value that is not of its type is named, in their words."""
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
@@ -98,7 +94,7 @@ def first_of(source: str, errors: Sequence[InputError]) -> InputError:
     return InputError(f"{first.message}; and {count} in the file: {named}", place=first.place, hint=first.hint)
 
 
-_LIST_TYPES = msgspec.inspect.ListType | msgspec.inspect.VarTupleType
+_LIST_TYPES = msgspec.inspect.ListType, msgspec.inspect.VarTupleType
 
 
 class Fault(NamedTuple):
@@ -180,33 +176,6 @@ def _chosen(kind: Any, value: object) -> Any:
     return kind
 
 
-def _fits(value: object, kind: Any) -> bool:
-    """Whether a value itself has a type, whatever it contains."""
-    match kind:
-        case msgspec.inspect.Metadata():
-            return _fits(value, kind.type)
-        case msgspec.inspect.UnionType():
-            return any(_fits(value, each) for each in kind.types)
-        case msgspec.inspect.NoneType():
-            return value is None
-        case msgspec.inspect.StrType():
-            is_long = isinstance(value, str) and len(value) >= (kind.min_length or 0)
-            return is_long and (kind.pattern is None or re.search(kind.pattern, str(value)) is not None)
-        case msgspec.inspect.BoolType():
-            return isinstance(value, bool)
-        case msgspec.inspect.IntType():
-            return isinstance(value, int) and not isinstance(value, bool)
-        case msgspec.inspect.DateType():
-            return _is_date(value)
-        case msgspec.inspect.StructType():
-            return isinstance(value, dict)
-        case msgspec.inspect.DictType():
-            return isinstance(value, dict) and len(value) >= (kind.min_length or 0)
-        case msgspec.inspect.ListType() | msgspec.inspect.VarTupleType():
-            return isinstance(value, list) and len(value) >= (kind.min_length or 0)
-    return True
-
-
 def _is_date(value: object) -> bool:
     if isinstance(value, str):
         with suppress(ValueError):
@@ -214,26 +183,45 @@ def _is_date(value: object) -> bool:
     return isinstance(value, datetime.date) and not isinstance(value, datetime.datetime)
 
 
+class _Kind(NamedTuple):
+    """What a value must be, to follow "must be", and what else where it has a shortest length."""
+
+    fits: Callable[[Any], bool]
+    described: str
+    not_empty: str = ""
+
+
+_LIST = _Kind(lambda value: isinstance(value, list), "a list", " with at least one item")
+_KINDS: dict[type, _Kind] = {
+    msgspec.inspect.NoneType: _Kind(lambda value: value is None, "nothing"),
+    msgspec.inspect.StrType: _Kind(lambda value: isinstance(value, str), "text", " that is not empty"),
+    msgspec.inspect.BoolType: _Kind(lambda value: isinstance(value, bool), "true or false"),
+    msgspec.inspect.IntType: _Kind(lambda value: type(value) is int, "a whole number"),
+    msgspec.inspect.DateType: _Kind(_is_date, "a date such as 1999-12-31"),
+    msgspec.inspect.StructType: _Kind(lambda value: isinstance(value, dict), "a mapping of fields"),
+    msgspec.inspect.DictType: _Kind(lambda value: isinstance(value, dict), "a mapping", " with at least one key"),
+    **dict.fromkeys(_LIST_TYPES, _LIST),
+}
+_OTHER = _Kind(lambda value: True, "of another type")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value itself has a type, whatever it contains."""
+    if isinstance(kind, msgspec.inspect.Metadata):
+        return _fits(value, kind.type)
+    if isinstance(kind, msgspec.inspect.UnionType):
+        return any(_fits(value, each) for each in kind.types)
+    if not _KINDS.get(type(kind), _OTHER).fits(value):
+        return False
+    shortest, pattern = getattr(kind, "min_length", None), getattr(kind, "pattern", None)
+    return (not shortest or len(value) >= shortest) and (pattern is None or re.search(pattern, value) is not None)
+
+
 def _described(kind: Any) -> str:
     """What a value must be, to follow "must be"."""
-    match kind:
-        case msgspec.inspect.Metadata():
-            return str((kind.extra_json_schema or {}).get("description") or _described(kind.type))
-        case msgspec.inspect.UnionType():
-            several = [_described(each) for each in kind.types if not isinstance(each, msgspec.inspect.NoneType)]
-            return " or ".join(several)
-        case msgspec.inspect.StrType():
-            return "text that is not empty" if kind.min_length else "text"
-        case msgspec.inspect.BoolType():
-            return "true or false"
-        case msgspec.inspect.IntType():
-            return "a whole number"
-        case msgspec.inspect.DateType():
-            return "a date such as 1999-12-31"
-        case msgspec.inspect.StructType():
-            return "a mapping of fields"
-        case msgspec.inspect.DictType():
-            return "a mapping with at least one key" if kind.min_length else "a mapping"
-        case msgspec.inspect.ListType() | msgspec.inspect.VarTupleType():
-            return "a list with at least one item" if kind.min_length else "a list"
-    return "of another type"
+    if isinstance(kind, msgspec.inspect.Metadata):
+        return str((kind.extra_json_schema or {}).get("description") or _described(kind.type))
+    if isinstance(kind, msgspec.inspect.UnionType):
+        return " or ".join(_described(each) for each in kind.types if not isinstance(each, msgspec.inspect.NoneType))
+    known = _KINDS.get(type(kind), _OTHER)
+    return known.described + (known.not_empty if getattr(kind, "min_length", None) else "")

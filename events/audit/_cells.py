@@ -96,21 +96,11 @@ class Cells:
         n_cells = len(self.stratum)
         code = group_of * n_cells + self.cell_of
         sampled = code[self.sample]
-        size = n_groups * n_cells
-
-        def table(codes: Ints, weights: Floats | None = None) -> Floats:
-            sums = np.bincount(codes, weights, minlength=size).astype(np.float64)
-            return np.asarray(sums.reshape(n_groups, n_cells))
-
-        whole = [
-            table(code),
-            table(sampled),
-            table(sampled[self.labels == YES]),
-            table(sampled[(self.labels == UNSURE) | (self.labels == MISSING)]),
-        ]
-        documents, labelled, yes, unclear = (each.astype(np.int64) for each in whole)
-        expected = table(code, self.p)
-        return [CellCounts(documents[g], labelled[g], yes[g], unclear[g], expected[g]) for g in range(n_groups)]
+        is_open = (self.labels == UNSURE) | (self.labels == MISSING)
+        counted = code, sampled, sampled[self.labels == YES], sampled[is_open]
+        sums = [np.bincount(each, minlength=n_groups * n_cells) for each in counted]
+        sums.append(np.bincount(code, self.p, minlength=n_groups * n_cells))
+        return [CellCounts(*of_group) for of_group in zip(*(each.reshape(n_groups, -1) for each in sums), strict=True)]
 
     def count(self) -> CellCounts:
         """Numbers of every cell."""

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats
 from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_json, read_parquet
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
-from events.audit._frame import RULES, AuditFrame, Names
+from events.audit._frame import RULES, AuditFrame
 from events.counting._count_posterior import require_possible
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._periods import Calendar
@@ -161,19 +160,24 @@ def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
     place = os.fspath(path)
     table = read_text_table(path, _REQUIRED)
     p = numbers_of(table, "probability")
-    wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0)))
-    if wrong.size:
-        row = int(wrong[0])
-        found = table["probability"].iloc[row]
-        raise InputError(f"probability must be a number in [0, 1], got {found!r}", place=f"{place}: row {row + 2}")
-    dates = _dates(table, place)
-    doc_ids = table["doc_id"].to_numpy(dtype=object)
-    if (doc_ids == "").any():
-        raise InputError("doc_id is required", place=f"{place}: row {int(np.flatnonzero(doc_ids == '')[0]) + 2}")
+    parsed = pd.to_datetime(table["date"], format="%Y-%m-%d", errors="coerce")
+    dates = parsed.to_numpy().astype("datetime64[D]")
     by_actor = "actor" in table
+    key = ["doc_id", "actor"] if by_actor else ["doc_id"]
+    for name, is_wrong, rule in (
+        ("probability", ~((p >= 0.0) & (p <= 1.0)), "probability must be a number in [0, 1], got {!r}"),
+        ("date", np.isnat(dates), "date must be an ISO date, got {!r}"),
+        ("doc_id", table["doc_id"] == "", "doc_id is required"),
+        ("doc_id", table.duplicated(key), " and ".join(key) + " must be unique, got {!r} again"),
+    ):
+        wrong = np.flatnonzero(is_wrong)
+        if wrong.size:
+            row = int(wrong[0])
+            raise InputError(rule.format(table[name].iloc[row]), place=f"{place}: row {row + 2}")
+    doc_ids = table["doc_id"].to_numpy(dtype=object)
     actors = table["actor"].to_numpy(dtype=object) if by_actor else np.full(len(table), "event", dtype=object)
-    _require_distinct(doc_ids, actors, place, by_actor=by_actor)
-    first, rows = _first_rows(doc_ids)
+    rows, _ = pd.factorize(doc_ids)
+    _, first = np.unique(rows, return_index=True)
     targets = tuple(sorted(set(actors.tolist()) - {NO_ACTOR}))
     if not targets:
         raise InputError("a table with a column actor must name at least one, got none", place=place)
@@ -215,37 +219,4 @@ def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
 
 def numbers_of(table: pd.DataFrame, name: str) -> Floats:
     """Numbers of a column of text, NaN where it has none."""
-    numbers = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
-    return np.asarray(numbers)
-
-
-def _dates(table: pd.DataFrame, place: str) -> npt.NDArray[np.datetime64]:
-    parsed = pd.to_datetime(table["date"], format="%Y-%m-%d", errors="coerce")
-    wrong = np.flatnonzero(parsed.isna().to_numpy())
-    if wrong.size:
-        row = int(wrong[0])
-        found = table["date"].iloc[row]
-        raise InputError(f"date must be an ISO date, got {found!r}", place=f"{place}: row {row + 2}")
-    return parsed.to_numpy().astype("datetime64[D]")
-
-
-def _require_distinct(doc_ids: Names, actors: Names, place: str, *, by_actor: bool) -> None:
-    seen: set[tuple[str, str]] = set()
-    for row, key in enumerate(zip(doc_ids.tolist(), actors.tolist(), strict=True)):
-        if key in seen:
-            what = "doc_id and actor" if by_actor else "doc_id"
-            raise InputError(f"{what} must be unique, got {key[0]!r} again", place=f"{place}: row {row + 2}")
-        seen.add(key)
-
-
-def _first_rows(doc_ids: Names) -> tuple[Ints, Ints]:
-    """The first row of each document in the order of the file, and the document of each row."""
-    number: dict[str, int] = {}
-    first: list[int] = []
-    rows = np.empty(len(doc_ids), np.int64)
-    for row, doc_id in enumerate(doc_ids.tolist()):
-        if doc_id not in number:
-            number[doc_id] = len(first)
-            first.append(row)
-        rows[row] = number[doc_id]
-    return np.array(first, np.int64), rows
+    return np.asarray(pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64))

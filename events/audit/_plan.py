@@ -1,7 +1,4 @@
-"""Which documents to label: a stratified random sample without replacement, drawn from all documents.
-
-Also here: bounds between ranges of P, chosen so that the estimate is expected to vary least.
-"""
+"""Which documents to label: a stratified random sample without replacement, drawn from all documents."""
 
 from __future__ import annotations
 
@@ -22,11 +19,10 @@ from corefsample._random import document_key
 from corefsample.errors import ParameterError
 from events.audit._frame import AuditFrame, Names
 from events.audit._strata import (
-    DOUBT,
     Stratum,
     allocate,
+    best_cuts,
     checked_cuts,
-    cut_classes,
     expected_spread,
     expected_spreads,
     stratify,
@@ -34,6 +30,7 @@ from events.audit._strata import (
 
 FLOOR = 5
 _BOUNDS = 2  # between ranges of P
+_OF_STRATA = ("name", "n_documents", "n_sampled", "inclusion_probability")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -95,8 +92,7 @@ class AuditPlan(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row a stratum: stratum, name, n_documents, n_sampled, inclusion_probability."""
-        columns = ("name", "n_documents", "n_sampled", "inclusion_probability")
-        rows = [{name: getattr(each, name) for name in columns} for each in self.strata]
+        rows = [{name: getattr(each, name) for name in _OF_STRATA} for each in self.strata]
         return pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="stratum")).reset_index()
 
     def to_json(self) -> dict[str, Any]:
@@ -117,15 +113,8 @@ class AuditPlan(HtmlTable):
             "n_documents": len(frame),
             "n_sampled": len(self.sample),
             "strata": [
-                {
-                    "stratum": h + 1,
-                    "name": each.name,
-                    "n_documents": each.n_documents,
-                    "n_sampled": each.n_sampled,
-                    "inclusion_probability": each.inclusion_probability,
-                    "spread": each.spread,
-                }
-                for h, each in enumerate(self.strata)
+                {"stratum": h, **{name: getattr(each, name) for name in (*_OF_STRATA, "spread")}}
+                for h, each in enumerate(self.strata, start=1)
             ],
             "rounds": [list(counts) for counts in self.rounds],
         }
@@ -241,12 +230,8 @@ def extend_plan(plan: AuditPlan, n_more: int, *, learned: Sequence[Floats] | Non
 def _learned_spreads(plan: AuditPlan, learned: Sequence[Floats]) -> list[float]:
     """Expected standard deviation of label less learned P in each stratum; several targets add their variances."""
     n = np.array([each.n_documents for each in plan.strata])
-    variances = np.zeros(len(n))
-    for p in learned:
-        doubted = (1.0 - DOUBT) * p + 0.5 * DOUBT
-        variances += np.bincount(plan.stratum_of, doubted * (1.0 - doubted), minlength=len(n)) / n
-    spreads: list[float] = np.sqrt(variances).tolist()
-    return spreads
+    variances = [np.bincount(plan.stratum_of, expected_spread(p) ** 2, minlength=len(n)) / n for p in learned]
+    return list(np.sqrt(np.sum(variances, axis=0)))
 
 
 def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], seed: int) -> tuple[Ints, Ints]:
@@ -256,9 +241,8 @@ def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], s
     documents, and the sample of the first rounds stays when another is added.
     """
     keys: Words = np.array([document_key(seed, doc_id) for doc_id in frame.doc_ids], np.uint64)
-    order = (
-        np.lexsort((frame.doc_ids.astype(str), keys, stratum_of)) if _has_ties(keys) else np.lexsort((keys, stratum_of))
-    )
+    ties = () if len(np.unique(keys)) == len(keys) else (frame.doc_ids.astype(str),)  # to compare texts takes long
+    order = np.lexsort((*ties, keys, stratum_of))
     starts = np.searchsorted(stratum_of[order], np.arange(len(rounds[0])))
     sampled, numbers = [], []
     before = [0] * len(rounds[0])
@@ -270,73 +254,8 @@ def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], s
     return np.concatenate(sampled).astype(np.int64), np.concatenate(numbers)
 
 
-def _has_ties(keys: Words) -> bool:
-    return len(np.unique(keys)) < len(keys)
-
-
 def _mixed(keys: Words) -> Words:
     """Keys in another random order: the smallest keys of a large stratum are smaller than those of a small one."""
     with np.errstate(over="ignore"):
         mixed: Words = (keys ^ (keys >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(29))
-
-
-# Candidates for bounds: hundredths, and finer below .01, where P of rare events lies.
-_CANDIDATES: Floats = np.unique(
-    np.concatenate([np.outer(10.0 ** -np.arange(3, 7), [1.0, 2.0, 5.0]).ravel(), np.arange(1, 101) / 100]).round(6)
-)
-
-
-def best_cuts(probabilities: Floats, n_bounds: int) -> tuple[float, ...]:
-    """Bounds between ranges of P above 0 under which the stratified estimate is expected to vary least.
-
-    With labels allocated by Neyman's rule, the variance of the estimate falls with the sum over strata of size times
-    standard deviation of a label. That sum is minimised over bounds that are hundredths, or .000001 to .005 in steps of
-    1, 2 and 5, by dynamic programming. P is only used to choose them: whatever they are, intervals hold.
-
-    Parameters
-    ----------
-    probabilities
-        P of every document, in [0, 1].
-    n_bounds
-        The most bounds; there are fewer if P has fewer ranges with documents.
-
-    Returns
-    -------
-    tuple of float
-        Rising bounds, each of which divides documents.
-
-    References
-    ----------
-    Dalenius (1950), "The problem of optimum stratification", Scandinavian Actuarial Journal; Cochran (1977), "Sampling
-    Techniques", section 5A.7.
-    """
-    classes = cut_classes(probabilities, _CANDIDATES)
-    present, codes = np.unique(classes[classes > 0], return_inverse=True)
-    n_bounds = min(n_bounds, len(present) - 1)
-    if n_bounds < 1:
-        return ()
-    sizes = np.append(0.0, np.cumsum(np.bincount(codes)))
-    sums = np.append(0.0, np.cumsum(np.bincount(codes, probabilities[classes > 0])))
-    weights = _weights(sizes, sums)
-    least = weights[0]  # of the classes before each end, in one stratum
-    starts = []
-    for _ in range(n_bounds):
-        costs = least[:, None] + weights
-        starts.append(costs.argmin(axis=0))
-        least = costs.min(axis=0)
-    chosen: list[int] = []
-    end = len(present)
-    for each in reversed(starts):
-        end = int(each[end])
-        chosen.append(end)
-    return tuple(float(_CANDIDATES[present[start] - 2]) for start in reversed(chosen))
-
-
-def _weights(sizes: Floats, sums: Floats) -> Floats:
-    """Size times expected standard deviation of the classes from a up to b > a: (n_classes + 1, n_classes + 1)."""
-    n, total = sizes - sizes[:, None], sums - sums[:, None]
-    above = np.triu(np.ones(n.shape, np.bool_), 1)
-    weights = np.full(n.shape, np.inf)
-    weights[above] = n[above] * expected_spread(total[above] / n[above])
-    return weights

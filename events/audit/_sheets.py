@@ -194,9 +194,13 @@ class _SheetRows:
         """Place, number in the sample, labeller, labels, note and text of every row."""
         read = []
         seen: set[tuple[int, str]] = set()
+        identity = self._plan.identity
         for number, row in enumerate(self._table.to_dict("records"), start=2):
             place = f"{self._path}: row {number}"
             content = {str(name): str(value).strip() for name, value in row.items()}
+            if content["plan"] != identity:
+                rule = f"plan must be {identity}, got {content['plan']!r}: a sheet of another plan"
+                raise InputError(rule, place=place)
             if content["round"] == CHOSEN:
                 self._add_chosen(str(row["doc_id"]), content, place)
                 continue
@@ -215,7 +219,6 @@ class _SheetRows:
     def _add_chosen(self, doc_id: str, row: Mapping[str, str], place: str) -> None:
         """Add the label of a document that a person chose; raise if the plan has no such document."""
         plan = self._plan
-        self._require_plan(row, place)
         found = np.flatnonzero(plan.frame.doc_ids == doc_id)
         if not found.size:
             raise InputError(f"doc_id must be one of the plan's documents, got {doc_id!r}", place=place)
@@ -227,15 +230,9 @@ class _SheetRows:
             differs = False if before is None else label != before
             self._chosen[int(found[0])] = np.where(differs, UNSURE, label).astype(np.int8)
 
-    def _require_plan(self, row: Mapping[str, str], place: str) -> None:
-        identity = self._plan.identity
-        if row["plan"] != identity:
-            raise InputError(f"plan must be {identity}, got {row['plan']!r}: a sheet of another plan", place=place)
-
     def _required_place(self, doc_id: str, row: Mapping[str, str], place: str) -> int:
         """Number in the sample of the document of a row; raise if the row is not one of the plan's."""
         plan = self._plan
-        self._require_plan(row, place)
         i = self._known.get(doc_id, self._known.get(" ".join(doc_id.split())))
         if i is None:
             raise InputError(f"doc_id must be one of the plan's sample, got {doc_id!r}", place=place)

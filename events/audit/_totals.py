@@ -1,10 +1,10 @@
 """The number of positive documents in strata, estimated from labels of a random sample of each stratum.
 
-Also here: limits of a total that hold by construction: a test of every total, over all ways to divide it among the
-strata. The hypothesis that t documents are positive is a union: of all divisions t = t_1 + ... + t_H among the
-strata. The test rejects it if it rejects every division, so that its level holds whatever the truth (a union-
-intersection test, as in risk-limiting audits: Stark 2020). Instead of combining one P value per stratum by Fisher's
-formula, we bound the tail of the stratified estimator itself over all divisions.
+The limits of most methods join those of the strata. The guaranteed ones hold by construction: they are a test of every
+total, over all ways to divide it among the strata. The hypothesis that t documents are positive is a union: of all
+divisions t = t_1 + ... + t_H among the strata. The test rejects it if it rejects every division, so that its level
+holds whatever the truth (a union-intersection test, as in risk-limiting audits: Stark 2020). Instead of combining one P
+value per stratum by Fisher's formula, we bound the tail of the stratified estimator itself over all divisions.
 
 References
 ----------
@@ -152,14 +152,10 @@ def checked_strata(
             raise ParameterError(f"must have the length of n_positive, {len(k)}, got {len(values)}", parameter=name)
     if not len(k):
         raise ParameterError("must have at least one stratum, got none", parameter="n_positive")
-    for name, values, least, most in (
-        ("n_positive", k, 0 * k, n),
-        ("n_labelled", n, 0 * k, size),
-    ):
-        wrong = np.flatnonzero((values < least) | (values > most))
+    for name, values, above, most in (("n_positive", k, "n_labelled", n), ("n_labelled", n, "n_documents", size)):
+        wrong = np.flatnonzero((values < 0) | (values > most))
         if wrong.size:
             h = int(wrong[0])
-            above = "n_labelled" if name == "n_positive" else "n_documents"
             rule = f"must lie between 0 and {above}, {most[h]}"
             raise ParameterError(f"{rule}, got {values[h]} at index {h}", parameter=name)
     return k, n, size
@@ -236,8 +232,7 @@ def log_share_sampled(k: Ints, n: Ints, size: Ints) -> Floats:
     from scipy.special import gammaln
 
     # C(n, k) / C(N, k)
-    found = gammaln(n + 1.0) - gammaln(n - k + 1.0) - gammaln(size + 1.0) + gammaln(size - k + 1.0)
-    return np.asarray(found)
+    return np.asarray(gammaln(n + 1.0) - gammaln(n - k + 1.0) - gammaln(size + 1.0) + gammaln(size - k + 1.0))
 
 
 def is_possible(log_probability: npt.ArrayLike, level: float, method: str) -> Bools:
@@ -263,14 +258,13 @@ def _wilson_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[Floats, 
 
 
 def _posterior_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[float, float]:
-    """Quantiles of the posterior of the total: positive labels, and a beta-binomial number of the other documents."""
-    lower, upper = beta_binomial_interval(size - n, _plus_half(k), _plus_half(n - k), level)
+    """Quantiles of the posterior of the total: positive labels, and a beta-binomial number of the other documents.
+
+    The prior of the rate of each stratum is Jeffreys', with half a label of each kind.
+    """
+    a, b = (each.astype(np.float64) + 0.5 for each in (k, n - k))
+    lower, upper = beta_binomial_interval(size - n, a, b, level)
     return float(k.sum() + lower), float(k.sum() + upper)
-
-
-def _plus_half(numbers: Ints) -> Floats:
-    """Parameters of the posterior under Jeffreys' prior."""
-    return numbers.astype(np.float64) + 0.5
 
 
 _MOST_BLOCKS = 2**20
@@ -300,9 +294,7 @@ def beta_binomial_sum(trials: Ints, a: Floats, b: Floats, step: int = 1) -> Floa
     for number, first, second in zip(trials.tolist(), a.tolist(), b.tolist(), strict=True):
         pmf = fftconvolve(pmf, _block_probabilities(number, first, second, step)) if number else pmf
     pmf = np.maximum(pmf, 0.0)  # the transform leaves errors of about 1e-16
-    total: float = float(pmf.sum())
-    scaled: Floats = pmf / total
-    return scaled
+    return pmf / float(pmf.sum())
 
 
 def _block_probabilities(trials: int, a: float, b: float, step: int) -> Floats:
@@ -329,8 +321,7 @@ def _beta_binomial(x: Ints | Floats, trials: int, a: float, b: float) -> Floats:
     from scipy.special import betaln, gammaln
 
     choose = gammaln(trials + 1.0) - gammaln(x + 1.0) - gammaln(trials - x + 1.0)
-    pmf: Floats = np.exp(choose + betaln(x + a, trials - x + b) - betaln(a, b))
-    return pmf
+    return np.asarray(np.exp(choose + betaln(x + a, trials - x + b) - betaln(a, b)))
 
 
 _SHARE = 0.1  # of the error, for the confidence set of the division

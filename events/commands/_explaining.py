@@ -28,11 +28,11 @@ from corefsample.posterior._recalibrated import CorpusRecalibration
 from corefsample.syntax._path_traces import PathTrace, UnmetCondition
 from events import _shared_options as shared
 from events._options import Result, declared, option
+from events.counting._definitions import check_classes
 from events.counting._evaluation import evaluate_document
 from events.counting._evidence import evidence_rows, parsed_mentions
 from events.counting._tables import event_name
 from events.lexicon._lexicon import Lexicon, load_lexicon
-from events.matching._matching import check_classes
 from events.matching._screening import Screen
 from events.matching._tracing import COUNTED, DocumentTrace, NamedActor, RoleTrace, TriggerTrace, trace_document
 from events.rules._rules import Rule, load_rules

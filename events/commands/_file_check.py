@@ -12,11 +12,11 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.syntax import SCHEMES
 from events._yaml_file import file_bytes, read_yaml
 from events.commands._screen import listed
-from events.counting._definitions import ExampleResult, example_results
+from events.counting._definitions import check_classes
+from events.counting._examples import ExampleResult, example_results
 from events.lexicon._content import LexiconContent
 from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
-from events.matching._matching import check_classes
 from events.rules._gaps import PathGap, path_gaps
 from events.rules._rules import Rule, is_shipped_rule, load_presets
 

@@ -12,10 +12,10 @@ from corefsample.formats import DocumentStream
 from events.commands._explaining import traced
 from events.commands._failures import Report
 from events.commands._screen import counted, listed
+from events.counting._definitions import check_classes
 from events.lexicon._content import parts
 from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
-from events.matching._matching import check_classes
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace
 from events.rules._rules import Rule, load_rules
 from events.runs._progress import Progress

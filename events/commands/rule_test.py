@@ -25,7 +25,7 @@ from events.commands.doctor import DoctorResult, report_problems
 
 if TYPE_CHECKING:
     from events.commands._file_check import FileReport
-    from events.counting._definitions import ExampleResult
+    from events.counting._examples import ExampleResult
 
 
 @declared

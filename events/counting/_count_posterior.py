@@ -36,8 +36,6 @@ from events.counting._tables import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TYPES: dict[str, type] = {"str": str, "int": int, "float": float}
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CountPosterior(HtmlTable):
@@ -123,8 +121,8 @@ def count_posterior(
     """
     options: dict[str, Any] = {"level": level, "interval": interval}
     counts = dataclasses.replace(counts, **{name: value for name, value in options.items() if value is not None})
-    row = counts.row(counts.key(actor), counts.period(period))
-    return _of_row(row, counts.pmf(actor, period), counts.columns)
+    rows = counts.rows([counts.key(actor)], [counts.period(period)])
+    return _of_rows(rows, counts.pmf(actor, period), counts.columns)
 
 
 def read_count_posterior(
@@ -173,11 +171,11 @@ def read_count_posterior(
         path = table_path(run, SAMPLES)
         sampled = read_samples(path, named, row["n_samples"], same)["counts"].tolist()
         require_possible(path, "counts", sampled and np.max(sampled), 0, row["n_docs"])
-        return _of_row(row, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), of_key)
+        return _of_rows(chosen, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), of_key)
     path = table_path(run, "evidence")
     evidence = checked_table(path, ["probability"], evidence_schema(columns), same)
     require_possible(path, "number of documents", len(evidence), 0, row["n_docs"])
-    return _of_row(row, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
+    return _of_rows(chosen, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
 
 
 def _is_of(key: EventKey, codes: tuple[str, ...]) -> bool:
@@ -186,13 +184,13 @@ def _is_of(key: EventKey, codes: tuple[str, ...]) -> bool:
     return filled == tuple(code for code in key if code)
 
 
-def _of_row(row: Mapping[Any, Any], pmf: Floats, columns: tuple[str, ...]) -> CountPosterior:
-    """Posterior with the values of a row of the table of counts."""
-    types = count_columns(())
-    names = [field.name for field in dataclasses.fields(CountPosterior) if field.name in types]
-    values: dict[str, Any] = {name: _TYPES[types[name]](row[name]) for name in names}
-    actor = event_name(tuple(str(row[column]) for column in columns))
-    return CountPosterior(pmf=pmf, actor=actor, columns=columns, **values)
+def _of_rows(rows: pd.DataFrame, pmf: Floats, columns: tuple[str, ...]) -> CountPosterior:
+    """Posterior with the values of the one row of a table of counts."""
+    row: dict[Any, Any] = rows.to_dict("records")[0]
+    values = {field.name: row[field.name] for field in dataclasses.fields(CountPosterior) if field.name in row}
+    return CountPosterior(
+        **{**values, "pmf": pmf, "actor": event_name(tuple(row[name] for name in columns)), "columns": columns}
+    )
 
 
 SAMPLES = "count_samples"

@@ -48,6 +48,7 @@ _AT_ONCE = 64  # documents that come one by one
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
 _RECORD = "counter.json"
 _TOTALS = ("n_sampled", "n_with_events", "n_ambiguous", "n_several_parses")
+_SAVED = (*_TOTALS, "seed", "scores_had", "uncertainty", "has_defaults")
 
 
 @dataclass(frozen=True, slots=True)
@@ -533,15 +534,11 @@ class EventCounter:
         record = {
             "columns": self._columns,
             "codes": sorted(self._codes),
-            "has_defaults": self.has_defaults,
             "outcomes": self._outcomes,
             "period": self.calendar.period,
-            "seed": self.seed,
-            "uncertainty": self.uncertainty,
-            "scores_had": self.scores_had,
             "extremes": self._extremes,
             "merged_actors": self.merged_actors.to_json(),
-            **{name: getattr(self, name) for name in _TOTALS},
+            **{name: getattr(self, name) for name in _SAVED},
             "tallies": {event: tally.to_json() for event, tally in self.tallies.items()},
         }
         write_json(path / _RECORD, record, indent=None)
@@ -555,14 +552,12 @@ class EventCounter:
         counter._predicate = counter._definitions = counter._screen = counter._recalibrated = None
         columns = {event: tuple(names) for event, names in record["columns"].items()}
         counter._begin(columns, frozenset(record["codes"]), record["period"], path)
-        for name in ("seed", "scores_had", "uncertainty", "has_defaults"):
+        for name in _SAVED:
             setattr(counter, name, record[name])
         counter.tallies = {event: CountTally.from_json(content) for event, content in record["tallies"].items()}
         counter.n_samples = counter.tally.n_samples
         counter._extremes = [(date, place) for date, place in record["extremes"]]
         counter._outcomes = record["outcomes"]
-        for name in _TOTALS:
-            setattr(counter, name, record[name])
         counter.merged_actors = MergedActors.from_json(record["merged_actors"])
         counter.ids = CountedIds.load(path)
         counter.rows.load(path)

@@ -144,14 +144,17 @@ class EventCounts:
             credible interval; n_samples; one_best (the count by the likeliest antecedents alone); of rules with default
             actors mean_named (the mean of the documents in which the text names the actor, or nobody has the event).
         """
-        keys, periods = self.tally.keys(), self.periods()
+        return self.rows(self.tally.keys(), self.periods())
+
+    def rows(self, keys: Sequence[EventKey], periods: Sequence[Period]) -> pd.DataFrame:
+        """The rows of `to_frame` of some events, which need no evidence, and of adjacent periods."""
         roles = [role_values(key, self.columns) for key in keys]
         first = periods[0].number if periods else 0
         n_rows = len(keys) * len(periods)
         values = np.zeros((len(_OF_CELLS), len(keys), len(periods)))  # most cells of a long table are zeros
         place = {key: k for k, key in enumerate(keys)}
         for (key, period), cell in self.tally.cells():
-            if key in place:
+            if key in place and 0 <= period - first < len(periods):
                 values[:, place[key], period - first] = self._of_cell(cell)
         columns: dict[str, Any] = {
             "event": self.event,
@@ -165,30 +168,9 @@ class EventCounts:
             "n_samples": self.tally.n_samples,
             "uncertainty": self.uncertainty,
         }
-        types = self._types
+        types = count_columns(self.columns, recalibrated=self.uncertainty is not None, defaults=self.has_defaults)
         table = pd.DataFrame(columns, index=range(n_rows), columns=list(types))
         return table.astype(pandas_types(types))
-
-    @property
-    def _types(self) -> dict[str, str]:
-        return count_columns(self.columns, recalibrated=self.uncertainty is not None, defaults=self.has_defaults)
-
-    def row(self, key: EventKey, period: Period) -> dict[str, Any]:
-        """One row of `to_frame`."""
-        of_cell = dict(zip(_OF_CELLS, self._of_cell(self.tally.cell(key, period.number)), strict=True))
-        row = {
-            "event": self.event,
-            **role_values(key, self.columns),
-            "period": period.label,
-            "period_start": period.start,
-            "n_docs": self.tally.documents(period.number),
-            **of_cell,
-            "level": self.level,
-            "interval": self.interval,
-            "n_samples": self.tally.n_samples,
-            "uncertainty": self.uncertainty,
-        }
-        return {name: row[name] for name in self._types}
 
     def _of_cell(self, cell: Cell) -> tuple[float, float, float, float, float, int, float]:
         """The values of `_OF_CELLS`."""

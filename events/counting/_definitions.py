@@ -1,33 +1,20 @@
-"""What is counted: rules with different names and the lexicon of their actors, checked together.
-
-Also here: inline examples of rule files, checked with the same matching and evaluation as documents.
-"""
+"""What is counted: rules with different names, the lexicon of their actors, and outcomes, checked together."""
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Self
 
-import numpy as np
-
 from corefsample import _checks
-from corefsample.documents._tokens import Tokens
-from corefsample.errors import CorefsampleError, InputError, ParameterError
-from corefsample.syntax import SCHEMES
-from events.counting._evaluation import evaluate_clustering
-from events.counting._outcomes import check_outcomes
-from events.counting._tables import ACTOR, event_name
+from corefsample.errors import CorefsampleError, InputError, ParameterError, ParameterHint
+from events.counting._examples import check_examples
+from events.counting._tables import ACTOR
 from events.lexicon._file import SHIPPED_LEXICONS
-from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
-from events.matching import match_document
-from events.matching._matching import check_classes
-from events.rules._format import Example
-from events.rules._outcomes import Outcome
-from events.rules._rules import Filled, Rule, is_shipped_rule, load_rules, rules_and_outcomes
+from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.rules._outcomes import ANYBODY, CLASS, NOBODY, Outcome
+from events.rules._rules import Filled, Rule, load_rules, rules_and_outcomes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,168 +131,50 @@ def _check_defaults(rule: Rule, lexicon: Lexicon) -> None:
             raise InputError(message, place=rule.source)
 
 
-_ANY_DATE = datetime.date(2000, 1, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """A lexicon with the words of an example."""
-
-    codes: dict[str, str]
-    kinds: Mapping[str, str]  # of these codes
-    inner_codes: frozenset[str]
-    inner_counts_as: frozenset[str]
-
-    related: Mapping[str, frozenset[str]]
-
-    countable, are_distinct, _beyond = Lexicon.countable, Lexicon.are_distinct, Lexicon._beyond
-
-    def match(
-        self,
-        text: Sequence[str],
-        heads: Sequence[int],
-        date: datetime.date | None,
-        lemma: Sequence[str] | None = None,
-    ) -> LexiconMatches:
-        found = {t: self.codes[word] for t, word in enumerate(text) if word in self.codes}
-        return LexiconMatches(found, {t: (t, t + 1) for t in found}, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class ExampleResult:
-    """What a rule finds in one of its inline examples.
-
-    Attributes
-    ----------
-    number, example
-        Its number in the file, from 0, and the example.
-    preset
-        The preset of the rule.
-    found
-        Names of the events found, sorted.
-    fault
-        Why the example fails or cannot be read, or None; the place is the file and the example.
-    """
-
-    number: int
-    example: Example
-    preset: str
-    found: tuple[str, ...]
-    fault: InputError | None
-
-    @property
-    def expected(self) -> tuple[str, ...]:
-        """Names of the events that must be found."""
-        return tuple(sorted(set(self.example.expect[self.preset])))
-
-    @property
-    def text(self) -> str:
-        """The words of the example."""
-        return " ".join(line.split()[1] for line in self.example.parse.splitlines() if len(line.split()) > 1)
-
-
-def example_results(rule: Rule, lexicon: Lexicon | None = None) -> Iterator[ExampleResult]:
-    """What a rule finds in each inline example of its preset; parameters as in `check_examples`."""
-    own = lexicon
-    if own is None or is_shipped_rule(rule.source):
-        own = load_lexicon(language=rule.language)
-    if rule.defaults:  # in examples every default actor is one of the lexicon
-        own = replace(own, kinds={default.actor: rule.name for default in rule.defaults.values()} | {**own.kinds})
-    for number, example in enumerate(rule.examples):
-        if rule.preset not in example.expect:
-            continue
-        place = f"{rule.source}: examples[{number}]"
+def check_outcomes(outcomes: Sequence[Outcome], rules: Sequence[Rule], lexicon: Lexicon) -> None:
+    """Raise ParameterError unless outcomes are of these rules and actors, and of rules with the same samples."""
+    by_name = {rule.name: rule for rule in rules}
+    for n, outcome in enumerate(outcomes):
         try:
-            result = ExampleResult(number, example, rule.preset, tuple(_events(example, rule, own)), None)
+            _check(outcome, by_name, lexicon)
+            if outcome in outcomes[:n] or any(
+                (each.name, each.actors) == (outcome.name, outcome.actors) for each in outcomes[:n]
+            ):
+                raise ParameterError("must have different names or actors, got the same twice")
         except CorefsampleError as error:
-            yield ExampleResult(number, example, rule.preset, (), error.as_input_error(place))
-            continue
-        if result.found != result.expected:
-            names, other = (", ".join(events) or "nothing" for events in (result.expected, result.found))
-            fault = InputError(f"preset {rule.preset} must find {names}, got {other}", place=place)
-            result = replace(result, fault=fault)
-        yield result
+            raise ParameterError(f"{outcome}: {error.message}", parameter="outcome", hint=error.hint) from None
 
 
-def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
-    """Check that the rule finds the expected events in each inline example of its preset; return their number.
-
-    Parameters
-    ----------
-    rule
-        The rule.
-    lexicon
-        For examples without words of their own, in rules of the user's; None: the shipped lexicon of countries, which
-        shipped rules always use.
-
-    Raises
-    ------
-    InputError
-        At the first example that cannot be read or fails; the place is the file and the example.
-    """
-    checked = 0
-    for result in example_results(rule, lexicon):
-        if result.fault is not None:
-            raise result.fault
-        checked += 1
-    return checked
-
-
-def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
-    tokens = example_tokens(example)
-    heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]
-    mentions = sorted(((*_span(tokens, head), head) for head in heads), key=lambda m: (m[0], -m[1]))
-    order = {mention[2]: i for i, mention in enumerate(mentions)}
-    links: dict[int, int] = {}
-    for group in example.coreferent:
-        try:
-            members = sorted(order[number - 1] for number in group)
-        except KeyError:
-            rule_of_group = "coreferent must name tokens that are nouns, names or pronouns"
-            raise InputError(f"{rule_of_group}, got {list(group)}") from None
-        links |= {later: earlier for earlier, later in pairwise(members)}
-    lexicon = _words(example, rule, own) if example.words else own
-    spans = np.array(mentions, np.int32).reshape(-1, 3)
-    matches = match_document(tokens, spans, rule, lexicon, _ANY_DATE, example.scheme)  # type: ignore[arg-type]
-    if not matches.possible:
-        return []
-    labels = np.arange(len(mentions))
-    for later, earlier in sorted(links.items()):
-        labels[later] = labels[earlier]
-    return sorted(map(event_name, evaluate_clustering(matches, labels)))
+def _check(outcome: Outcome, rules: Mapping[str, Rule], lexicon: Lexicon) -> None:
+    if outcome.name in rules:
+        raise InputError(f"name must be that of no rule, got {outcome.name!r}")
+    unknown = [name for name in outcome.events if name not in rules]
+    if unknown:
+        raise InputError(f"events must be of the rules {', '.join(rules)}, got {unknown[0]!r}")
+    chosen = [rules[name] for name in outcome.events]
+    if len({rule.distinct_actors for rule in chosen}) > 1:
+        names = ", ".join(rule.name for rule in chosen if rule.distinct_actors)
+        raise InputError(f"rules must all have distinct_actors or none, got it for {names} only")
+    for pattern in outcome.actors.split("|"):
+        codes = pattern.split(">")
+        short = [rule for rule in chosen if len(rule.event) < len(codes) and pattern != ANYBODY]
+        if short:
+            raise InputError(f"actors must be at most as many as roles of {short[0].name}, got {pattern!r}")
+        for code in codes:
+            of_class = CLASS.fullmatch(code)
+            if of_class is None and code not in (ANYBODY, NOBODY):
+                lexicon.require(code)
+            elif of_class is not None and of_class[1] not in lexicon.kinds.values():
+                known = ", ".join(sorted(set(lexicon.kinds.values())))
+                raise InputError(f"classes must be of the lexicon {lexicon.source} ({known}), got {of_class[1]!r}")
 
 
-def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
-    """The words of an example; a code that the lexicon does not have is of the classes that the rule's roles have."""
-    any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
-    codes = set(example.words.values())
-    codes |= {default.actor for default in rule.defaults.values()}
-    kinds = {code: own.kinds.get(code, any_class) for code in codes}
-    return _Words(example.words, kinds, own.inner_codes & codes, own.inner_counts_as, own.related)
-
-
-def example_tokens(example: Example) -> Tokens:
-    """The parse of an inline example; raises an InputError if a line of it cannot be read."""
-    lines = [line.split() for line in example.parse.splitlines() if line.strip()]
-    for number, fields in enumerate(lines, start=1):
-        well_formed = len(fields) in (6, 7) and fields[0] == str(number) and fields[4].isdecimal()
-        if not well_formed or int(fields[4]) > len(lines):
-            rule = "must be number, word, lemma, upos, head, label, and perhaps features"
-            raise InputError(f"{rule}, got {' '.join(fields)!r}", place=f"parse: line {number}")
-    if not lines:
-        raise InputError("at least one token is required", place="parse")
-    rows = [[*fields, "_"][:7] for fields in lines]
-    _, text, lemma, upos, heads, dep, feats = (list(column) for column in zip(*rows, strict=True))
-    strange = [label for label in dep if SCHEMES[example.scheme].reads(label) is None]
-    if strange:
-        raise InputError(f"labels must be of the scheme {example.scheme}, got {strange[0]!r}", place="parse")
-    sent = np.zeros(len(text), np.int32)
-    return Tokens(text, lemma, upos, dep, np.array(heads, np.int32) - 1, sent, {"feats": feats})
-
-
-def _span(tokens: Tokens, head: int) -> tuple[int, int]:
-    """Span of the subtree of `head`."""
-    below = {head}
-    for _ in range(len(tokens)):
-        below |= {t for t, h in enumerate(tokens.head.tolist()) if h in below}
-    return min(below), max(below) + 1
+def check_classes(rule: Rule, lexicon: Lexicon) -> None:
+    """Raise InputError if a role of a rule is restricted to a class of which the lexicon has no actor."""
+    known = set(lexicon.kinds.values())
+    for role, kinds in rule.classes.items():
+        for kind in sorted(kinds - known):
+            names = ", ".join(sorted(known))
+            message = f"classes.{role} must be classes of the lexicon {lexicon.source} ({names}), got {kind!r}"
+            hint = ParameterHint("lexicon", "names one that has them; the shipped police has police, army and others")
+            raise InputError(message, place=rule.source, hint=hint)

@@ -23,8 +23,8 @@ from corefsample.posterior._posterior import ParsePosterior, ParseSamples
 from corefsample.posterior._recalibrated import DrawnRecalibration
 from events.counting._kernel_inputs import Hits, KernelInputs, certain_hits, with_common_descriptions
 from events.counting._kernels import BY_DEFAULT, NAMED
+from events.counting._poisson_binomial import MOST
 from events.counting._reasons import REASONS, Reasons, reasons_in_parse
-from events.counting._sums import MOST
 from events.counting._tables import EventKey, event_key, event_name
 from events.matching._matching import MentionMatches
 
@@ -47,9 +47,8 @@ def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int) -> Floats:
     """
     hits = np.asarray(n_hits)
     share = hits / n_samples
-    bound = agreement_bound(n_samples)
-    errors: Floats = np.where((hits == 0) | (hits == n_samples), bound, np.sqrt(share * (1.0 - share) / n_samples))
-    return errors
+    all_agree = (hits == 0) | (hits == n_samples)
+    return np.where(all_agree, agreement_bound(n_samples), np.sqrt(share * (1.0 - share) / n_samples))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,8 +168,7 @@ class DocumentEvents:
         """int64 (n_keys,): samples in which each event is true by actors that are named, or by nobody."""
         if self.ways is None:
             return self.n_hits
-        counts: Ints = np.count_nonzero(self.ways & NAMED, axis=1).astype(np.int64, copy=False)
-        return counts
+        return np.asarray(np.count_nonzero(self.ways & NAMED, axis=1), np.int64)
 
     def filled(self, event: int) -> str:
         """How the roles of an event are filled: "named", "default", "both", or "" if it is not true or has no actor."""
@@ -344,12 +342,7 @@ def _of_all_parses(
     doc_id: str, date: datetime.date, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
 ) -> DocumentEvents:
     """Events of one rule in all samples, from those of each parse with the clusterings."""
-    parses = [each for each, _ in given]
-    first, event, several = parses[0], parses[0].matches.event, tuple(parses)
-    if len(counts) == 1:
-        hits, ways = hits_and_ways(first.hits)
-        reasons = _reasons(first.keys, hits, given)
-        return DocumentEvents(doc_id, date, first.keys, hits, first.one_best, event, several, counts, reasons, ways)
+    parses = tuple(each for each, _ in given)
     rows: dict[EventKey, int] = {}
     for each in parses:
         for key in each.keys:
@@ -362,8 +355,8 @@ def _of_all_parses(
         if each.parse == 0:
             one_best[own] = each.one_best
     hits, ways = hits_and_ways(every)
-    reasons = _reasons(tuple(rows), hits, given)
-    return DocumentEvents(doc_id, date, tuple(rows), hits, one_best, event, several, counts, reasons, ways)
+    event, reasons = parses[0].matches.event, _reasons(tuple(rows), hits, given)
+    return DocumentEvents(doc_id, date, tuple(rows), hits, one_best, event, parses, counts, reasons, ways)
 
 
 def hits_and_ways(ways: Bytes) -> tuple[Bytes, Bytes | None]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.posterior._posterior import parse_rows
 from events.counting._evaluation import DocumentEvents, Part, VarianceParts, variance_parts
 from events.counting._reasons import SEVERAL
-from events.counting._tables import ACTOR, EventKey, arrow_schema, rows_batch
+from events.counting._tables import EventKey, arrow_schema, rows_batch
 from events.lexicon._content import parts
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
 
@@ -28,8 +29,6 @@ _NOBODY = {ABSENT: "-", DEFAULT: "(default)"}  # in place of a mention
 _LONGEST_MENTION = 12  # tokens of a mention's text
 MOST_MENTIONS = 8  # of each kind, the likeliest first
 _LEAVES = frozenset(["punct", "case", "det", "cc", "mark"])  # labels of little interest beside a trigger
-K = TypeVar("K")
-N = TypeVar("N", int, float)
 _Span = list[int]  # start, end, head
 _Instance = tuple[int, list[int], float]  # trigger, mentions, probability
 _Description = tuple[int, str, list[int], float]  # mention, code, tokens of the name, probability
@@ -140,9 +139,6 @@ def evidence_schema(roles: Sequence[str], *, parses: bool = False, defaults: boo
     typed = {name: _COLUMNS[name] for name in names[:after]} | dict.fromkeys(roles, "str")
     last = _PARSE_COLUMNS if parses else {}
     return arrow_schema(typed | {name: _COLUMNS[name] for name in names[after:]} | last)
-
-
-EVIDENCE_SCHEMA = evidence_schema(ACTOR)
 
 
 def evidence_batch(
@@ -304,17 +300,17 @@ class _Sources:
 
     def _described(self) -> list[_Description]:
         """Descriptions in the entities of any event, the likeliest first."""
-        hits: dict[tuple[int, str, int, int], int] = {}
+        hits = Counter[tuple[int, str, int, int]]()
         for each in self._drawn:
             matches, counts = each.matches, each.description_hits.tolist()
             mentions, codes = matches.described_mentions.tolist(), matches.described_actors.tolist()
             for d in np.flatnonzero(each.description_hits).tolist():
                 first, end = (-1, -1) if matches.described_words is None else matches.described_words[d].tolist()
                 key = self.mentions.number(each.parse, mentions[d]), matches.actors[codes[d]], first, end
-                hits[key] = hits.get(key, 0) + counts[d]
+                hits[key] += counts[d]
         return [
             (mention, code, [] if first < 0 else [first, end], n / self._events.n_samples)
-            for (mention, code, first, end), n in _likeliest(hits)
+            for (mention, code, first, end), n in hits.most_common()
         ]
 
     def of(self, event: int) -> tuple[list[_Instance], list[_Description]]:
@@ -336,14 +332,15 @@ class _Sources:
                     for mention, code, words, p in descriptions:
                         description = mention, code, tuple(words)
                         described[description] = max(p, described.get(description, 0.0))
+        likeliest = sorted(((*each, p) for each, p in described.items()), key=lambda description: -description[3])
         return (
             sorted(made.values(), key=lambda instance: -instance[2])[:MOST_MENTIONS],
-            [(mention, code, [*words], p) for (mention, code, words), p in _likeliest(described)[:MOST_MENTIONS]],
+            [(mention, code, [*words], p) for mention, code, words, p in likeliest[:MOST_MENTIONS]],
         )
 
     def _of_rule(self, event: int) -> tuple[list[_Instance], list[_Description]]:
         key = self._events.keys[event]
-        made: dict[tuple[int, tuple[int, ...]], int] = {}
+        made = Counter[tuple[int, tuple[int, ...]]]()
         for each in self._drawn:
             if key not in each.keys:
                 continue
@@ -354,10 +351,10 @@ class _Sources:
                     for m, code in zip(matches.instances[t].tolist(), key, strict=True)
                 )
                 source = int(matches.triggers[t]), mentions
-                made[source] = made.get(source, 0) + int(counts[t])
+                made[source] += int(counts[t])
         instances = [
             (trigger, [*mentions], n / self._events.n_samples)
-            for (trigger, mentions), n in _likeliest(made)[:MOST_MENTIONS]
+            for (trigger, mentions), n in made.most_common(MOST_MENTIONS)
         ]
         codes = {part for code in key for part in (code, *parts(code))}
         return instances, [each for each in self._descriptions if each[1] in codes][:MOST_MENTIONS]
@@ -367,11 +364,10 @@ class _Sources:
         found, n_samples = self._events.reasons.get(event), self._events.n_samples
         if found is None:
             return []
-        mentions: dict[int, int] = {}
+        mentions = Counter[int]()
         for parse, m, n in found.others:
-            mention = self.mentions.number(parse, m)
-            mentions[mention] = mentions.get(mention, 0) + n
-        others = [(mention, n / n_samples) for mention, n in _likeliest(mentions)[:MOST_MENTIONS]]
+            mentions[self.mentions.number(parse, m)] += n
+        others = [(mention, n / n_samples) for mention, n in mentions.most_common(MOST_MENTIONS)]
         return [(name, n / n_samples, others if name == SEVERAL else []) for name, n in found.shares()]
 
     @cached_property
@@ -409,20 +405,14 @@ class _Sources:
         assert counts is not None  # of a document with several parses
         listed = []
         for trigger in triggers:
-            sizes: dict[str, int] = {}
-            hits: dict[str, int] = {}
+            sizes, hits = Counter[str](), Counter[str]()
             for k in np.flatnonzero(counts).tolist():
                 words = _arcs(self._parses[k].tokens, trigger)
-                sizes[words] = sizes.get(words, 0) + int(counts[k])
-                hits[words] = hits.get(words, 0) + (int(self._hits[k][event]) if k in self._hits else 0)
-            for words, size in _likeliest(sizes)[:MOST_MENTIONS]:
+                sizes[words] += int(counts[k])
+                hits[words] += int(self._hits[k][event]) if k in self._hits else 0
+            for words, size in sizes.most_common(MOST_MENTIONS):
                 listed.append((trigger, words, size / n_samples, hits[words] / size))
         return listed
-
-
-def _likeliest(counts: Mapping[K, N]) -> list[tuple[K, N]]:
-    """The counts, the largest first; the first of equal ones first."""
-    return sorted(counts.items(), key=lambda item: -item[1])
 
 
 def _arcs(tokens: Tokens | None, trigger: int) -> str:
@@ -433,13 +423,11 @@ def _arcs(tokens: Tokens | None, trigger: int) -> str:
 
 
 class _Texts:
-    """Sentences and mentions of a document as text, each made once."""
+    """Sentences and mentions of a document as text."""
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self._bounds = tokens.sentences()
-        self._sentences: dict[int, str] = {}
-        self._mentions: dict[tuple[int, int], str] = {}
 
     def of(
         self, instances: list[_Instance], descriptions: list[_Description], spans: Sequence[_Span]
@@ -468,14 +456,9 @@ class _Texts:
         return SEPARATOR.join(texts)
 
     def _sentence(self, number: int) -> str:
-        if number not in self._sentences:
-            self._sentences[number] = " ".join(self.tokens.text[slice(*self._bounds[number])])
-        return self._sentences[number]
+        return " ".join(self.tokens.text[slice(*self._bounds[number])])
 
     def _mention(self, span: _Span) -> str:
         start, end, _ = span
-        if (start, end) not in self._mentions:
-            words = list(self.tokens.text[start : min(end, start + _LONGEST_MENTION)])
-            shortened = " ..." if end - start > _LONGEST_MENTION else ""
-            self._mentions[start, end] = f"{' '.join(words)}{shortened} [{start}-{end}]"
-        return self._mentions[start, end]
+        words = " ".join(self.tokens.text[start : min(end, start + _LONGEST_MENTION)])
+        return f"{words}{' ...' * (end - start > _LONGEST_MENTION)} [{start}-{end}]"

@@ -1,14 +1,21 @@
-"""Distributions of counts of independent documents, and credible intervals from them."""
+"""Distributions of counts and of other sums over independent documents, and credible intervals from them.
+
+Given each document's distribution the documents are independent, so the distribution of a sum is the convolution of
+theirs.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats
+from corefsample._arrays import Floats, Ints
+from corefsample._monte_carlo import agreement_bound
 from corefsample.coreference._exact import poisson_binomial_pmf
 from corefsample.errors import ParameterError
 from events.counting import _kernels
@@ -128,15 +135,7 @@ def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level:
     n = first.shape[0]
     pmf = np.empty(2 * n + 1)
     _kernels.difference_pmf(first, second, pmf)
-    lower, upper = quantile_interval(pmf, level)
-    return Comparison(
-        greater=min(float(pmf[n + 1 :].sum()), 1.0),
-        equal=min(float(pmf[n]), 1.0),
-        less=min(float(pmf[:n].sum()), 1.0),
-        mean_difference=float(first.sum() - second.sum()),
-        lower=lower - n,
-        upper=upper - n,
-    )
+    return _comparison(pmf, -n, float(first.sum() - second.sum()), level)
 
 
 def compare_samples(differences: npt.ArrayLike, level: float = 0.95) -> Comparison:
@@ -152,15 +151,15 @@ def compare_samples(differences: npt.ArrayLike, level: float = 0.95) -> Comparis
     found = _checks.integers("differences", differences)
     least = int(found.min())
     pmf = np.bincount(found - least) / found.shape[0]
+    return _comparison(pmf, least, float(found.mean()), level)
+
+
+def _comparison(pmf: Floats, least: int, mean_difference: float, level: float) -> Comparison:
+    """Comparison by the distribution of the difference, whose entry k is the probability of `least` + k."""
     lower, upper = quantile_interval(pmf, level)
-    return Comparison(
-        greater=float(np.mean(found > 0)),
-        equal=float(np.mean(found == 0)),
-        less=float(np.mean(found < 0)),
-        mean_difference=float(found.mean()),
-        lower=lower + least,
-        upper=upper + least,
-    )
+    signs = np.sign(np.arange(len(pmf)) + least)
+    greater, equal, less = (min(float(pmf[signs == sign].sum()), 1.0) for sign in (1, 0, -1))
+    return Comparison(greater, equal, less, mean_difference, lower + least, upper + least)
 
 
 def _checked(pmf: npt.ArrayLike, level: float) -> tuple[Floats, float]:
@@ -169,3 +168,57 @@ def _checked(pmf: npt.ArrayLike, level: float) -> tuple[Floats, float]:
     if probs.size == 0 or (probs < 0).any() or not abs(total - 1.0) < 1e-6:
         raise ParameterError(f"must be probabilities that sum to 1, got a sum of {total}", parameter="pmf")
     return probs, _checks.probability("level", level, below_one=True, above_zero=True)
+
+
+MOST = 10_000  # of one document: the distribution of a sum has an entry for each value up to the largest
+
+Distribution = tuple[tuple[int, int], ...]  # values with their numbers of samples, by value
+
+
+def distribution_of(values: Ints) -> Distribution:
+    """Distribution of a document's number over its samples, int (n_samples,)."""
+    found, counts = np.unique(values, return_counts=True)
+    return tuple(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+def total(distribution: Distribution) -> int:
+    """Sum over the samples."""
+    return sum(value * n for value, n in distribution)
+
+
+def scaled_variance(distribution: Distribution, n_samples: int) -> int:
+    """Variance over the samples, times n_samples squared, which is a whole number."""
+    return n_samples * sum(value**2 * n for value, n in distribution) - total(distribution) ** 2
+
+
+def variance_of_mean(distribution: Distribution, n_samples: int) -> float:
+    """Squared Monte Carlo standard error of the mean; where all samples agree, the square of a bound for a share."""
+    if len(distribution) == 1:
+        return agreement_bound(n_samples) ** 2
+    return scaled_variance(distribution, n_samples) / n_samples**3
+
+
+def sum_pmf(documents: Mapping[Distribution, int], n_samples: int) -> Floats:
+    """Distribution of the sum over independent documents.
+
+    Parameters
+    ----------
+    documents
+        Number of documents with each distribution.
+    n_samples
+        Samples of each document.
+
+    Returns
+    -------
+    array of shape (sum of the largest values + 1,), float64 in [0, 1]
+        Entry k: P(sum = k).
+    """
+    parts: deque[Floats] = deque([np.ones(1)])
+    for distribution, n_documents in sorted(documents.items()):
+        pmf = np.zeros(distribution[-1][0] + 1)
+        for value, n in distribution:
+            pmf[value] = n / n_samples
+        parts.extend([pmf] * n_documents)
+    while len(parts) > 1:  # in pairs, which are of like lengths: fewer operations, and smaller rounding errors
+        parts.append(np.convolve(parts.popleft(), parts.popleft()))
+    return parts[0]

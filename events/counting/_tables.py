@@ -1,11 +1,10 @@
-"""Columns of the tables, with their types; the types of pandas and Arrow follow from them.
+"""What the tables of events have in common: their columns and types, and the keys and names of events.
 
 Every table begins with the column `event`, the name of the rule, and the columns of its roles, `actor` and `target`. A
 row has the code of an actor in each of these, and an empty text where no actor fills it or its rule has no target.
 The actor of a rule without roles is `*`, anybody or nobody, where another event of the table has actors.
 
-Also here: keys of events: the code of an actor, or one code for each role; joined with ">" in messages and
-comparisons.
+The key of an event is the code of its actor, or one code for each role; its name has them joined with ">".
 """
 
 from __future__ import annotations
@@ -26,12 +25,7 @@ _VALUES = {
     "period": "str",
     "period_start": "timestamp",
     "n_docs": "int",
-    "mean": "float",
-    "mean_mc_se": "float",
-    "sd": "float",
-    "lower": "float",
-    "upper": "float",
-    "level": "float",
+    **dict.fromkeys(("mean", "mean_mc_se", "sd", "lower", "upper", "level"), "float"),
     "interval": "str",
     "n_samples": "int",
     "one_best": "int",
@@ -49,8 +43,6 @@ def count_columns(roles: Sequence[str], *, recalibrated: bool = False, defaults:
     return {"event": "str", **dict.fromkeys(roles, "str"), **_VALUES, **last}
 
 
-COUNT_COLUMNS = count_columns(ACTOR)
-
 COMPARISON_COLUMNS = [
     "event",
     "period",
@@ -60,14 +52,20 @@ COMPARISON_COLUMNS = [
     "p_first_greater",
     "p_equal",
     "p_second_greater",
+    "mean_difference",
+    "lower",
+    "upper",
+    "level",
 ]
 
-COMPARISON_COLUMNS += ["mean_difference", "lower", "upper", "level"]
-
-_ARROW = {"str": pa.string(), "date": pa.date32(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
-
-_ARROW["timestamp"] = pa.timestamp("ms")
-
+_ARROW = {
+    "str": pa.string(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("ms"),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "bool": pa.bool_(),
+}
 _PANDAS = {"str": "str", "int": "int64", "float": "float64", "bool": "bool", "timestamp": TIMESTAMP}
 
 

@@ -1,4 +1,4 @@
-"""Sums over documents: numbers of samples with an event, by period and actor."""
+"""Sums over documents: numbers of samples with an event, by period and actor, and of triggers by their conditions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,18 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
 from events.counting._evaluation import DocumentEvents, monte_carlo_errors
-from events.counting._poisson_binomial import count_pmf
-from events.counting._sums import Distribution, distribution_of, scaled_variance, sum_pmf, total, variance_of_mean
+from events.counting._poisson_binomial import (
+    Distribution,
+    count_pmf,
+    distribution_of,
+    scaled_variance,
+    sum_pmf,
+    total,
+    variance_of_mean,
+)
 from events.counting._tables import EventKey, event_name
 
+_NUMBERS = ("n_without", "one_best", "n_named")  # of a cell, that add up
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
 
 
@@ -79,9 +87,8 @@ class Cell:
         """Add the cell of other documents."""
         self.hits.update(other.hits)
         self.numbers.update(other.numbers)
-        self.n_without += other.n_without
-        self.one_best += other.one_best
-        self.n_named += other.n_named
+        for name in _NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         if other._counts is not None:
             self.add_samples(other._counts)
 
@@ -89,9 +96,7 @@ class Cell:
         """The sums as JSON values."""
         return {
             "hits": sorted(self.hits.items()),
-            "n_without": self.n_without,
-            "one_best": self.one_best,
-            "n_named": self.n_named,
+            **{name: getattr(self, name) for name in _NUMBERS},
             "by_sample": None if self._counts is None else self._counts.tolist(),
             **({"numbers": sorted(self.numbers.items())} if self.numbers else {}),
         }
@@ -102,8 +107,8 @@ class Cell:
         by_sample = content["by_sample"]
         counts = None if by_sample is None else np.array(by_sample, np.int32)
         numbers = Counter({tuple(map(tuple, each)): n for each, n in content.get("numbers", ())})
-        n_without, one_best, n_named = (content[name] for name in ("n_without", "one_best", "n_named"))
-        return cls(n_samples, Counter(dict(content["hits"])), n_without, one_best, n_named, numbers, counts)
+        own: dict[str, Any] = {name: content[name] for name in _NUMBERS}
+        return cls(n_samples, Counter(dict(content["hits"])), numbers=numbers, _counts=counts, **own)
 
     @property
     def has_evidence(self) -> bool:
@@ -349,3 +354,29 @@ class CountTally:
             pair = tuple(first), tuple(second), period
             tally._pairs[pair] = Counter({(a, b, both): count for a, b, both, count in documents})
         return tally
+
+
+def excluded_triggers(preset: str, tally: CountTally) -> dict[str, Any]:
+    """For the record of a run, as docs/file-formats.md says."""
+    by_condition: Counter[str] = Counter()
+    for conditions, n in tally.triggers.items():
+        by_condition.update(dict.fromkeys(conditions, n))
+    return {
+        "preset": preset,
+        "n_triggers": tally.triggers.total(),
+        "n_excluded": tally.triggers.total() - tally.triggers[()],
+        "conditions": dict(sorted(by_condition.items(), key=lambda item: (-item[1], item[0]))),
+    }
+
+
+def exclusion_texts(by_rule: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A sentence about each result of `excluded_triggers` by name of the rule, of those that leave any out."""
+    return [_text(f"{rule}: " * (len(by_rule) > 1), found) for rule, found in by_rule.items() if found["n_excluded"]]
+
+
+def _text(start: str, found: Mapping[str, Any]) -> str:
+    n, n_excluded = found["n_triggers"], found["n_excluded"]
+    conditions = ", ".join(f"{name} {count:,}" for name, count in found["conditions"].items())
+    several = " (one with several conditions counts for each)" * (sum(found["conditions"].values()) > n_excluded)
+    noun = "trigger" if n == 1 else "triggers"
+    return f"{start}{found['preset']} leaves out {n_excluded:,} of {n:,} {noun}: {conditions}{several}."

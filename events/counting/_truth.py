@@ -84,6 +84,7 @@ class TrueEvents(HtmlTable):
         if len(definitions.rules) > 1:
             raise ParameterError(f"must be one rule, got {len(definitions.rules)}", parameter="rule")
         self._rule, self._lexicon, self._scheme = definitions.rules[0], definitions.lexicon, scheme
+        self._columns = self._rule.columns
         self._events: list[TrueEvent] = []
         self._doc_ids: set[str] = set()
 
@@ -168,15 +169,8 @@ class TrueEvents(HtmlTable):
         types = dict.fromkeys(("event", *self._columns, "period"), "str") | {"true_count": "int64"}
         return pd.DataFrame(rows, columns=list(types)).astype(types)
 
-    @property
-    def _columns(self) -> tuple[str, ...]:
-        return self._rule.columns
-
     def _roles(self, name: str) -> dict[str, str]:
-        return {
-            "event": self._rule.name,
-            **role_values(event_key(name) if self._columns else (), self._columns),
-        }
+        return {"event": self._rule.name, **role_values(event_key(name) if self._columns else (), self._columns)}
 
     def beside(self, counts: pd.DataFrame) -> pd.DataFrame:
         """Add the true counts to a table of posterior counts of the same documents.

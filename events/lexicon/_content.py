@@ -1,57 +1,14 @@
-"""Content of a lexicon: aliases, codes with their validity, and how a file combines with the one it extends."""
+"""Content of a lexicon: codes with their aliases and validity, and how a file combines with the one it extends."""
 
 from __future__ import annotations
 
 import datetime
-import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from corefsample.errors import InputError
-
-_PLAIN = str.maketrans(
-    dict.fromkeys("‘’‛ʼ′´", "'") | dict.fromkeys("‐‑‒–−", "-") | dict.fromkeys("\u00ad\u200b\u2060\ufeff", "")
-)
-
-
-def normalised(text: str) -> str:
-    """Text in NFKC, with plain apostrophes and hyphens and without invisible characters."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text.translate(_PLAIN))
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """One spelling of a name, in the form in which it is compared with documents."""
-
-    written: str  # as in the file
-    cased: bool  # whether upper and lower case differ
-    squeezed: str  # normalised, without white space, case-folded unless cased
-    cuts: frozenset[int]  # offsets in `squeezed` where one token may end and the next begin
-    key: str  # squeezed and case-folded; aliases with different keys never match the same text
-
-    @classmethod
-    def of(cls, written: str, *, cased: bool = False) -> Alias:
-        """Make an alias; a token may end at white space of the name and beside its punctuation, not inside a word."""
-        text = normalised(written) if cased else normalised(written).casefold()
-        squeezed = ""
-        cuts = set()
-        for char in text:
-            if char.isspace():
-                cuts.add(len(squeezed))
-                continue
-            if squeezed and not (_in_word(char) and _in_word(squeezed[-1])):
-                cuts.add(len(squeezed))
-            squeezed += char
-        return cls(written, cased, squeezed, frozenset(cuts), squeezed.casefold())
-
-    def meets(self, other: Alias) -> bool:
-        """Whether some text matches both."""
-        return self.key == other.key and (not (self.cased and other.cased) or self.squeezed == other.squeezed)
-
-
-def _in_word(char: str) -> bool:
-    return char.isalnum() or unicodedata.category(char).startswith("M")
+from events.lexicon._aliases import Alias
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ import msgspec
 from corefsample.errors import InputError
 from corefsample.languages._language import ENGLISH
 from events._yaml_file import file_bytes, read_yaml, shown, typed
-from events.lexicon._content import OF, Alias, Entry, LexiconContent, Title, check_claims, combined, parts, without
+from events.lexicon._aliases import Alias
+from events.lexicon._content import OF, Entry, LexiconContent, Title, check_claims, combined, parts, without
 
 SHIPPED = "countries"
 SHIPPED_LEXICONS = (SHIPPED, "police", "forces", "leaders", "capitals", "governments", "es/countries")

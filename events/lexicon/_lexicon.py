@@ -1,7 +1,4 @@
-"""Lexicons: find the names, nouns and titles of countries and other actors among the tokens of a document.
-
-Also here: aliases as the tokens of documents are compared with them.
-"""
+"""Lexicons: find the names, nouns and titles of countries and other actors among the tokens of a document."""
 
 from __future__ import annotations
 
@@ -9,17 +6,16 @@ import datetime
 import difflib
 import functools
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
-from events.lexicon._content import COMPOSITE, INNER, OF, Alias, Entry, LexiconContent, normalised, parts
+from events.lexicon._aliases import Alias, AliasTable, Claim, spellings
+from events.lexicon._content import COMPOSITE, INNER, OF, Entry, LexiconContent, parts
 from events.lexicon._file import (
     SHIPPED,
     SHIPPED_LEXICONS,
@@ -89,13 +85,6 @@ class Lexicon:
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)
     inner_counts_as: frozenset[str] = frozenset({INNER})
     language: str = ""
-    _aliases_begin: Beginnings = field(init=False)
-    _nouns_begin: Beginnings = field(init=False)
-
-    def __post_init__(self) -> None:
-        nouns = () if self._nouns is None else (self._nouns,)
-        object.__setattr__(self, "_aliases_begin", Beginnings(self._folded, self._cased))
-        object.__setattr__(self, "_nouns_begin", Beginnings(*nouns))
 
     def __repr__(self) -> str:
         return f"Lexicon({self.source!r}, {len(self.names)} codes)"
@@ -229,11 +218,11 @@ class Lexicon:
 
     def _possible_starts(self, text: Sequence[str], lemma: Sequence[str] | None) -> Sequence[int]:
         """Tokens at which an alias, including one without a code, may begin, in order."""
-        # Few tokens begin an alias: each is looked up once for a vocabulary, and only these are spelled out.
-        starts = list(compress(range(len(text)), map(self._aliases_begin.__getitem__, text)))
+        tables = (self._folded, self._cased)
+        starts = [t for t, token in enumerate(text) if any(table.begins(token) for table in tables)]
         if self._nouns is None or lemma is None:
             return starts
-        return sorted({*starts, *compress(range(len(lemma)), map(self._nouns_begin.__getitem__, lemma))})
+        return sorted({*starts, *(t for t, each in enumerate(lemma) if self._nouns.begins(each))})
 
     def _longest(self, text: Sequence[str], lemma: Sequence[str] | None, start: int) -> tuple[int, tuple[Claim, ...]]:
         """End and claims of the longest alias at a token; without an alias, the token itself and no claim."""
@@ -377,100 +366,3 @@ def _head(tokens: Sequence[str], heads: Sequence[int], start: int, end: int) -> 
     words = [i for i in outside if any(map(str.isalnum, spellings(tokens[i])[0]))]
     # If the heads inside the span form a cycle (readers reject such parses), the last token is as good as any.
     return int((words or outside or [end - 1])[-1])
-
-
-_MOST_TOKENS = 1 << 16  # whose forms are kept
-
-
-class Claim(NamedTuple):
-    """A code that has an alias, from one day to another; `dated` claims hold on these days only."""
-
-    code: str
-    start: datetime.date
-    end: datetime.date
-    dated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Owners:
-    """The codes that have an alias; none if the alias is a name of something else."""
-
-    codes: tuple[Claim, ...]
-    cuts: frozenset[int]  # offsets in the squeezed alias where tokens may meet
-
-
-class AliasTable:
-    """Squeezed aliases with their owners, and the prefixes of aliases at which a token may end.
-
-    Parameters
-    ----------
-    aliases
-        With the codes that have them.
-    cased
-        Whether tokens are compared as they are written; otherwise case-folded.
-    """
-
-    __slots__ = ("_spelling", "beginnings", "owners")
-
-    def __init__(self, aliases: Iterable[tuple[Alias, tuple[Claim, ...]]], *, cased: bool = False) -> None:
-        self._spelling = 0 if cased else 1  # which of the `spellings` of a token
-        self.owners: dict[str, _Owners] = {}
-        for alias, codes in aliases:
-            before = self.owners.get(alias.squeezed, _Owners((), frozenset()))
-            self.owners[alias.squeezed] = _Owners(tuple(sorted({*before.codes, *codes})), before.cuts | alias.cuts)
-        self.beginnings = self._beginnings(self.owners)
-
-    @staticmethod
-    def _beginnings(owners: Mapping[str, _Owners]) -> frozenset[str]:
-        return frozenset(text[:end] for text, one in owners.items() for end in (*one.cuts, len(text)) if end)
-
-    def country_beginnings(self) -> frozenset[str]:
-        """The prefixes of aliases that some code has."""
-        return self._beginnings({text: one for text, one in self.owners.items() if one.codes})
-
-    def begins(self, token: str) -> bool:
-        """Whether an alias could begin with a token."""
-        return spellings(token)[self._spelling] in self.beginnings
-
-    def longest(self, tokens: Sequence[str], start: int) -> tuple[int, tuple[Claim, ...]] | None:
-        """End and claims of the longest alias that begins at a token, or None.
-
-        Tokens of white space are skipped inside an alias, and never end one.
-        """
-        run, end, n_tokens = spellings(tokens[start])[self._spelling], start + 1, len(tokens)
-        boundaries: list[int] = []
-        longest = None
-        while run in self.beginnings:
-            owners = self.owners.get(run)
-            if owners is not None and owners.cuts.issuperset(boundaries):
-                longest = end, owners.codes
-            text = ""
-            while not text and end < n_tokens:
-                text = spellings(tokens[end])[self._spelling]
-                end += 1
-            if not text:
-                break
-            boundaries.append(len(run))
-            run += text
-        return longest
-
-
-class Beginnings(dict[str, bool]):
-    """Whether an alias of one of several tables could begin with a token; computed once for each token."""
-
-    def __init__(self, *tables: AliasTable) -> None:
-        super().__init__()
-        self._tables = tables
-
-    def __missing__(self, token: str) -> bool:
-        if len(self) >= _MOST_TOKENS:  # limits the memory for large vocabularies
-            self.clear()
-        self[token] = begins = any(table.begins(token) for table in self._tables)
-        return begins
-
-
-@functools.lru_cache(maxsize=_MOST_TOKENS)
-def spellings(token: str) -> tuple[str, str]:
-    """A token's text in the forms in which cased and folded aliases are compared with it."""
-    plain = "".join(normalised(token).split())
-    return plain, plain.casefold()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -37,8 +37,7 @@ class _WordTable:
         new = [word for word in words if word not in self.known]
         if new:
             self.known.update(zip(new, self.value(new), strict=True))
-        flags: Ints = np.fromiter(map(self.known.__getitem__, words), np.int64, len(words))[indices]
-        return flags
+        return np.fromiter(map(self.known.__getitem__, words), np.int64, len(words))[indices]
 
 
 @dataclass(slots=True)
@@ -190,7 +189,6 @@ class _Reach:
         triggers = np.flatnonzero(flags)
         self._triggers = triggers[named[np.searchsorted(batch.token_bounds, triggers, side="right") - 1]]
         self._parses: dict[str, FlatParses] = {}
-        self._is_head: Bools | None = None
         self._reached: dict[tuple[str, str], Bools] = {}
 
     def fillable(self, rule: Rule, promising: Bools) -> Bools:
@@ -217,9 +215,7 @@ class _Reach:
         if (scheme, path) not in self._reached:
             ends = self._flat(scheme).reachable(path, self._triggers)
             result = np.zeros(len(self._batch), np.bool_)
-            result[
-                np.searchsorted(self._batch.token_bounds, ends[self._heads_of_mentions()[ends]], side="right") - 1
-            ] = True
+            result[np.searchsorted(self._batch.token_bounds, ends[self._is_head[ends]], side="right") - 1] = True
             self._reached[scheme, path] = result
         return self._reached[scheme, path]
 
@@ -233,20 +229,19 @@ class _Reach:
             self._parses[scheme] = FlatParses(heads, dep, lemma, upos, SCHEMES[scheme])
         return self._parses[scheme]
 
-    def _heads_of_mentions(self) -> Bools:
-        if self._is_head is None:
-            batch = self._batch
-            firsts = batch.token_bounds[:-1].astype(np.int32)
-            heads = batch.mentions[3] + np.repeat(firsts, np.diff(batch.mentions[0]))
-            self._is_head = np.zeros(int(batch.token_bounds[-1]), np.bool_)
-            self._is_head[heads[heads < len(self._is_head)]] = True  # not all are there in a batch without tokens
-        return self._is_head
+    @cached_property
+    def _is_head(self) -> Bools:
+        """Whether each token is the head of a mention."""
+        firsts = self._batch.token_bounds[:-1].astype(np.int32)
+        heads = self._batch.mentions[3] + np.repeat(firsts, np.diff(self._batch.mentions[0]))
+        is_head = np.zeros(int(self._batch.token_bounds[-1]), np.bool_)
+        is_head[heads[heads < len(is_head)]] = True  # not all are there in a batch without tokens
+        return is_head
 
 
 def _any(flags: Bools, firsts: Ints) -> list[bool]:
     """For each document whether any of its parses has a flag."""
-    found: list[bool] = np.logical_or.reduceat(flags, firsts).tolist() if len(flags) else []
-    return found
+    return np.logical_or.reduceat(flags, firsts).tolist() if len(flags) else []
 
 
 def _unreadable(names: Sequence[str], labels: Sequence[str]) -> Iterable[int]:

@@ -10,8 +10,6 @@ import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import ENGLISH, load_language
@@ -19,7 +17,8 @@ from corefsample.syntax import SCHEMES
 from corefsample.syntax._path_traces import PathTrace, connecting_path, nearest_trace, trace_path
 from corefsample.syntax._paths import Dependents, ParseView
 from events.lexicon._lexicon import Lexicon, LexiconMatches
-from events.matching._matching import LemmaIndex, described_words, frame_triggers, readable_schemes, served_schemes
+from events.matching._matching import described_words, readable_schemes, served_schemes
+from events.matching._triggers import LemmaIndex, frame_triggers
 from events.rules._rules import Frame, Rule
 
 # What becomes of a trigger; of several frames the first of these outcomes is reported.
@@ -163,10 +162,8 @@ def trace_document(
     If the labels fit several schemes, the first that the rule serves is read.
     """
     served = served_schemes(rule, readable_schemes(tokens.dep, scheme))
-    view = ParseView(tokens, SCHEMES[served[0]], load_language(rule.language or ENGLISH))
-    names = lexicon.match(tokens.text, view.heads, date, tokens.lemma)
-    tracer = _Tracer(view, served[0], rule, lexicon, names, mentions[:, 2].tolist(), tokens.sent.tolist())
-    return DocumentTrace(served[0], tuple(tracer.triggers()), names)
+    tracer = _Tracer(tokens, mentions, rule, lexicon, date, served[0])
+    return DocumentTrace(served[0], tuple(tracer.triggers()), tracer.names)
 
 
 class _Tracer:
@@ -174,25 +171,25 @@ class _Tracer:
 
     def __init__(
         self,
-        view: ParseView,
-        scheme: str,
+        tokens: Tokens,
+        mentions: Ints32,
         rule: Rule,
         lexicon: Lexicon,
-        names: LexiconMatches,
-        mention_heads: list[int],
-        sentences: list[int],
+        date: datetime.date | None,
+        scheme: str,
     ) -> None:
-        self._view, self._scheme, self._rule, self._lexicon = view, scheme, rule, lexicon
-        self._names, self._sentences = names, sentences
-        self._mentions = Dependents(
-            np.array(mention_heads, np.int32), len(view.text)
-        )  # by the token that is their head
+        self._rule, self._lexicon, self._scheme = rule, lexicon, scheme
+        self._view = ParseView(tokens, SCHEMES[scheme], load_language(rule.language or ENGLISH))
+        self._sentences = tokens.sent.tolist()
+        self.names = lexicon.match(tokens.text, self._view.heads, date, tokens.lemma)
+        self._mentions = Dependents(mentions[:, 2], len(tokens))  # by the token that is their head
         self._codes: dict[int, set[str]] = {}  # by head of a mention
         self._described: dict[int, list[int]] = {}  # by head token of a name: heads of the mentions that it describes
-        words = described_words(view, self._mentions, rule.described[scheme], names.codes)
+        words = described_words(self._view, self._mentions, rule.described[scheme], self.names.codes)
         for (mention, code), word in sorted(words.items()):
-            self._codes.setdefault(mention_heads[mention], set()).add(code)
-            self._described.setdefault(word, []).append(mention_heads[mention])
+            head = int(mentions[mention, 2])
+            self._codes.setdefault(head, set()).add(code)
+            self._described.setdefault(word, []).append(head)
 
     def triggers(self) -> Iterable[TriggerTrace]:
         """The triggers in the order of the text; of several frames at one token the one with the best outcome."""
@@ -216,13 +213,9 @@ class _Tracer:
             traces = [
                 TriggerTrace(token, trigger, frame.name, tuple(conditions), roles, actors, tuple(conditions.values()))
                 for frame, trigger in several
-                for roles in [tuple(self._roles(frame, token))]
+                for roles in [tuple(self._role(role, frame, token) for role in rule.event)]
             ]
             yield min(traces, key=lambda trace: OUTCOMES.index(trace.outcome))
-
-    def _roles(self, frame: Frame, token: int) -> Iterable[RoleTrace]:
-        for role in self._rule.event:
-            yield self._role(role, frame, token)
 
     def _role(self, role: str, frame: Frame, token: int) -> RoleTrace:
         view = self._view
@@ -253,11 +246,11 @@ class _Tracer:
     def _actors_near(self, trigger: int) -> Iterable[NamedActor]:
         """The actors that the sentence of a trigger names."""
         view = self._view
-        for token, code in sorted(self._names.codes.items()):
+        for token, code in sorted(self.names.codes.items()):
             if self._sentences[token] != self._sentences[trigger]:
                 continue
             ends = self._described.get(token) or [token]
-            yield NamedActor(code, self._names.spans[token], _shortest(view, trigger, ends), token in self._described)
+            yield NamedActor(code, self.names.spans[token], _shortest(view, trigger, ends), token in self._described)
 
 
 def _shortest(view: ParseView, start: int, ends: Iterable[int]) -> str | None:

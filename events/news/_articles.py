@@ -1,6 +1,7 @@
-"""Streams of dated news articles from tables, texts, and NITF XML (New York Times Annotated Corpus).
+"""Streams of dated news articles from files of any format.
 
-Also here: articles in text files, one in each, with their dates in the names of the files.
+Tables and NITF XML (New York Times Annotated Corpus) have modules of their own. Text files are read here: one article
+in each, with its date in the name of the file.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from corefsample.errors import ParameterHint
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import FileSeries, LineReader, ReadProgress, max_line_bytes, open_bytes, too_long
+from events.news._corpus_files import ARCHIVES, MARKUP, TEXTS, corpus_paths, news_suffix
 from events.news._fields import Article, ArticleFault, FieldRules, Record, decoded
-from events.news._markup import ARCHIVES, MARKUP, TEXTS, archive_records, corpus_paths, news_suffix, xml_records
+from events.news._markup import archive_records, xml_records
 from events.news._tables import Columns, csv_records, json_records, parquet_records, workbook_records
 
 

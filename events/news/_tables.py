@@ -1,7 +1,4 @@
-"""Articles in tables: JSON Lines, CSV and Parquet, as a stream of records.
-
-Also here: articles in Excel workbooks (.xlsx), as a stream of records.
-"""
+"""Articles in tables: JSON Lines, CSV, Parquet and Excel workbooks, as a stream of records."""
 
 from __future__ import annotations
 

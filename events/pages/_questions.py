@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from events.audit import AuditFrame
-from events.counting._definitions import Definitions, example_tokens
+from events.counting._definitions import Definitions
+from events.counting._examples import example_tokens
 from events.counting._tables import shown_name
 from events.lexicon._file import lexicon_content
 from events.pages._marked import spaced

@@ -3,7 +3,7 @@
 Each condition has a list of paths in every scheme; it holds of a trigger from which one of them leads anywhere. In a
 path, ``{name}`` stands for the lemmas of a word list, and ``{name}`` at its beginning for a list of first steps.
 
-Also here: check of paths that a user's file gives for a dependency scheme.
+The paths of a user's file are read and checked here, too, because they can name the same lists.
 """
 
 from __future__ import annotations

@@ -165,14 +165,8 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
         if own.extends is None:
             return own
         base = self.resolved(own.extends)
-        return Preset(
-            described=own.described or base.described,
-            roles=own.roles if own.roles is not None else base.roles,
-            frames=own.frames or base.frames,
-            unless=own.unless if own.unless is not None else base.unless,
-            distinct_actors=own.distinct_actors if own.distinct_actors is not None else base.distinct_actors,
-            defaults=own.defaults if own.defaults is not None else base.defaults,
-        )
+        given = {name: value for name in own.__struct_fields__ if (value := getattr(own, name)) is not None}
+        return msgspec.structs.replace(base, **{**given, "extends": None})
 
 
 def check_rule_file(file: RuleFile, source: str) -> None:
@@ -198,7 +192,8 @@ def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     yield from _faults_of_frames(file, source)
     yield from _faults_of_roles(file, source)
     yield from _faults_of_question(file, source)
-    yield from _faults_of_paths(file, source)
+    for name, by_scheme in file.paths.items():
+        yield from faults_of_paths(file.words, by_scheme, f"{source}: paths.{name}")
     if file.language and code_of(file.language) != file.language:
         yield InputError(f"language must be a code such as es, got {file.language!r}", place=source)
     yield from faults_of_conditions(ConditionsFile(file.conditions, file.words), source)
@@ -345,12 +340,6 @@ def _unknown_paths(roles: dict[str, list[str]], known: set[str], place: str) -> 
     for name in (name for names in roles.values() for name in names):
         if name not in known:
             yield InputError(f"path must be one of {', '.join(sorted(known))}, got {name!r}", place=place)
-
-
-def _faults_of_paths(file: RuleFile, source: str) -> Iterator[InputError]:
-    """Check that each path is for a known scheme, can be read, and has labels of that scheme."""
-    for name, by_scheme in file.paths.items():
-        yield from faults_of_paths(file.words, by_scheme, f"{source}: paths.{name}")
 
 
 def _repeated(names: Iterable[str]) -> str | None:

@@ -18,7 +18,6 @@ from events.rules._conditions import Condition, conditions_with, paths_with
 from events.rules._extending import extended
 from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
 from events.rules._format import (
-    DefaultEntry,
     Example,
     FrameEntry,
     OutcomeFile,
@@ -376,7 +375,7 @@ def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
         event=file.event,
         optional=frozenset(file.optional),
         defaults={
-            role: _default(each)
+            role: Default(each.actor, tuple(each.when), tuple(each.unless))
             for role, each in (file.defaults if chosen.defaults is None else chosen.defaults).items()
         },
         classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
@@ -391,10 +390,6 @@ def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
         bases=tuple(bases),
         language=file.language,
     )
-
-
-def _default(entry: DefaultEntry) -> Default:
-    return Default(entry.actor, tuple(entry.when), tuple(entry.unless))
 
 
 def _frame(file: RuleFile, entry: FrameEntry, preset: Preset) -> Frame:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from corefsample.documents._rejected import Rejected
     from corefsample.documents._scored import ScoredDocument
     from events.news._fields import Article
-    from events.news._repeated import RepeatedTexts
+    from events.news._quality import RepeatedTexts
 
 
 Kind = Literal["scored", "corefud", "conll2012", "news"]

@@ -41,8 +41,8 @@ from events.counting._count_posterior import samples_table
 from events.counting._counted_rows import in_groups
 from events.counting._counter import DUPLICATE, EventCounter
 from events.counting._counts import EventCounts, joined_counts
-from events.counting._excluded_triggers import excluded_triggers
 from events.counting._tables import arrow_schema, count_columns, event_name
+from events.counting._tally import excluded_triggers
 from events.plots import actor_comparison, bands_by_event, event_bands
 from events.plots.comparisons import comparisons_by_event
 from events.runs._output_folder import RunFolder

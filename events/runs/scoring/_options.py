@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from events import _shared_options as shared
 from events._options import Options, declared, option
-from events.news._repeated import Duplicates
+from events.news._quality import Duplicates
 
 ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "date_format")
 

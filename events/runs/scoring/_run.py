@@ -31,8 +31,7 @@ from events._csv_cells import write_csv
 from events._options import Result, fields_of
 from events._selection import Selection
 from events.news._fields import Article
-from events.news._quality import TextTally
-from events.news._repeated import Duplicates, RepeatedTexts
+from events.news._quality import Duplicates, RepeatedTexts, TextTally
 from events.runs._annotated_output import write_annotated
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import Engine

@@ -9,7 +9,7 @@ import pytest
 from events_audit_made import frame
 
 from events.audit import AuditFrame, plan_audit
-from events.audit._plan import best_cuts
+from events.audit._strata import best_cuts
 
 
 def expected_variance(p: list[float], cuts: tuple[float, ...]) -> float:

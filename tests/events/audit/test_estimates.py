@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from references import audit as references
 
 from corefsample import InputError, ParameterError
 from events.audit import AuditFrame, AuditPlan, estimate_counts, estimate_total, plan_audit, read_sheets
-from events.audit._estimates import TOTAL, cohen_kappa
+from events.audit._estimates import TOTAL
+from events.audit._quality import cohen_kappa
 from events.audit._sheets import NO, YES, SheetLabels
 
 PLAN = plan_audit(frame(), 60)
@@ -126,9 +128,7 @@ def test_intervals_of_periods_hold_over_all_samples() -> None:
     covered: dict[str, list[bool]] = {"1999": [], "2000": []}
     for rows in itertools.combinations(range(9), 4):
         sample = np.array(rows)
-        drawn = AuditPlan(
-            nine, plan.strata, plan.stratum_of, plan.rounds, sample, np.ones(4, np.int64), (0.5,), None, 0, 1
-        )
+        drawn = replace(plan, sample=sample, round_of=np.ones(4, np.int64))
         found = estimate_counts(drawn, labels_of(drawn, truth[sample].astype(int).tolist()), method="exact", level=0.8)
         for each in found.counts[1:]:
             covered[each.period].append(
@@ -157,9 +157,7 @@ def test_stable_errors_by_hand() -> None:
     """
     ten = AuditFrame.from_arrays(list("abcdefghij"), ["1999-01-01"] * 6 + ["2000-01-01"] * 4, [0.0] * 10, period="year")
     plan = plan_audit(ten, 3, floor=1)
-    drawn = AuditPlan(
-        ten, plan.strata, plan.stratum_of, plan.rounds, np.array([0, 1, 6]), np.ones(3, np.int64), (0.5,), None, 0, 1
-    )
+    drawn = replace(plan, sample=np.array([0, 1, 6]), round_of=np.ones(3, np.int64))
     found = estimate_counts(drawn, labels_of(drawn, [YES, NO, NO]), assume="stable-errors").to_frame()
     assert found["estimate"].tolist()[1:] == [pytest.approx(2.5), pytest.approx(3 * 3 / 8)]
 

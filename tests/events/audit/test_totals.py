@@ -36,18 +36,11 @@ SMALL = [(1, 1), (6, 2), (7, 7), (12, 5), (25, 4), (30, 29)]
 
 @pytest.mark.kernels
 @pytest.mark.parametrize(("size", "n"), SMALL)
-def test_exact_limits_are_those_of_the_enumeration(size: int, n: int) -> None:
+@pytest.mark.parametrize(("method", "limits"), [("exact", references.equal_tails), ("shortest", references.blaker)])
+def test_limits_are_those_of_the_enumeration(method: Method, limits: Any, size: int, n: int) -> None:
     for k in range(n + 1):
-        found = estimate_total([k], [n], [size], method="exact")
-        assert (found.lower, found.upper) == references.equal_tails(k, size, n, ALPHA)
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize(("size", "n"), SMALL)
-def test_shortest_limits_are_those_of_blakers_test(size: int, n: int) -> None:
-    for k in range(n + 1):
-        found = estimate_total([k], [n], [size], method="shortest")
-        assert (found.lower, found.upper) == references.blaker(k, size, n, ALPHA)
+        found = estimate_total([k], [n], [size], method=method)
+        assert (found.lower, found.upper) == limits(k, size, n, ALPHA)
 
 
 @pytest.mark.parametrize(("size", "n"), [(40, 10), (200, 30)])

@@ -17,7 +17,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.syntax._paths import path_labels
 from events.commands import _rule_draft as drafts
-from events.counting._definitions import check_examples
+from events.counting._examples import check_examples
 from events.lexicon._lexicon import load_lexicon
 from events.rules._rules import load_presets, load_rules
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from typing import Any
 
@@ -18,7 +17,7 @@ from tallies import SMALL, corpora, counts_of, document, names, tally_of
 
 from corefsample import ParameterError
 from events.counting._evaluation import DocumentEvents
-from events.counting._tables import COMPARISON_COLUMNS, COUNT_COLUMNS
+from events.counting._tables import ACTOR, COMPARISON_COLUMNS, count_columns
 from events.counting._tally import CountTally
 
 # --- the table ---------------------------------------------------------------------------------------------
@@ -29,7 +28,7 @@ def test_the_columns_are_those_of_the_design_in_its_order() -> None:
         "event, actor, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, "
     )
     columns += "one_best"
-    assert list(counts_of(tally_of(SMALL)).to_frame().columns) == columns.split(", ") == list(COUNT_COLUMNS)
+    assert list(counts_of(tally_of(SMALL)).to_frame().columns) == columns.split(", ") == list(count_columns(ACTOR))
 
 
 def test_figures_by_hand() -> None:
@@ -58,12 +57,6 @@ def test_periods_without_documents_are_filled_from_the_first_to_the_last() -> No
     assert table["period_start"].tolist()[:2] == [pd.Timestamp("1998-10-01"), pd.Timestamp("1999-01-01")]
 
 
-def test_a_country_without_any_evidence_has_no_rows() -> None:
-    tally = tally_of(SMALL)
-    assert tally.keys() == [("AAA",), ("BBB",)]
-    assert "CCC" not in set(counts_of(tally).to_frame()["actor"])
-
-
 def test_a_country_only_in_the_one_best_has_rows() -> None:
     tally = tally_of([("1999Q1", document({"AAA": [0, 0, 0, 0]}, ("AAA",)))])
     (row,) = counts_of(tally).to_frame().to_dict("records")
@@ -85,14 +78,6 @@ def test_a_corpus_without_documents_has_an_empty_table() -> None:
     counts = counts_of(CountTally(4))
     assert counts.to_frame().empty
     assert counts.compare("AAA", "BBB").empty
-
-
-@pytest.mark.parametrize("code", ["NAM", "NA", "nan", "007", "X-NATO"])
-def test_codes_survive_a_round_trip_through_csv(code: str) -> None:
-    table = counts_of(tally_of([("1999Q1", document({code: [1, 0, 0, 0]}))])).to_frame()
-    text = table.to_csv(index=False)
-    again = pd.read_csv(io.StringIO(text), keep_default_na=False, dtype={"actor": str})
-    assert again["actor"].tolist() == [code]
 
 
 # --- intervals ---------------------------------------------------------------------------------------------
@@ -127,15 +112,6 @@ def test_intervals_are_those_of_the_definitions(documents: list[tuple[str, Docum
         sd = math.sqrt(sum((n - mean) ** 2 for n in by_sample) / 6)
         z = float(scipy.stats.norm.ppf((1 + level) / 2))
         assert (normal["lower"], normal["upper"]) == pytest.approx((mean - z * sd, mean + z * sd), abs=1e-12)
-
-
-def test_the_normal_interval_of_the_paper_by_hand() -> None:
-    # Samples' counts of AAA in 1999Q1: 2, 1, 0, 0. Mean .75, variance (1.5625 + .0625 + .5625 * 2) / 4 = .6875.
-    counts = counts_of(tally_of(SMALL), interval="normal").to_frame()
-    row = counts.iloc[0]
-    half = 1.959963984540054 * math.sqrt(0.6875)
-    assert (row["actor"], row["period"], row["interval"]) == ("AAA", "1999Q1", "normal")
-    assert (row["lower"], row["upper"]) == pytest.approx((0.75 - half, 0.75 + half), abs=1e-12)
 
 
 def test_the_distribution_of_one_count_is_available() -> None:

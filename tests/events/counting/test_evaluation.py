@@ -15,6 +15,7 @@ import tolerance
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mention_matches import matches_of
 from references import coreference as references
 from references import events as er
 from strategies import documents as strategies
@@ -43,16 +44,7 @@ class Case(NamedTuple):
 
     @property
     def matches(self) -> MentionMatches:
-        actors = tuple(sorted(set().union(*self.described)))
-        pairs = sorted((i, c) for i, codes in enumerate(self.described) for c in codes)
-        n_roles = len(self.instances[0])
-        return MentionMatches(
-            actors=actors,
-            described_mentions=np.array([i for i, _ in pairs], np.int32),
-            described_actors=np.array([actors.index(c) for _, c in pairs], np.int32),
-            instances=np.array(self.instances, np.int32).reshape(-1, n_roles),
-            triggers=np.zeros(len(self.instances), np.int32),
-        )
+        return matches_of(self.described, self.instances)
 
     @property
     def distribution(self) -> AntecedentDistribution:
@@ -237,14 +229,10 @@ def test_many_composite_actors_are_those_of_a_plain_loop(seed: int) -> None:
         return any(first - second and second - first for first, second in parts)
 
     pairs = [(i, j) for i, j in itertools.combinations(range(24), 2) if are_distinct(described[i], described[j])]
-    names = [(m, actors.index(code)) for m, codes in enumerate(described) for code in sorted(codes)]
     composites = [f"{one}:{other}" for one in set(actors) - force for other in set(actors) & force]
-    matches = MentionMatches(
-        actors=actors,
-        described_mentions=np.array([m for m, _ in names], np.int32),
-        described_actors=np.array([c for _, c in names], np.int32),
-        instances=np.arange(24, dtype=np.int32)[:, None],
-        triggers=np.zeros(24, np.int32),
+    matches = matches_of(
+        described,
+        [(m,) for m in range(24)],
         role_codes=(tuple(sorted([*actors, *composites])),),
         inner=force & {*actors},
         inner_counts_as=frozenset([["composite"], ["composite", "inner"], ["composite", "outer", "inner"]][seed % 3]),
@@ -259,13 +247,6 @@ def test_many_composite_actors_are_those_of_a_plain_loop(seed: int) -> None:
         for label in set(row):
             expected |= er.counted(set().union(*(described[m] for m in range(24) if row[m] == label)), matches)
         assert {key for (key,), hit in zip(events.keys, events.hits[:, s], strict=True) if hit} == expected
-
-
-def test_pairs_of_codes_come_in_the_order_of_the_roles() -> None:
-    case = Case(Lists([[], []], [[], []]), [{"BBB"}, {"AAA"}], [(0, 1)])
-    events = case.evaluated(n_samples=3)
-    assert names(events) == ("AAA>AAA", "AAA>BBB", "BBB>AAA", "BBB>BBB")
-    assert events.n_hits.tolist() == [0, 0, 3, 0]
 
 
 # --- probabilities -----------------------------------------------------------------------------------------
@@ -337,10 +318,7 @@ def test_monte_carlo_errors_by_hand() -> None:
     # p = 1 - .05^(1/100) = .0295130; about 3/100.
     errors = monte_carlo_errors([0, 25, 50, 100], 100)
     assert errors == pytest.approx([0.0295130, 0.0433013, 0.05, 0.0295130], abs=5e-8)
-
-
-def test_one_sample_leaves_almost_everything_open() -> None:
-    # One sample: (1 - p)^1 = .05.
+    # One sample leaves almost everything open: (1 - p)^1 = .05.
     assert monte_carlo_errors([0, 1], 1) == pytest.approx([0.95, 0.95], abs=1e-15)
 
 

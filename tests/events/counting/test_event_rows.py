@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from mention_matches import described_as
 from references import events as er
 from references import parses as pr
 from run_cases import CountOptions, count_events
@@ -26,9 +27,7 @@ def test_each_trigger_has_the_share_of_samples_in_which_it_makes_the_event() -> 
         counter.add(document)
         assert document.tokens is not None
         matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
-        described: list[set[str]] = [set() for _ in document.mentions]
-        for mention, code in zip(matches.described_mentions, matches.described_actors, strict=True):
-            described[mention].add(matches.actors[code])
+        described = described_as(matches, document.n_mentions)
         labels = sample_clusterings(document.antecedents, n_samples=N, seed=0, doc_id=document.doc_id).labels.tolist()
         for instance, token in zip(matches.instances.tolist(), matches.triggers.tolist(), strict=True):
             for row in labels:

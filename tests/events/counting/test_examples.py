@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from corefsample.errors import InputError
-from events.counting._definitions import check_examples
-from events.rules import shipped_rules
-from events.rules._rules import load_presets, load_rules
+from events.counting._examples import check_examples
+from events.rules._rules import load_rules
 
 EXTENDED = """
 name: strike
@@ -28,13 +27,6 @@ def checks(folder: Path, scheme: str, parse: str, expected: str, rule: str = EXT
         f"{rule}  - scheme: {scheme}\n    expect: {{extended: [{expected}]}}\n    parse: |\n{lines}"
     )
     return check_examples(load_rules(folder / "strike.yaml", "extended"))
-
-
-def test_the_shipped_rules_find_what_their_examples_expect() -> None:
-    assert {"attack", "attack_target", "conflict"} <= set(shipped_rules())
-    for name in shipped_rules():
-        for rule in load_presets(name):
-            assert check_examples(rule) > 0
 
 
 def test_a_country_at_the_end_of_a_long_chain_of_conjuncts_describes(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mention_matches import matches_of
 from references import events as er
 from run_cases import CountOptions, count_events
 from strategies import documents as strategies
@@ -25,7 +25,6 @@ from events import EventCounter, load_lexicon, load_rules
 from events.audit import read_run_documents
 from events.counting._evaluation import evaluate_document
 from events.counting._outcomes import outcome_events
-from events.matching._matching import MentionMatches
 from events.pages._report_content import read_report
 from events.rules._outcomes import Outcome
 
@@ -34,20 +33,6 @@ CODES = ("AAA", "BBB", "CCC")
 KINDS = {"AAA": "army", "BBB": "police", "CCC": "army"}
 # By notation the actors that it means, "" for nobody named.
 ACTORS = {"*": {*CODES, ""}, "AAA": {"AAA"}, "BBB|-": {"BBB", ""}, "{army}": {"AAA", "CCC"}, "-|{police}": {"BBB", ""}}
-
-
-def matches_of(name: str, described: list[set[str]], fillers: list[int]) -> MentionMatches:
-    """Matches of a rule whose role is optional."""
-    pairs = sorted((m, code) for m, codes in enumerate(described) for code in codes)
-    return MentionMatches(
-        actors=CODES,
-        described_mentions=np.array([m for m, _ in pairs], np.int32),
-        described_actors=np.array([CODES.index(code) for _, code in pairs], np.int32),
-        instances=np.array(fillers, np.int32).reshape(-1, 1),
-        triggers=np.zeros(len(fillers), np.int32),
-        event=name,
-        role_codes=((*CODES, ""),),
-    )
 
 
 @settings(max_examples=100)
@@ -59,7 +44,11 @@ def test_an_outcome_is_true_in_the_samples_in_which_one_of_its_events_is(data: s
     fillers = {
         name: data.draw(st.lists(st.integers(-1, n - 1), max_size=3, unique=True)) for name in ("arrest", "kill", "hit")
     }
-    given = [matches_of(name, described, each) for name, each in fillers.items() if each]
+    given = [
+        matches_of(described, [(m,) for m in each], actors=CODES, event=name, role_codes=((*CODES, ""),))
+        for name, each in fillers.items()
+        if each
+    ]
     posterior = DocumentPosterior("d", (ParsePosterior(distribution),))
     several = evaluate_document(posterior, {0: given} if given else {}, DAY, n_samples=20)
     labels = sample_clusterings(distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import tolerance
 from expected_errors import error
+from mention_matches import matches_of
 from references import coreference as references
 from references import events as er
 from references import parses as pr
@@ -35,13 +36,7 @@ P_LINK = 1.0 / (1.0 + np.exp(-0.5))
 
 
 def matches(instance: int) -> MentionMatches:
-    return MentionMatches(
-        actors=("AAA",),
-        described_mentions=np.array([0], np.int32),
-        described_actors=np.array([0], np.int32),
-        instances=np.array([[instance]], np.int32),
-        triggers=np.zeros(1, np.int32),
-    )
+    return matches_of([{"AAA"}], [(instance,)])
 
 
 def evaluated(

@@ -62,29 +62,9 @@ def test_hdi_intervals_are_the_shortest_of_all_and_then_the_lowest(pmf: list[flo
     assert hdi_interval(pmf, level) == min(er.shortest_intervals(pmf, level))
 
 
-def test_one_unlikely_document_gives_an_interval_of_zero() -> None:
-    # P(count = 0) = .99 reaches both the 2.5% and the 97.5% quantile, though the mean is .01.
-    assert quantile_interval(count_pmf([0.01])) == (0, 0)
-    assert hdi_interval(count_pmf([0.01])) == (0, 0)
-
-
-def test_an_interval_by_hand() -> None:
-    # .1, .2, .4, .2, .1: cumulative .1, .3, .7, .9, 1. At level .8 the tails are .1 each: the least count that reaches
-    # .1 is 0, the least that reaches .9 is 3. The fewest neighbours that contain .8 are three: 1 to 3 contain .8.
-    pmf = [0.1, 0.2, 0.4, 0.2, 0.1]
-    assert quantile_interval(pmf, 0.8) == (0, 3)
-    assert hdi_interval(pmf, 0.8) == (1, 3)
-
-
 def test_among_equally_short_intervals_the_most_probable_wins_then_the_lowest() -> None:
     assert hdi_interval([0.3, 0.3, 0.4], 0.6) == (1, 2)  # contains .7, [0, 1] contains .6
     assert hdi_interval([0.25, 0.25, 0.25, 0.25], 0.5) == (0, 1)
-
-
-@pytest.mark.parametrize("find", [quantile_interval, hdi_interval])
-def test_certain_counts_have_intervals_of_one_count(find: Any) -> None:
-    assert find(count_pmf([])) == (0, 0)
-    assert find(count_pmf([1.0, 1.0, 0.0])) == (2, 2)
 
 
 @pytest.mark.parametrize("n", [62, 63, 200, 1000])
@@ -133,22 +113,6 @@ def test_the_interval_of_a_difference_is_the_cumulative_loops(pairs: list[tuple[
     result = compare_counts(first, second, level)
     tail = (1.0 - level) / 2.0
     assert (result.lower, result.upper) == (er.quantile(pmf, tail) - n, er.quantile(pmf, 1.0 - tail) - n)
-
-
-def test_a_comparison_by_hand() -> None:
-    # Two documents, first alone .5 and .2, second alone .5 and .3:
-    # P(+2) = .1, P(-2) = .15, P(+1) = .5 * .5 = .25, P(-1) = .25, P(0) = .5 * .3 + .5 * .2 = .25.
-    result = compare_counts([0.5, 0.2], [0.5, 0.3])
-    assert result.greater == pytest.approx(0.35, abs=1e-15)
-    assert result.equal == pytest.approx(0.25, abs=1e-15)
-    assert result.less == pytest.approx(0.4, abs=1e-15)
-    assert result.mean_difference == pytest.approx(-0.1, abs=1e-15)
-    assert (result.lower, result.upper) == (-2, 2)
-
-
-def test_no_documents_are_equal() -> None:
-    result = compare_counts([], [])
-    assert (result.greater, result.equal, result.less, result.lower, result.upper) == (0.0, 1.0, 0.0, 0, 0)
 
 
 def test_independent_counts_compare_by_their_distributions() -> None:

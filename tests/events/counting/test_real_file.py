@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tolerance
+from mention_matches import described_as, instances_of
 from references import coreference as references
 from run_cases import CountOptions, count_events
 
@@ -68,10 +69,7 @@ def slow_counts(document: ScoredDocument, matches: MentionMatches, seed: int) ->
     candidates = [document.antecedents.antecedents[indptr[i] : indptr[i + 1]].tolist() for i in range(n)]
     scores = [document.antecedents.scores[indptr[i] : indptr[i + 1]].tolist() for i in range(n)]
     rows = references.softmax_rows(candidates, scores)
-    described: list[set[str]] = [set() for _ in range(n)]
-    for mention, country in zip(matches.described_mentions, matches.described_actors, strict=True):
-        described[mention].add(matches.actors[country])
-    instances = [tuple(instance) for instance in matches.instances.tolist()]
+    described, instances = described_as(matches, n), instances_of(matches)
     rng = np.random.default_rng(seed)
     drawn = [rng.choice(list(row), size=SLOW_SAMPLES, p=list(row.values())).tolist() for row in rows]
     counts: dict[str, int] = {}

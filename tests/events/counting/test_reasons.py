@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import tolerance
+from mention_matches import matches_of
 from references import coreference as references
 from references import events as er
 
@@ -43,14 +44,10 @@ class Case(NamedTuple):
         described = [{code for code in codes if rng.random() < 0.25} for _ in range(n)]
         described[0].add("AAA")
         actors = tuple(sorted(set().union(*described)))
-        pairs = [(m, actors.index(code)) for m, own in enumerate(described) for code in sorted(own)]
         instances = rng.integers(-1 if seed % 3 == 0 else 0, n, (int(rng.integers(1, 4)), n_roles))
-        matches = MentionMatches(
-            actors=actors,
-            described_mentions=np.array([m for m, _ in pairs], np.int32),
-            described_actors=np.array([c for _, c in pairs], np.int32),
-            instances=instances.astype(np.int32),
-            triggers=np.zeros(len(instances), np.int32),
+        matches = matches_of(
+            described,
+            instances.tolist(),
             role_codes=tuple(((*actors, "") if seed % 3 == 0 else actors[: 1 + seed % 2]) for _ in range(n_roles)),
             inner=frozenset(actors[-1:]) if seed % 4 == 0 else frozenset(),
             apart=np.zeros((0, 2), np.int32) if seed % 5 == 0 else None,
@@ -142,13 +139,7 @@ def test_reasons_are_those_of_a_plain_loop_and_add_up(seed: int) -> None:
 
 # Mention 2 fills the role; 0 is described as AAA, 1 as BBB.
 SCORES = ([[], [0], [0, 1]], [[], [-0.5], [1.0, 0.5]])
-MATCHES = MentionMatches(
-    actors=("AAA", "BBB"),
-    described_mentions=np.array([0, 1], np.int32),
-    described_actors=np.array([0, 1], np.int32),
-    instances=np.array([[2]], np.int32),
-    triggers=np.zeros(1, np.int32),
-)
+MATCHES = matches_of([{"AAA"}, {"BBB"}], [(2,)])
 
 
 @pytest.mark.parametrize("are_apart", [False, True])

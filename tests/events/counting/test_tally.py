@@ -38,17 +38,6 @@ def test_tallies_of_parts_add_up_to_the_total(documents: list[tuple[str, Documen
     assert merged.n_documents == len(documents)
 
 
-def test_three_tallies_add_up_in_any_order() -> None:
-    parts = [[each] for each in SMALL if each[1] is not None]
-    whole = tables(tally_of([each for part in parts for each in part]))
-    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
-        merged = CountTally(4)
-        for number in order:
-            merged.merge(tally_of(parts[number]))
-        for one, other in zip(tables(merged), whole, strict=True):
-            pd.testing.assert_frame_equal(one, other, rtol=0, atol=1e-12)
-
-
 def test_numbers_of_documents_add_up_and_are_read_back() -> None:
     def numbered(*values: int) -> DocumentEvents:
         numbers = np.array([values])
@@ -101,12 +90,6 @@ def test_a_cell_without_events_is_empty_and_stays_out_of_the_tally() -> None:
 # --- outlying dates -------------------------------------------------------------------------------------------
 
 FAR = MOST_PERIODS
-
-
-def test_as_many_periods_as_are_allowed_are_counted() -> None:
-    tally = CountTally(4)
-    tally.add_documents(np.array([FAR - 1, 0]))
-    assert len(tally.periods()) == FAR
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from mention_matches import described_as, instances_of
 from references.events import events_of_clustering
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens
@@ -77,10 +78,7 @@ def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]
         assert document.tokens is not None
         assert document.gold is not None
         matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
-        described: list[set[str]] = [set() for _ in range(document.n_mentions)]
-        for mention, country in zip(matches.described_mentions, matches.described_actors, strict=True):
-            described[mention].add(matches.actors[country])
-        instances = [tuple(row) for row in matches.instances.tolist()]
+        described, instances = described_as(matches, document.n_mentions), instances_of(matches)
         entities = {entity: i for i, entity in reversed(list(enumerate(document.gold)))}
         held = events_of_clustering([entities[entity] for entity in document.gold], described, instances)
         expected += [(document.doc_id, document.date, country) for country in sorted(held)]

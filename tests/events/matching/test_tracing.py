@@ -10,7 +10,7 @@ import pytest
 from references import events as er
 
 from corefsample.errors import InputError
-from events.counting import _definitions as rule_examples
+from events.counting._examples import example_tokens
 from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
 from events.matching._tracing import DocumentTrace, trace_document
@@ -37,7 +37,7 @@ def test_traces_agree_with_the_matches_of_every_shipped_example(name: str) -> No
     n_triggers = 0
     for rule in load_presets(name):
         for example in rule.examples:
-            tokens = rule_examples.example_tokens(example)
+            tokens = example_tokens(example)
             heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]
             mentions = np.array([[t, t + 1, t] for t in heads], np.int32).reshape(-1, 3)
             matches = match_document(tokens, mentions, rule, lexicon, DAY, example.scheme)

@@ -13,7 +13,7 @@ from places import TEST_DATA
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
-from events.counting._definitions import check_examples
+from events.counting._examples import check_examples
 from events.rules import shipped_rules
 from events.rules._format import RuleFile
 from events.rules._rules import load_presets, load_rules

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from events import EventCounter
 from events._csv_cells import unescaped
-from events.counting._evidence import EVIDENCE_SCHEMA, EvidenceRow, evidence_batch
+from events.counting._evidence import EvidenceRow, evidence_batch, evidence_schema
 from events.runs import CountOptions
 from events.runs._output_folder import RunFolder
 from events.runs.counting._finalise import write_counts
@@ -42,7 +42,7 @@ def test_any_text_survives_in_both_tables(tmp_path_factory: pytest.TempPathFacto
     out = tmp_path_factory.mktemp("text") / "run"
     written([row(n, text=text) for n, text in enumerate(texts)], out)
     table = pq.read_table(out / "evidence.parquet")
-    assert table.schema.equals(EVIDENCE_SCHEMA)
+    assert table.schema.equals(evidence_schema(["actor"]))
     assert table.column("sentences").to_pylist() == texts
     # With line ends of \n, the reader keeps all other line ends within quotes.
     again = pd.read_csv(out / "evidence.csv", keep_default_na=False, dtype=str, lineterminator="\n")

@@ -1,0 +1,186 @@
+"""Inline examples of rule files, checked with the same matching and evaluation as documents."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from corefsample.documents._tokens import Tokens
+from corefsample.errors import CorefsampleError, InputError
+from corefsample.syntax import SCHEMES
+from events.counting._evaluation import evaluate_clustering
+from events.counting._tables import event_name
+from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
+from events.matching import match_document
+from events.rules._format import Example
+from events.rules._rules import Rule, is_shipped_rule
+
+_ANY_DATE = datetime.date(2000, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A lexicon with the words of an example."""
+
+    codes: dict[str, str]
+    kinds: Mapping[str, str]  # of these codes
+    inner_codes: frozenset[str]
+    inner_counts_as: frozenset[str]
+
+    related: Mapping[str, frozenset[str]]
+
+    countable, are_distinct, _beyond = Lexicon.countable, Lexicon.are_distinct, Lexicon._beyond
+
+    def match(
+        self,
+        text: Sequence[str],
+        heads: Sequence[int],
+        date: datetime.date | None,
+        lemma: Sequence[str] | None = None,
+    ) -> LexiconMatches:
+        found = {t: self.codes[word] for t, word in enumerate(text) if word in self.codes}
+        return LexiconMatches(found, {t: (t, t + 1) for t in found}, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleResult:
+    """What a rule finds in one of its inline examples.
+
+    Attributes
+    ----------
+    number, example
+        Its number in the file, from 0, and the example.
+    preset
+        The preset of the rule.
+    found
+        Names of the events found, sorted.
+    fault
+        Why the example fails or cannot be read, or None; the place is the file and the example.
+    """
+
+    number: int
+    example: Example
+    preset: str
+    found: tuple[str, ...]
+    fault: InputError | None
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Names of the events that must be found."""
+        return tuple(sorted(set(self.example.expect[self.preset])))
+
+    @property
+    def text(self) -> str:
+        """The words of the example."""
+        return " ".join(line.split()[1] for line in self.example.parse.splitlines() if len(line.split()) > 1)
+
+
+def example_results(rule: Rule, lexicon: Lexicon | None = None) -> Iterator[ExampleResult]:
+    """What a rule finds in each inline example of its preset; parameters as in `check_examples`."""
+    own = lexicon
+    if own is None or is_shipped_rule(rule.source):
+        own = load_lexicon(language=rule.language)
+    if rule.defaults:  # in examples every default actor is one of the lexicon
+        own = replace(own, kinds={default.actor: rule.name for default in rule.defaults.values()} | {**own.kinds})
+    for number, example in enumerate(rule.examples):
+        if rule.preset not in example.expect:
+            continue
+        place = f"{rule.source}: examples[{number}]"
+        try:
+            result = ExampleResult(number, example, rule.preset, tuple(_events(example, rule, own)), None)
+        except CorefsampleError as error:
+            yield ExampleResult(number, example, rule.preset, (), error.as_input_error(place))
+            continue
+        if result.found != result.expected:
+            names, other = (", ".join(events) or "nothing" for events in (result.expected, result.found))
+            fault = InputError(f"preset {rule.preset} must find {names}, got {other}", place=place)
+            result = replace(result, fault=fault)
+        yield result
+
+
+def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
+    """Check that the rule finds the expected events in each inline example of its preset; return their number.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    lexicon
+        For examples without words of their own, in rules of the user's; None: the shipped lexicon of countries, which
+        shipped rules always use.
+
+    Raises
+    ------
+    InputError
+        At the first example that cannot be read or fails; the place is the file and the example.
+    """
+    checked = 0
+    for result in example_results(rule, lexicon):
+        if result.fault is not None:
+            raise result.fault
+        checked += 1
+    return checked
+
+
+def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
+    tokens = example_tokens(example)
+    heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]
+    mentions = sorted(((*_span(tokens, head), head) for head in heads), key=lambda m: (m[0], -m[1]))
+    order = {mention[2]: i for i, mention in enumerate(mentions)}
+    links: dict[int, int] = {}
+    for group in example.coreferent:
+        try:
+            members = sorted(order[number - 1] for number in group)
+        except KeyError:
+            rule_of_group = "coreferent must name tokens that are nouns, names or pronouns"
+            raise InputError(f"{rule_of_group}, got {list(group)}") from None
+        links |= {later: earlier for earlier, later in pairwise(members)}
+    lexicon = _words(example, rule, own) if example.words else own
+    spans = np.array(mentions, np.int32).reshape(-1, 3)
+    matches = match_document(tokens, spans, rule, lexicon, _ANY_DATE, example.scheme)  # type: ignore[arg-type]
+    if not matches.possible:
+        return []
+    labels = np.arange(len(mentions))
+    for later, earlier in sorted(links.items()):
+        labels[later] = labels[earlier]
+    return sorted(map(event_name, evaluate_clustering(matches, labels)))
+
+
+def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
+    """The words of an example; a code that the lexicon does not have is of the classes that the rule's roles have."""
+    any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
+    codes = set(example.words.values())
+    codes |= {default.actor for default in rule.defaults.values()}
+    kinds = {code: own.kinds.get(code, any_class) for code in codes}
+    return _Words(example.words, kinds, own.inner_codes & codes, own.inner_counts_as, own.related)
+
+
+def example_tokens(example: Example) -> Tokens:
+    """The parse of an inline example; raises an InputError if a line of it cannot be read."""
+    lines = [line.split() for line in example.parse.splitlines() if line.strip()]
+    for number, fields in enumerate(lines, start=1):
+        well_formed = len(fields) in (6, 7) and fields[0] == str(number) and fields[4].isdecimal()
+        if not well_formed or int(fields[4]) > len(lines):
+            rule = "must be number, word, lemma, upos, head, label, and perhaps features"
+            raise InputError(f"{rule}, got {' '.join(fields)!r}", place=f"parse: line {number}")
+    if not lines:
+        raise InputError("at least one token is required", place="parse")
+    rows = [[*fields, "_"][:7] for fields in lines]
+    _, text, lemma, upos, heads, dep, feats = (list(column) for column in zip(*rows, strict=True))
+    strange = [label for label in dep if SCHEMES[example.scheme].reads(label) is None]
+    if strange:
+        raise InputError(f"labels must be of the scheme {example.scheme}, got {strange[0]!r}", place="parse")
+    sent = np.zeros(len(text), np.int32)
+    return Tokens(text, lemma, upos, dep, np.array(heads, np.int32) - 1, sent, {"feats": feats})
+
+
+def _span(tokens: Tokens, head: int) -> tuple[int, int]:
+    """Span of the subtree of `head`."""
+    below = {head}
+    for _ in range(len(tokens)):
+        below |= {t for t, h in enumerate(tokens.head.tolist()) if h in below}
+    return min(below), max(below) + 1

@@ -1,0 +1,67 @@
+"""Files of a news corpus: the known endings, and the files that a folder stands for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import NoReturn
+
+from corefsample.errors import InputError
+from corefsample.files._paths import PathLike, input_paths, require_suffix, suffix_of
+
+TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet", ".xlsx")
+
+TEXTS = (".txt", ".txt.gz")
+
+MARKUP = (".xml", ".xml.gz")
+
+ARCHIVES = (".tgz", ".tar.gz", ".tar")
+
+_SUFFIXES = (*TABLES, *TEXTS, *MARKUP, *ARCHIVES)
+
+
+def news_suffix(name: str) -> str | None:
+    """Return the known ending of a file name, or None."""
+    return suffix_of(name, _SUFFIXES)
+
+
+def corpus_paths(inputs: PathLike | Iterable[PathLike]) -> list[str]:
+    """Expand globs and folders, and check that every file has a known ending.
+
+    A folder stands for all files in it with a known ending, at any depth, sorted by path; names that begin with a dot
+    are left out. Texts (.txt) are articles only in a folder without files of another format: beside those they
+    describe them, like README.txt.
+
+    Raises
+    ------
+    ParameterError
+        If `inputs` are not names of files.
+    InputError
+        If nothing is named, a file is missing, a glob or folder contains no file, a file has another ending, or a file
+        is named twice.
+    """
+    paths: dict[str, None] = {}  # an ordered set
+    for name in input_paths(inputs, folders=True):
+        for path in _files_of(name) if name != "-" and os.path.isdir(name) else [name]:
+            if path != "-":
+                require_suffix(path, _SUFFIXES, InputError)
+            if path in paths:
+                raise InputError("input must be named once, got it again", place=path)
+            paths[path] = None
+    return [*paths]
+
+
+def _files_of(folder: str) -> list[str]:
+    def fail(error: OSError) -> NoReturn:
+        raise InputError(f"folder must be readable, got: {error.strerror}", place=error.filename) from None
+
+    paths: list[str] = []
+    for parent, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths += [os.path.join(parent, name) for name in names if not name.startswith(".") and news_suffix(name)]
+    others = [path for path in paths if news_suffix(path) not in TEXTS]
+    paths = others or paths
+    if not paths:
+        rule = f"folder must contain files that end in one of {', '.join(_SUFFIXES)}"
+        raise InputError(f"{rule}, got none", place=folder)
+    return sorted(paths)

@@ -1,0 +1,39 @@
+"""Matches of a rule as sets: made from what mentions are described as, and turned back into that."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from events.matching._matching import MentionMatches
+
+
+def matches_of(
+    described: Sequence[Collection[str]], instances: Sequence[tuple[int, ...]], **others: Any
+) -> MentionMatches:
+    """Matches of mentions that are described as some actors, with these instances; `others` are fields as they are."""
+    actors = others.pop("actors", tuple(sorted({code for codes in described for code in codes})))
+    pairs = [(m, actors.index(code)) for m, codes in enumerate(described) for code in sorted(codes)]
+    return MentionMatches(
+        actors=actors,
+        described_mentions=np.array([m for m, _ in pairs], np.int32),
+        described_actors=np.array([c for _, c in pairs], np.int32),
+        instances=np.array(instances, np.int32).reshape(len(instances), -1),
+        triggers=np.zeros(len(instances), np.int32),
+        **others,
+    )
+
+
+def described_as(matches: MentionMatches, n_mentions: int) -> list[set[str]]:
+    """The actors that each mention is described as."""
+    sets: list[set[str]] = [set() for _ in range(n_mentions)]
+    for mention, actor in zip(matches.described_mentions, matches.described_actors, strict=True):
+        sets[mention].add(matches.actors[actor])
+    return sets
+
+
+def instances_of(matches: MentionMatches) -> list[tuple[int, ...]]:
+    """The mentions that fill the roles at each trigger."""
+    return [tuple(row) for row in matches.instances.tolist()]
