@@ -15,6 +15,7 @@ from corefsample.calibration.binning import _kernels
 from corefsample.calibration.binning._bins import STRATEGIES, BlockBins, ReliabilityBins, Strategy
 from corefsample.calibration.binning._kernels import Labels
 from corefsample.calibration.binning._validation import (
+    LEVEL_TOLERANCE,
     checked_n_samples,
     coded,
     pair_arrays,
@@ -156,7 +157,7 @@ def bin_pairs(
     rule = bin_rule(bin_size, n_bins, strategy)
     if n_samples is not None:
         number = checked_n_samples(n_samples)
-        return _bins_of_levels(_level_counts(*level_cells(q, y, number), number), rule)[0]
+        return _bins_of_levels(_level_counts(q, y, number, np.empty(0, np.int32)), rule)[0]
     return _bins_of_words(_sorted_words(q, y), rule)
 
 
@@ -275,20 +276,21 @@ def bins_of_cells(
 
 
 def level_cells(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> tuple[Ints32, Labels]:
-    """Return the level k of each prediction k / n_samples, and the labels; raise if a value is wrong.
+    """Return the level k of each prediction k / n_samples, and the labels; raise if a value is wrong."""
+    cells = np.empty(np.size(q), np.int32)
+    _level_counts(q, y, n_samples, cells)
+    return cells >> 1, (cells & 1).astype(np.uint8)
 
-    Predictions are shares, or whole numbers of samples.
-    """
+
+def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, cells: Ints32) -> Ints:
+    """Count pairs by level and label, int64 (n_samples + 1, 2), given shares or whole numbers of samples."""
     whole = np.asarray(q).dtype.kind in "iu"
     predictions, labels = pair_arrays(q, y, dtype=np.int64 if whole else np.float64)
-    require_levels(predictions, labels, n_samples)
-    levels = predictions if whole else np.rint(predictions * n_samples)
-    return levels.astype(np.int32), (labels == 1).astype(np.uint8)
-
-
-def _level_counts(levels: Ints32, labels: Labels, n_samples: int) -> Ints:
-    """Count pairs by level and label: int64 (n_samples + 1, 2)."""
-    return np.bincount(2 * levels + labels, minlength=2 * (n_samples + 1)).reshape(-1, 2)
+    shares = predictions / n_samples if whole else predictions
+    counts = np.zeros(2 * (n_samples + 1), np.int64)
+    if not _kernels.count_levels(shares, labels, float(n_samples), LEVEL_TOLERANCE, counts, cells):
+        require_levels(predictions, labels, n_samples)
+    return counts.reshape(-1, 2)
 
 
 def _bins_of_levels(counts: Ints, rule: BinRule) -> tuple[ReliabilityBins, Ints32]:
@@ -306,9 +308,10 @@ def _bins_of_levels(counts: Ints, rule: BinRule) -> tuple[ReliabilityBins, Ints3
 def _block_bins_of_levels(
     q: npt.ArrayLike, y: npt.ArrayLike, documents: npt.ArrayLike, n_samples: int, rule: BinRule
 ) -> BlockBins:
-    levels, labels = level_cells(q, y, n_samples)
-    bins, bin_of = _bins_of_levels(_level_counts(levels, labels, n_samples), rule)
-    codes, names = coded("documents", documents, levels.shape[0])
+    cells = np.empty(np.size(q), np.int32)
+    bins, bin_of = _bins_of_levels(_level_counts(q, y, n_samples, cells), rule)
+    codes, names = coded("documents", documents, cells.shape[0])
+    levels, labels = cells >> 1, cells & 1
     # Sums of whole numbers, so the order of the pairs cannot change them.
     n, sum_level, sum_y = (
         sums_by_block(codes, bin_of[levels], (len(names), bins.n_bins), values) for values in (None, levels, labels)

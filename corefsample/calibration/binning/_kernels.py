@@ -4,6 +4,7 @@ Legend of dimensions and names
     i    : pair                              n : number of pairs
     b    : bin, ascending in q               ends[b] : first row (pair or cell) after bin b
     t    : block (a document)
+    k    : level of q = k / S
 
 A pair is packed into one word: the bits of q, whose sign and top exponent bit are zero for q in [0, 1], shifted
 left by one, and y in the lowest bit. Packing loses nothing, and words sort by q, then by y; so the order of the rows
@@ -125,3 +126,31 @@ def block_sums(grouped: Words, indptr: Ints, last: Words, n: Floats, sum_q: Floa
             n[t, b] += 1.0
             sum_q[t, b] += _q_of(word)
             sum_y[t, b] += float(word & U1)
+
+
+# --- levels: q = k / S -------------------------------------------------------------------------------------
+
+
+@inlined
+def _level_cell(q, label, n_samples, tolerance):  # type: ignore[no-untyped-def]
+    """Place of a pair among 2 * k + y, or -1 if its q or its y breaks the rule."""
+    fine = (q >= 0.0) & (q <= 1.0) & ((label == 0) | (label == 1))
+    k = np.int64(q * n_samples + 0.5) if fine else 0
+    fine &= abs(q - k / n_samples) <= tolerance
+    return 2 * k + np.int64(label == 1) if fine else -1
+
+
+@kernel
+def count_levels(q: Floats, y: Labels, n_samples: float, tolerance: float, counts: Ints, cells: Ints32) -> bool:
+    """Count pairs by level and label: counts[2 * k + y]; False if a q or a y breaks its rule.
+
+    `cells` receives 2 * k + y of each pair, if it is not empty.
+    """
+    good = True
+    for i in range(q.shape[0]):
+        cell = _level_cell(q[i], y[i], n_samples, tolerance)
+        good &= cell >= 0
+        counts[max(cell, 0)] += 1
+        if cells.shape[0] > 0:
+            cells[i] = max(cell, 0)
+    return good

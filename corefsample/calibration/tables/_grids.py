@@ -1,8 +1,4 @@
-"""Fine bins (cells) of predictions, by which a table of sufficient statistics is summed.
-
-A cell of the float grid is a stretch of x = min(q, 1 - q) on which the leading bits are the same, on one side of one
-half.
-"""
+"""Fine bins of predictions, by which a table of sufficient statistics is summed."""
 
 from __future__ import annotations
 
@@ -17,23 +13,10 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.calibration.binning._binning import level_cells
 from corefsample.calibration.binning._kernels import Labels
 from corefsample.calibration.binning._validation import checked_n_samples, pair_arrays, require_pairs
+from corefsample.calibration.tables import _kernels
 from corefsample.errors import ParameterError
 
 CellPairs = tuple[Ints32, Floats, Labels]  # cell, prediction and label of each pair
-
-U52 = np.uint64(52)
-MANTISSA = np.uint64((1 << 52) - 1)
-HALF = 1022  # exponent field of 0.5, the largest x there is
-
-# Leading bits of the mantissa that define a cell, by exponent field: an octave has 2 ** LEADING_BITS cells. Cells are
-# fine where pairs are frequent, and coarse below 2 ** -64, where a difference cannot affect any error.
-EXPONENTS = np.arange(HALF + 1)
-LEADING_BITS = np.select([EXPONENTS >= HALF - 15, EXPONENTS >= HALF - 63, EXPONENTS >= 1], [10, 8, 3], 0)
-SHIFTS = np.where(EXPONENTS >= 1, 52 - LEADING_BITS, 63).astype(np.uint64)
-OCTAVE_CELLS = np.where(EXPONENTS >= 1, 1 << LEADING_BITS, 1)
-FIRST_CELLS = np.concatenate(([0], np.cumsum(OCTAVE_CELLS)[:-1]))  # of each octave; 0 itself comes before them all
-MIDDLE = int(FIRST_CELLS[HALF]) + 1  # the cell of 0.5, alone in its octave
-N_CELLS = 2 * MIDDLE + 1
 
 EDGE_SLACK = 1e-9  # allows for rounding in the mean of a cell when it is compared with an edge of equal width
 
@@ -51,13 +34,15 @@ class FloatGrid:
     @property
     def n_cells(self) -> int:
         """Number of fine bins."""
-        return N_CELLS
+        return _kernels.N_CELLS
 
     def cell_pairs(self, q: npt.ArrayLike, y: npt.ArrayLike) -> CellPairs:
         """Fine bin, prediction and label of each pair; raise if a value breaks its rule."""
         predictions, labels = pair_arrays(q, y)
-        require_pairs(predictions, labels)
-        return _float_cells(predictions + 0.0), predictions, labels  # + 0.0 turns -0.0 into 0.0
+        cells = np.empty(predictions.shape[0], np.int32)
+        if not _kernels.float_cells(predictions, labels, cells):
+            require_pairs(predictions, labels)
+        return cells, predictions, labels
 
     def bounds(self, cells: Ints) -> tuple[Floats, Floats]:
         """Least and largest prediction that each of the fine bins may contain."""
@@ -117,23 +102,14 @@ def require_grid(grid: object) -> Grid:
     return grid
 
 
-def _float_cells(q: Floats) -> Ints32:
-    """Cell of each q in [0, 1], from 0 to N_CELLS - 1, ascending in q."""
-    x = np.minimum(q, 1.0 - q)  # exact: above one half, 1 - q has no rounding
-    bits = x.view(np.uint64)
-    exponents = (bits >> U52).astype(np.int64)
-    cells = FIRST_CELLS[exponents] + ((bits & MANTISSA) >> SHIFTS[exponents]).astype(np.int64) + (x > 0.0)
-    return np.where(q <= 0.5, cells, 2 * MIDDLE - cells).astype(np.int32)
-
-
 @cache
 def _float_bounds() -> tuple[Floats, Floats]:
     """Least and largest prediction of every fine bin of the float grid."""
-    exponents = np.repeat(EXPONENTS[1:], OCTAVE_CELLS[1:])
-    places = np.arange(exponents.shape[0]) + 1 - FIRST_CELLS[exponents]
-    shifts = SHIFTS[exponents]
+    exponents = np.repeat(_kernels.EXPONENTS[1:], _kernels.OCTAVE_CELLS[1:])
+    places = np.arange(exponents.shape[0]) + 1 - _kernels.FIRST_CELLS[exponents]
+    shifts = _kernels.SHIFTS[exponents]
     octaves = (exponents.astype(np.uint64) << np.uint64(52)) | (places.astype(np.uint64) << shifts)
-    starts = np.concatenate((np.array([0, 1], np.uint64), octaves))[: MIDDLE + 1]  # 0, subnormal, rest
+    starts = np.concatenate((np.array([0, 1], np.uint64), octaves))[: _kernels.MIDDLE + 1]  # 0, subnormal, rest
     lower = starts.view(np.float64)
     upper = np.append((starts[1:] - np.uint64(1)).view(np.float64), 0.5)
     # Above one half a prediction is a whole multiple of 2^-53; fine bins between two of them are never used.
@@ -151,7 +127,7 @@ def fine_sums(keys: Ints, q: Floats, y: Labels) -> tuple[Ints, Floats]:
     n_keys = int(keys.max(initial=0)) + 1
     few = n_keys <= keys.shape[0]  # so few that each can have a row, which saves a sort
     distinct, places = (np.arange(n_keys), keys) if few else np.unique(keys, return_inverse=True)
-    columns = None, q, q * q, y, q * y
-    sums = np.array([np.bincount(places, each, distinct.shape[0]) for each in columns], np.float64)
-    used = sums[0] > 0
-    return distinct[used], sums[:, used]
+    sums = np.zeros((distinct.shape[0], 5))
+    _kernels.add_pairs(places, q, y, sums)
+    used = sums[:, 0] > 0
+    return distinct[used], sums[used].T

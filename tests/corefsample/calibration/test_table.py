@@ -19,7 +19,8 @@ from references import calibration_bins as references
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
 from corefsample.calibration.measures._error import binned_error
-from corefsample.calibration.tables._grids import MIDDLE, FloatGrid, LevelGrid
+from corefsample.calibration.tables import _kernels as kernels
+from corefsample.calibration.tables._grids import FloatGrid, LevelGrid
 from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
 from corefsample.errors import ParameterError
 
@@ -257,21 +258,21 @@ def test_every_fine_bin_contains_its_own_ends_and_there_are_no_gaps() -> None:
     assert (cells_of(lower[used]) == cells[used]).all()
     assert (cells_of(upper[used]) == cells[used]).all()
     assert (np.nextafter(upper[used][:-1], 2.0) == lower[used][1:]).all()
-    assert used[: MIDDLE + 1].all()
+    assert used[: kernels.MIDDLE + 1].all()
 
 
 @pytest.mark.parametrize(("least", "share"), [(2.0**-16, 1024), (2.0**-64, 256), (2.0**-1022, 8)])
 def test_a_fine_bin_is_as_narrow_as_promised(least: float, share: int) -> None:
-    lower, upper = FloatGrid().bounds(np.arange(MIDDLE))
+    lower, upper = FloatGrid().bounds(np.arange(kernels.MIDDLE))
     inside = lower >= least
     assert ((upper - lower)[inside] <= lower[inside] / share).all()
-    lower, upper = FloatGrid().bounds(np.arange(MIDDLE + 1, FloatGrid().n_cells))
+    lower, upper = FloatGrid().bounds(np.arange(kernels.MIDDLE + 1, FloatGrid().n_cells))
     inside = (1.0 - upper >= least) & (lower <= upper)
     assert ((upper - lower)[inside] <= (1.0 - upper[inside]) / share).all()
 
 
 def test_zero_one_and_a_half_have_their_own_fine_bins() -> None:
-    lower, upper = FloatGrid().bounds(np.array([0, MIDDLE, FloatGrid().n_cells - 1]))
+    lower, upper = FloatGrid().bounds(np.array([0, kernels.MIDDLE, FloatGrid().n_cells - 1]))
     assert lower.tolist() == upper.tolist() == [0.0, 0.5, 1.0]
 
 
