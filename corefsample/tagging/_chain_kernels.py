@@ -27,7 +27,7 @@ import math
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._jit import fused_inner_kernel, fused_kernel, kernel, sums_inner_kernel
+from corefsample._jit import fused_inner_kernel, fused_kernel, kernel, kernel_without_nan, sums_inner_kernel
 
 LANES = 8
 GROUP = 4  # chains in lockstep
@@ -35,6 +35,42 @@ LOG_FLOOR = -230.0
 FLOOR = math.exp(LOG_FLOOR)
 ABOVE_FLOOR = 1.000001 * FLOOR  # of the exponentials, only the clipped ones lie below
 LARGEST_SCORE = 1e300  # 10**8 such scores have a finite sum
+
+
+@kernel
+def count_invalid(scores: Floats) -> int:
+    """Count scores that are NaN, +inf, or finite and above LARGEST_SCORE in size."""
+    n_invalid = 0
+    for c in range(scores.shape[0]):
+        x = scores[c]
+        n_invalid += int(not ((abs(x) <= LARGEST_SCORE) | (x == -np.inf)))
+    return n_invalid
+
+
+@kernel_without_nan
+def shift_rows(scores: Floats, rows_of_shift: int, shifts: Floats, shifted: Floats) -> None:
+    """Subtract the maximum of each `rows_of_shift` rows and clip at LOG_FLOOR; -inf stays, and fills the padding.
+
+    `scores` is (rows, n_tags), `shifts` (rows / rows_of_shift,) and `shifted` (rows, w). The shift is 0 where every
+    score is -inf.
+    """
+    n_tags, w = scores.shape[1], shifted.shape[1]
+    for j in range(shifts.shape[0]):
+        largest = -np.inf
+        for r in range(j * rows_of_shift, (j + 1) * rows_of_shift):
+            row, target = scores[r], shifted[r]
+            for t in range(n_tags):
+                target[t] = row[t]
+            for t in range(n_tags, w):
+                target[t] = -np.inf
+            for t in range(w):  # not n_tags: a loop without remainder is faster
+                largest = max(largest, target[t])
+        shift = largest if largest > -np.inf else 0.0
+        shifts[j] = shift
+        for r in range(j * rows_of_shift, (j + 1) * rows_of_shift):
+            target = shifted[r]
+            for t in range(w):
+                target[t] = max(target[t] - shift, LOG_FLOOR) if target[t] > -np.inf else -np.inf
 
 
 @fused_inner_kernel
@@ -131,6 +167,17 @@ def weight_of_all(forward, backward):  # type: ignore[no-untyped-def]
     for t in range(forward.shape[0]):
         total += forward[t] * backward[t]
     return total
+
+
+@kernel
+def split_transitions(weights: Floats, lower: Floats, transposed: Floats) -> None:
+    """Fill `lower` (w, w) with the weights (n_tags, w) above FLOOR, and `transposed` (w, w) with all, transposed."""
+    n_tags, w = weights.shape
+    for s in range(w):
+        for t in range(w):
+            x = weights[s, t] if s < n_tags else 0.0
+            lower[s, t] = x if x > ABOVE_FLOOR else 0.0
+            transposed[t, s] = x
 
 
 @fused_inner_kernel

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
 from corefsample.tagging import _chain_kernels, _sampling_kernels
 
@@ -50,28 +50,12 @@ class Transitions(NamedTuple):
     def of(cls, scores: Floats) -> Self:
         """Exponentials of pairwise scores (n_tags, n_tags)."""
         n_tags = len(scores)
-        weights = np.empty((n_tags, _padded(n_tags)))
-        shift = _fill_exponentials(scores, None, weights)
-        lower, transposed = np.zeros((2, weights.shape[1], weights.shape[1]))
-        lower[:n_tags] = np.where(weights > _chain_kernels.ABOVE_FLOOR, weights, 0.0)
-        transposed[:, :n_tags] = weights.T
-        return cls(weights, lower, transposed, float(shift.item()))
-
-
-def _fill_exponentials(scores: Floats, axis: int | None, out: Floats) -> Floats:
-    """Fill `out` (n, w) with exponentials of scores (n, n_tags) less their maximum along an axis; return the maximum.
-
-    What lies below the floor is rounded up to it, but -inf is 0, as is the padding. The maximum is 0 where every score
-    is -inf.
-    """
-    n_tags = scores.shape[1]
-    largest = scores.max(axis=axis, keepdims=True)
-    shift = np.where(largest > -np.inf, largest, 0.0)
-    shifted = np.subtract(scores, shift, out=out[:, :n_tags])
-    np.copyto(shifted, _chain_kernels.LOG_FLOOR, where=(shifted < _chain_kernels.LOG_FLOOR) & (shifted > -np.inf))
-    out[:, n_tags:] = -np.inf
-    np.exp(out, out=out)
-    return shift
+        w = _padded(n_tags)
+        shift, weights, lower, transposed = np.empty(1), np.empty((n_tags, w)), np.empty((w, w)), np.empty((w, w))
+        _chain_kernels.shift_rows(scores, n_tags, shift, weights)
+        np.exp(weights, out=weights)
+        _chain_kernels.split_transitions(weights, lower, transposed)
+        return cls(weights, lower, transposed, float(shift[0]))
 
 
 class PassArrays(NamedTuple):
@@ -234,7 +218,8 @@ def passes_of_rows(
     """
     emissions, shifts, forward, scales, backward = arrays
     probs, lengths = np.empty(rows.shape), np.diff(bounds)
-    shifts[:] = _fill_exponentials(rows, 1, emissions)[:, 0]
+    _chain_kernels.shift_rows(rows, 1, shifts, emissions)
+    np.exp(emissions, out=emissions)
     order, apart = np.argsort(-lengths, kind="stable"), np.empty(len(lengths))
     _, lower, transposed, _ = transitions
     _chain_kernels.both_passes(bounds, order, emissions, lower, transposed, forward, scales, backward, probs, apart)
@@ -282,19 +267,14 @@ def valid_scores(name: str, values: npt.ArrayLike, dimensions: tuple[int, ...]) 
         raise ParameterError(f"{rule}, got {described}", parameter=name)
     kept = given.dtype == np.float64 and given.flags.c_contiguous and not given.flags.writeable
     scores: Floats = given if kept else np.array(given, np.float64, order="C")
-    invalid = _invalid(scores)
-    if invalid.any():
-        place = np.argwhere(invalid)[0].tolist()
+    if _chain_kernels.count_invalid(scores.reshape(-1)):
+        with np.errstate(invalid="ignore"):
+            valid = (np.abs(scores) <= _chain_kernels.LARGEST_SCORE) | (scores == -np.inf)
+        place = np.argwhere(~valid)[0].tolist()
         rule = f"must be -inf or a number of at most {_chain_kernels.LARGEST_SCORE:g} in size"
         raise ParameterError(f"{rule}, got {float(scores[tuple(place)])}", parameter=f"{name}{place}")
     scores.flags.writeable = False
     return scores
-
-
-def _invalid(scores: Floats) -> Bools:
-    """Which scores are NaN, +inf, or finite and too large."""
-    valid: Bools = (np.abs(scores) <= _chain_kernels.LARGEST_SCORE) | (scores == -np.inf)
-    return ~valid
 
 
 def sentence_arrays(unaries: Sequence[npt.ArrayLike], pairwise: Floats) -> list[npt.NDArray[np.number]]:
@@ -321,7 +301,7 @@ def joined_scores(arrays: Sequence[npt.NDArray[np.number]], start: int, stop: in
     Raise if a score is invalid, and name its sentence.
     """
     np.concatenate(arrays[start:stop], out=rows)
-    if _invalid(rows).any():
+    if _chain_kernels.count_invalid(rows.reshape(-1)):
         for c in range(start, stop):
             valid_scores(f"unaries[{c}]", arrays[c], (2,))
 
