@@ -17,7 +17,12 @@ from corefsample._equality import ByValue
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference import _kernels
-from corefsample.coreference._check_kernels import ANTECEDENT_NOT_BEFORE, ANTECEDENT_TWICE, check_antecedents
+from corefsample.coreference._check_kernels import (
+    ANTECEDENT_NOT_BEFORE,
+    ANTECEDENT_TWICE,
+    check_antecedents,
+    in_order,
+)
 from corefsample.coreference._dense import NewPlace, dense_rows, log_probabilities
 from corefsample.errors import ParameterError
 
@@ -154,11 +159,13 @@ class AntecedentDistribution(ByValue, Result):
             rule = f"must be as long as antecedents ({candidates.size})"
             raise ParameterError(f"{rule}, got {log_scores.size}", parameter="scores")
         _checks.at_most("n_mentions", starts.shape[0] - 1, _checks.MAX_MENTIONS)
-        for fault in candidate_faults(np.array([0, starts.shape[0] - 1]), starts, candidates, log_scores).values():
-            raise ParameterError(fault)
-        mentions = np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts))
-        order = np.argsort(mentions * starts.shape[0] + candidates, kind="stable")  # fast where they are in order
-        return cls._from_valid(starts, candidates[order], log_scores[order])
+        if not in_order(starts, candidates, log_scores):
+            for fault in candidate_faults(np.array([0, starts.shape[0] - 1]), starts, candidates, log_scores).values():
+                raise ParameterError(fault)
+            mentions = np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts))
+            order = np.argsort(mentions * starts.shape[0] + candidates)
+            candidates, log_scores = candidates[order], log_scores[order]
+        return cls._from_valid(starts, candidates, log_scores)
 
     @classmethod
     def from_dense(cls, scores: npt.ArrayLike, *, new: npt.ArrayLike | NewPlace = 0.0) -> Self:

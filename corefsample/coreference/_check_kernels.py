@@ -19,6 +19,24 @@ ANTECEDENT_NOT_BEFORE, ANTECEDENT_TWICE, SCORE_NOT_FINITE = 1, 2, 3
 
 
 @kernel_in_place
+def in_order(indptr: Ints, antecedents: Ints32, scores: Floats) -> bool:
+    """Whether the candidates of one document are valid and ascend; branchless, because most documents are valid."""
+    faults = 0
+    for i in range(indptr.shape[0] - 1):
+        row = antecedents[indptr[i] : indptr[i + 1]]
+        m = row.shape[0]
+        if m > 0:
+            faults += row[0] < 0
+            faults += row[m - 1] >= i
+            left, right = row[: m - 1], row[1:]
+            for c in range(left.shape[0]):
+                faults += left[c] >= right[c]
+    for c in range(scores.shape[0]):
+        faults += scores[c] - scores[c] != 0.0  # infinity minus itself is NaN, which differs from 0
+    return faults == 0
+
+
+@kernel_in_place
 def check_antecedents(
     mention_bounds: Ints,
     indptr: Ints,

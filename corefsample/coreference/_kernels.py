@@ -59,10 +59,18 @@ def normalise(indptr: Ints, weights: Floats, new_weights: Floats) -> None:
     """Divide the weights of each mention, NEW's among them, by their sum, in place."""
     for i in range(indptr.shape[0] - 1):
         row = weights[indptr[i] : indptr[i + 1]]
-        total = new_weights[i]
-        for c in range(row.shape[0]):
-            total += row[c]
-        scale = 1.0 / total
+        # Four sums at a time, since each addition waits for the one before it.
+        fourth = row.shape[0] // 4
+        part_0, part_1, part_2, part_3 = row[:fourth], row[fourth:], row[2 * fourth :], row[3 * fourth :]
+        s0, s1, s2, s3 = new_weights[i], 0.0, 0.0, 0.0
+        for c in range(fourth):
+            s0 += part_0[c]
+            s1 += part_1[c]
+            s2 += part_2[c]
+            s3 += part_3[c]
+        for c in range(fourth, part_3.shape[0]):
+            s0 += part_3[c]
+        scale = 1.0 / ((s0 + s1) + (s2 + s3))
         new_weights[i] *= scale
         for c in range(row.shape[0]):
             row[c] *= scale
@@ -247,7 +255,18 @@ def link_marginals(indptr: Ints, antecedents: Ints32, probs: Floats, marginals: 
                 row[i] = 0.0
             begin, end = indptr[j], indptr[j + 1]
             fours = begin + (end - begin) // 4 * 4
-            for c in range(begin, fours, 4):
+            eights = begin + (end - begin) // 8 * 8
+            for c in range(begin, eights, 8):  # two times four, to load and store the row less often
+                p0, p1, p2, p3 = probs[c], probs[c + 1], probs[c + 2], probs[c + 3]
+                p4, p5, p6, p7 = probs[c + 4], probs[c + 5], probs[c + 6], probs[c + 7]
+                k0, k1 = marginals[antecedents[c], start:stop], marginals[antecedents[c + 1], start:stop]
+                k2, k3 = marginals[antecedents[c + 2], start:stop], marginals[antecedents[c + 3], start:stop]
+                k4, k5 = marginals[antecedents[c + 4], start:stop], marginals[antecedents[c + 5], start:stop]
+                k6, k7 = marginals[antecedents[c + 6], start:stop], marginals[antecedents[c + 7], start:stop]
+                for i in range(size):
+                    four = row[i] + ((p0 * k0[i] + p1 * k1[i]) + (p2 * k2[i] + p3 * k3[i]))
+                    row[i] = four + ((p4 * k4[i] + p5 * k5[i]) + (p6 * k6[i] + p7 * k7[i]))
+            for c in range(eights, fours, 4):
                 p0, p1, p2, p3 = probs[c], probs[c + 1], probs[c + 2], probs[c + 3]
                 k0, k1 = marginals[antecedents[c], start:stop], marginals[antecedents[c + 1], start:stop]
                 k2, k3 = marginals[antecedents[c + 2], start:stop], marginals[antecedents[c + 3], start:stop]
