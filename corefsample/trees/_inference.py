@@ -51,22 +51,18 @@ class Inference:
 def inferred(scores: Floats) -> Inference:
     """Exact inference for scores (n, n + 1) that allow a tree."""
     n = len(scores)
-    largest = scores[:, 1:].max(axis=1)
-    shifts = np.where(largest > -np.inf, largest, 0.0)  # a token without other heads is the root
-    log_weights, log_root_weights = scores[:, 1:] - shifts[:, None], scores[:, 0] - shifts
-    largest_root = log_root_weights.max()
-    log_root_weights -= largest_root
-    smallest = min(each.min(initial=0.0, where=each > -np.inf) for each in (log_weights, log_root_weights))
+    log_weights, log_root_weights = np.empty((n, n)), np.empty(n)
+    shift, is_moderate = _kernels.shift_scores(scores, log_weights, log_root_weights)
     marginals, steps = np.empty((n, n + 1)), np.empty(n)
     levels, ranges = work_arrays(n)
-    for logs in (False, True) if smallest >= _kernels.SMALLEST_LOG else (True,):
+    for logs in (False, True) if is_moderate else (True,):
         weights = log_weights if logs else np.exp(log_weights)
         root_weights = log_root_weights if logs else np.exp(log_root_weights)
         value = _kernels.tree_marginals(weights, root_weights, logs, levels, ranges, marginals, steps)
         if not np.isnan(value):
             break
     marginals.flags.writeable = False
-    return Inference(value + float(shifts.sum() + largest_root), marginals, steps, log_weights, log_root_weights)
+    return Inference(value + shift, marginals, steps, log_weights, log_root_weights)
 
 
 def conditional_tree(inference: Inference, root: int, key: np.uint64) -> Ints32:

@@ -24,7 +24,7 @@ import math
 import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints32, Words
-from corefsample._jit import inner_kernel, kernel
+from corefsample._jit import inner_kernel, kernel, kernel_in_place
 from corefsample._random_kernels import GAMMA, mix, uniform
 
 # Beyond these, ordinary numbers are not used. What an underflow loses is below 1e-308 times the number of visits.
@@ -57,6 +57,34 @@ def sum_of(row, first, last, logs):  # type: ignore[no-untyped-def]
     for u in range(first, last):
         total += row[u]
     return total
+
+
+@kernel_in_place
+def shift_scores(scores: Floats, weights: Floats, root_weights: Floats) -> tuple[float, bool]:
+    """Fill logarithms of weights (n, n) and of root weights (n,) with scores (n, n + 1), shifted to maxima of 0.
+
+    Returns the sum of all shifts, and whether ordinary numbers may suffice.
+    """
+    n = weights.shape[0]
+    total, largest_root, smallest = 0.0, -np.inf, 0.0
+    for i in range(n):
+        largest = -np.inf
+        for j in range(n):
+            if j != i:
+                largest = max(largest, scores[i, j + 1])
+        shift = largest if largest > -np.inf else 0.0  # a token without other heads is the root
+        total += shift
+        for j in range(n):
+            weights[i, j] = scores[i, j + 1] - shift if j != i else -np.inf
+            if weights[i, j] > -np.inf:
+                smallest = min(smallest, weights[i, j])
+        root_weights[i] = scores[i, 0] - shift
+        largest_root = max(largest_root, root_weights[i])
+    for i in range(n):
+        root_weights[i] -= largest_root
+        if root_weights[i] > -np.inf:
+            smallest = min(smallest, root_weights[i])
+    return total + largest_root, smallest >= SMALLEST_LOG
 
 
 @inner_kernel
