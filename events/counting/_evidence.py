@@ -423,11 +423,13 @@ def _arcs(tokens: Tokens | None, trigger: int) -> str:
 
 
 class _Texts:
-    """Sentences and mentions of a document as text."""
+    """Sentences and mentions of a document as text, each made once."""
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self._bounds = tokens.sentences()
+        self._sentences: dict[int, str] = {}
+        self._mentions: dict[tuple[int, int], str] = {}
 
     def of(
         self, instances: list[_Instance], descriptions: list[_Description], spans: Sequence[_Span]
@@ -456,9 +458,14 @@ class _Texts:
         return SEPARATOR.join(texts)
 
     def _sentence(self, number: int) -> str:
-        return " ".join(self.tokens.text[slice(*self._bounds[number])])
+        if number not in self._sentences:
+            self._sentences[number] = " ".join(self.tokens.text[slice(*self._bounds[number])])
+        return self._sentences[number]
 
     def _mention(self, span: _Span) -> str:
         start, end, _ = span
-        words = " ".join(self.tokens.text[start : min(end, start + _LONGEST_MENTION)])
-        return f"{words}{' ...' * (end - start > _LONGEST_MENTION)} [{start}-{end}]"
+        if (start, end) not in self._mentions:
+            words = list(self.tokens.text[start : min(end, start + _LONGEST_MENTION)])
+            shortened = " ..." if end - start > _LONGEST_MENTION else ""
+            self._mentions[start, end] = f"{' '.join(words)}{shortened} [{start}-{end}]"
+        return self._mentions[start, end]

@@ -129,6 +129,20 @@ class AliasTable:
         return longest
 
 
+class Beginnings(dict[str, bool]):
+    """Whether an alias of one of several tables could begin with a token; computed once for each token."""
+
+    def __init__(self, *tables: AliasTable) -> None:
+        super().__init__()
+        self._tables = tables
+
+    def __missing__(self, token: str) -> bool:
+        if len(self) >= _MOST_TOKENS:  # limits the memory for large vocabularies
+            self.clear()
+        self[token] = begins = any(table.begins(token) for table in self._tables)
+        return begins
+
+
 @functools.lru_cache(maxsize=_MOST_TOKENS)
 def spellings(token: str) -> tuple[str, str]:
     """A token's text in the forms in which cased and folded aliases are compared with it."""

@@ -8,13 +8,14 @@ import functools
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
-from events.lexicon._aliases import Alias, AliasTable, Claim, spellings
+from events.lexicon._aliases import Alias, AliasTable, Beginnings, Claim, spellings
 from events.lexicon._content import COMPOSITE, INNER, OF, Entry, LexiconContent, parts
 from events.lexicon._file import (
     SHIPPED,
@@ -85,6 +86,13 @@ class Lexicon:
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)
     inner_counts_as: frozenset[str] = frozenset({INNER})
     language: str = ""
+    _aliases_begin: Beginnings = field(init=False)
+    _nouns_begin: Beginnings = field(init=False)
+
+    def __post_init__(self) -> None:
+        nouns = () if self._nouns is None else (self._nouns,)
+        object.__setattr__(self, "_aliases_begin", Beginnings(self._folded, self._cased))
+        object.__setattr__(self, "_nouns_begin", Beginnings(*nouns))
 
     def __repr__(self) -> str:
         return f"Lexicon({self.source!r}, {len(self.names)} codes)"
@@ -218,11 +226,11 @@ class Lexicon:
 
     def _possible_starts(self, text: Sequence[str], lemma: Sequence[str] | None) -> Sequence[int]:
         """Tokens at which an alias, including one without a code, may begin, in order."""
-        tables = (self._folded, self._cased)
-        starts = [t for t, token in enumerate(text) if any(table.begins(token) for table in tables)]
+        # Few tokens begin an alias: each is looked up once for a vocabulary, and only these are spelled out.
+        starts = list(compress(range(len(text)), map(self._aliases_begin.__getitem__, text)))
         if self._nouns is None or lemma is None:
             return starts
-        return sorted({*starts, *(t for t, each in enumerate(lemma) if self._nouns.begins(each))})
+        return sorted({*starts, *compress(range(len(lemma)), map(self._nouns_begin.__getitem__, lemma))})
 
     def _longest(self, text: Sequence[str], lemma: Sequence[str] | None, start: int) -> tuple[int, tuple[Claim, ...]]:
         """End and claims of the longest alias at a token; without an alias, the token itself and no claim."""
