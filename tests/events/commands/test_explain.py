@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from command_line import called
 from references import events as er
@@ -18,7 +19,7 @@ from events.commands._rule_hits import RuleHits
 from events.commands.explain import ExplainOptions, run_explain
 from events.lexicon._lexicon import load_lexicon
 from events.rules._rules import load_rules
-from events.runs.counting._job import Inspected, actor_notes, inspected
+from events.runs.counting._job import actor_notes
 
 SENTENCES = {
     "counted": ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],
@@ -186,8 +187,10 @@ def test_doctor_checks_the_classes_and_examples_of_a_rule_with_a_lexicon(
     assert f"{rule}: examples[0]: preset paper must find REB, got nothing" in err
 
 
-def found(*actors: str) -> Inspected:
-    return Inspected(n_documents=9, n_with_trigger=7, n_named=8, actors=frozenset(actors))
+def found(*actors: str) -> pa.Table:
+    """The table of all documents of a run: 7 of 9 with a trigger, 8 with a word of an actor's name."""
+    columns = {"trigger": [True] * 7 + [False] * 2, "actor": [True] * 8 + [False], "actors": [[*actors]] + [[]] * 8}
+    return pa.table(columns, pa.schema({"trigger": pa.bool_(), "actor": pa.bool_(), "actors": pa.list_(pa.string())}))
 
 
 def test_a_run_says_that_its_lexicon_is_probably_another(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
@@ -212,15 +215,6 @@ def test_a_run_says_that_its_lexicon_is_probably_another(capsys: pytest.CaptureF
         "corefsample: no actor of the lexicon countries fills a role of conflict in any document; of 1 "
         "inspected, 0 have a word of an actor's name and 0 a trigger"
     )
-
-
-def test_a_run_counts_what_it_inspected(scored: Path) -> None:
-    folder = scored.with_name("inspected")
-    count_events(scored, folder, CountOptions(rule="conflict", n_samples=5), pictures=False)
-    table = pd.read_parquet(folder / "all_documents.parquet")
-    found = inspected(folder)
-    assert (found.n_documents, found.n_named, found.n_with_trigger) == (len(table), *table[["actor", "trigger"]].sum())
-    assert found.actors == {"IRQ"}
 
 
 # --- documents with several parses -------------------------------------------------------------------------
