@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import called, refused
+from command_line import Calls
 from events_audit_made import edit
 from expected_errors import error
 from references import events as er
@@ -192,9 +192,7 @@ def test_one_actor_is_asked_about_by_yes_and_no_from_plan_to_report(run: Path, t
     assert report.audit.row_label(table["doc_id"][0], "IRQ") == ""
 
 
-def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(
-    capsys: pytest.CaptureFixture[str], run: Path, tmp_path: Path
-) -> None:
+def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(call: Calls, run: Path, tmp_path: Path) -> None:
     own = partial(AuditPlanOptions, question="Who did it?", codebook="Raids count.")
     first = run_audit_plan(run, own(out=tmp_path, n_labels=12))
     later = run_audit_plan(run, AuditPlanOptions(out=tmp_path, more=2))
@@ -202,7 +200,7 @@ def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(
     emptied = run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=12, codebook="", overwrite=True))
     assert emptied.codebook == ()
     assert emptied.question.startswith("Does the article say that an actor of the lexicon countries attacked")
-    status, out, _ = called(capsys, "audit", "plan", run, "--labels", 12, "--actors", "USA", "--out", tmp_path / "b")
+    status, out, _ = call("audit", "plan", run, "--labels", 12, "--actors", "USA", "--out", tmp_path / "b")
     assert status == 0
     assert "Does the article say that the United States attacked someone or something, as a fact?" in " ".join(
         out.split()
@@ -227,28 +225,24 @@ def test_a_run_of_a_rule_file_that_moved_has_a_question_that_names_the_event(tmp
     assert (asked.question, asked.codebook) == ("Is the event “own” in this document?", ())
 
 
-def test_an_empty_text_is_not_one_that_was_not_found(
-    capsys: pytest.CaptureFixture[str], scores: Path, tmp_path: Path
-) -> None:
+def test_an_empty_text_is_not_one_that_was_not_found(call: Calls, scores: Path, tmp_path: Path) -> None:
     table = pd.read_csv(scores)
     table["text"] = ["", *["some text"] * 199]
     table.to_csv(scores, index=False)
     options = ("audit", "plan", scores, "--labels", 200, "--overwrite", "--out", tmp_path / "audit")
-    out = called(capsys, *options)[1]
+    out = call(*options)[1]
     assert "1 document with an empty text." in out
     assert "without text" not in out
-    assert [json.loads(called(capsys, *options, "--json")[1])[name] for name in ("n_without_text", "n_empty")] == [0, 1]
+    assert [json.loads(call(*options, "--json")[1])[name] for name in ("n_without_text", "n_empty")] == [0, 1]
     table.drop(columns="text").to_csv(scores, index=False)
-    assert "200 documents without text: the CSV file has no column text." in called(capsys, *options)[1]
-    assert "without text" not in called(capsys, *options, "--no-texts")[1]
+    assert "200 documents without text: the CSV file has no column text." in call(*options)[1]
+    assert "without text" not in call(*options, "--no-texts")[1]
 
 
-def test_a_run_whose_input_is_gone_has_documents_without_text(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_run_whose_input_is_gone_has_documents_without_text(call: Calls, tmp_path: Path) -> None:
     made = counted(tmp_path, n_samples=20)
     (tmp_path / "corpus.jsonl").unlink()
-    out = called(capsys, "audit", "plan", made, "--labels", 12, "--out", tmp_path / "audit")[1]
+    out = call("audit", "plan", made, "--labels", 12, "--out", tmp_path / "audit")[1]
     assert "12 documents without text: no input of the run has it now." in " ".join(out.split())
 
 
@@ -261,12 +255,12 @@ def test_a_run_whose_input_is_gone_has_documents_without_text(
     ],
 )
 def test_the_use_of_more_labels_is_that_of_the_documents_left(
-    capsys: pytest.CaptureFixture[str], scores: Path, tmp_path: Path, n_labels: int, text: str | None
+    call: Calls, scores: Path, tmp_path: Path, n_labels: int, text: str | None
 ) -> None:
     plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=n_labels))
     table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
     table.assign(label=["yes", "no"] * (n_labels // 2)).to_csv(plan.sheet, index=False)
-    out = " ".join(called(capsys, "audit", "estimate", scores, plan.sheet, "--no-pictures")[1].split())
+    out = " ".join(call("audit", "estimate", scores, plan.sheet, "--no-pictures")[1].split())
     assert "0.00 times" not in out
     assert ("more label" in out) == (text is not None)
     assert text is None or text in out
@@ -351,22 +345,22 @@ def test_a_run_without_the_table_of_documents_is_refused(run: Path, tmp_path: Pa
 # --- the command line --------------------------------------------------------------------------------------
 
 
-def test_the_commands_print_what_was_found(capsys: pytest.CaptureFixture[str], scores: Path, tmp_path: Path) -> None:
+def test_the_commands_print_what_was_found(call: Calls, scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
-    status, out, err = called(capsys, "audit", "plan", scores, "--labels", 50, "--out", folder)
+    status, out, err = call("audit", "plan", scores, "--labels", 50, "--out", folder)
     assert (status, err) == (0, "")
     assert "50 documents to label; 50 of 200 in the sample" in out
     sheet = edit(fill(folder / "sheet.csv"), 0, label="unsure")
     estimate = ("audit", "estimate", scores, sheet, "--no-pictures")
-    status, out, err = called(capsys, *estimate)
+    status, out, err = call(*estimate)
     assert (status, err) == (0, "")
     assert "50 labels of 200 documents, method mid-p." in out
     assert "1 unsure and 0 missing are counted both ways" in " ".join(out.split())
-    assert json.loads(called(capsys, *estimate, "--json")[1])["n_unsure"] == 1
+    assert json.loads(call(*estimate, "--json")[1])["n_unsure"] == 1
     edit(sheet, 0, label="perhaps")
-    status, line = refused(capsys, *estimate)
+    status, line = call.refused(*estimate)
     assert (status, "sheet.csv: row 2: label must be yes, no or unsure, got 'perhaps'" in line) == (3, True)
-    status, line = refused(capsys, "audit", "plan", scores, "--labels", 5, "--out", tmp_path / "b")
+    status, line = call.refused("audit", "plan", scores, "--labels", 5, "--out", tmp_path / "b")
     assert (status, line.startswith("corefsample: --labels must be at least 10")) == (2, True)
 
 
@@ -482,14 +476,12 @@ def test_words_and_tables_are_features_of_scores(scores: Path, tmp_path: Path) -
     assert {"police", "rain"} <= {each["word"] for each in words}
 
 
-def test_the_screen_says_what_was_chosen_and_what_it_rests_on(
-    run: Path, labelled: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_screen_says_what_was_chosen_and_what_it_rests_on(run: Path, labelled: Path, call: Calls) -> None:
     sheet = labelled / "sheet.csv"
-    status, shown, _ = called(capsys, "audit", "learn", run, sheet, "--out", labelled / "l", "--no-pictures")
+    status, shown, _ = call("audit", "learn", run, sheet, "--out", labelled / "l", "--no-pictures")
     text = " ".join(shown.split())
     assert status == 0
     assert "24 labels, 8 of them yes. average of " in text
     assert "equally often in all periods" in text
-    _, shown, _ = called(capsys, "audit", "estimate", run, sheet, "--learned", labelled / "l", "--no-pictures")
+    _, shown, _ = call("audit", "estimate", run, sheet, "--learned", labelled / "l", "--no-pictures")
     assert "rests on learned P: no guarantee" in shown

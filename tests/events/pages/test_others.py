@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from chromium import accessibility_faults, chromium, missing, resize, until
-from command_line import refused
+from command_line import Calls
 from learned_folders import made_learned
 
 from corefsample import InputError, read_documents
@@ -103,7 +103,7 @@ def test_a_label_of_actors_says_something_about_each() -> None:
 
 
 def test_an_audit_of_another_run_or_without_labels_is_rejected(
-    run: Path, audit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, audit: Path, tmp_path: Path, call: Calls
 ) -> None:
     copy = Path(shutil.copytree(audit, tmp_path / "audit"))
     table = pd.read_csv(copy / "labels.csv", keep_default_na=False)
@@ -111,7 +111,7 @@ def test_an_audit_of_another_run_or_without_labels_is_rejected(
     with pytest.raises(InputError, match=r"labels must be of documents of this run, got 'stranger'$"):
         read_report(run, audit=copy)
     (copy / "labels.csv").unlink()
-    status, line = refused(capsys, "report", run, "--audit", copy, "--out", tmp_path / "page.html")
+    status, line = call.refused("report", run, "--audit", copy, "--out", tmp_path / "page.html")
     assert (status, "an audit must have audited.csv, labels.csv, audited.json, got no labels.csv" in line) == (3, True)
     damaged = pd.read_csv(audit / "audited.csv").assign(estimate="many")
     shutil.copy(audit / "labels.csv", copy)
@@ -212,7 +212,7 @@ def test_documents_without_evidence_are_those_with_the_highest_learned_p(
 
 
 def test_learned_p_of_another_plan_or_run_or_damaged_is_rejected(
-    run: Path, audit: Path, learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, audit: Path, learned: Path, tmp_path: Path, call: Calls
 ) -> None:
     copy = Path(shutil.copytree(learned, tmp_path / "learned"))
     (copy / "learned.json").write_text('{"plan": "another"}', encoding="utf-8")
@@ -224,7 +224,7 @@ def test_learned_p_of_another_plan_or_run_or_damaged_is_rejected(
         with pytest.raises(InputError, match="learned must be as it was written"):
             read_report(run, learned=copy)
     (copy / "learned.csv").unlink()
-    status, line = refused(capsys, "report", run, "--learned", copy, "--out", tmp_path / "page.html")
+    status, line = call.refused("report", run, "--learned", copy, "--out", tmp_path / "page.html")
     assert (status, "got no learned.csv (`corefsample audit learn` makes one)" in line) == (3, True)
 
 
