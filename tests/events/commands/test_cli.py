@@ -329,7 +329,7 @@ def test_any_other_failure_has_status_1_and_one_line(
     call: Calls, monkeypatch: pytest.MonkeyPatch, corpus: Path, tmp_path: Path
 ) -> None:
     def fail(*args: Any, **keywords: Any) -> None:
-        raise ZeroDivisionError("two\nlines")
+        raise ZeroDivisionError("two\n \tlines")
 
     monkeypatch.setattr(events.counting._counter, "evaluate_document", fail)
     status, out, err = call("events", corpus, "--out", tmp_path / "run")

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from command_line import LEAVES, Calls
+from events_audit_made import fill
 from places import PROJECT
 
 from corefsample import write_documents
@@ -54,12 +54,6 @@ def fits(call: Calls, schema: dict[str, Any]) -> Fits:
     return assert_fits
 
 
-def label(sheet: Path, label_of: Callable[[int], str]) -> None:
-    """Fill in the labels of a sheet by the numbers of its rows."""
-    table = pd.read_csv(sheet, dtype=str, keep_default_na=False)
-    table.assign(label=list(map(label_of, range(len(table))))).to_csv(sheet, index=False)
-
-
 def test_every_command_is_in_the_schema(schema: dict[str, Any]) -> None:
     assert set(schema["properties"]) == LEAVES.keys() | {"doctor --environment", "calibrate --paired", "error"}
 
@@ -92,7 +86,7 @@ def test_counting_auditing_and_reporting_fit(fits: Fits, news: Path, tmp_path: P
     assert counted["out"] == str(run)
     assert fits("report", run)["n_with_events"] == counted["n_with_events"]
     fits("audit plan", run, "--labels", 20, "--out", audit)
-    label(audit / "sheet.csv", lambda number: "yes" if number < 9 else "no")
+    fill(audit / "sheet.csv", ["yes"] * 9 + ["no"] * 11)
     learned = tmp_path / "learned"
     fits("audit learn", run, audit / "sheet.csv", "--out", learned, "--no-pictures")
     fits("audit estimate", run, audit / "sheet.csv", "--learned", learned, "--no-pictures")
@@ -156,7 +150,7 @@ def test_suggested_rules_and_their_comparison_fit(fits: Fits, call: Calls, news:
     run, audit = tmp_path / "run", tmp_path / "audit"
     assert call("events", news, "--preset", "paper", "--samples", 50, "--no-pictures", "--out", run)[0] == 0
     assert call("audit", "plan", run, "--labels", 30, "--out", audit)[0] == 0
-    label(audit / "sheet.csv", lambda number: ("yes", "no")[number % 2])
+    fill(audit / "sheet.csv", ["yes", "no"] * 15)
     out = tmp_path / "better.yaml"
     content = fits("rule suggest", run, audit / "sheet.csv", "--out", out)
     assert content["n_labels"] == 30

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from command_line import Calls
+from events_audit_made import fill
 from expected_errors import error
 from references import events as er
 from run_cases import CountOptions, count_events
@@ -76,13 +77,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     er.write_lines(folder / "corpus.jsonl", documents)
     count(folder, folder / "seize.yaml", folder / "run")
     run_audit_plan(folder / "run", AuditPlanOptions(out=folder / "audit", n_labels=91, actors="POLICE"))
-    sheet = pd.read_csv(folder / "audit" / "sheet.csv", dtype=str, keep_default_na=False)
 
     def label(name: str) -> str:
         kind, number = name.split("-")
         return "" if int(number) >= N_LABELLED else "yes" if kind == "single" or KINDS[kind][1] else "no"
 
-    sheet.assign(label=sheet["doc_id"].map(label)).to_csv(folder / "audit" / "sheet.csv", index=False)
+    fill(folder / "audit" / "sheet.csv", label)
     return folder
 
 
@@ -193,14 +193,11 @@ def test_names_for_a_lexicon_of_the_users_own_are_to_be_copied(folder: Path) -> 
     own = folder / "own.yaml"
     own.write_text("version: 1\nentries: [{code: POLICE, name: Police, kind: police, nouns: [police]}]\n", "utf-8")
     count(folder, folder / "seize.yaml", folder / "own-run", str(own))
-    run_audit_plan(folder / "own-run", AuditPlanOptions(out=folder / "own-audit", n_labels=91, actors="POLICE"))
-    sheet = pd.read_csv(folder / "own-audit" / "sheet.csv", dtype=str, keep_default_na=False)
-    kinds = sheet["doc_id"].str.partition("-")[0]
-    sheet.assign(label=kinds.isin(["found", "name"]).map({True: "yes", False: "no"})).to_csv(
-        folder / "own-audit" / "sheet.csv", index=False
-    )
+    audit = AuditPlanOptions(out=folder / "own-audit", n_labels=91, actors="POLICE")
+    sheet = run_audit_plan(folder / "own-run", audit).sheet
+    fill(sheet, lambda name: "yes" if name.startswith(("found-", "name-")) else "no")
     options = RuleSuggestOptions(out=str(folder / "own-better.yaml"))
-    result = run_rule_suggest(folder / "own-run", [folder / "own-audit" / "sheet.csv"], options)
+    result = run_rule_suggest(folder / "own-run", [sheet], options)
     (row,) = result.suggestions
     assert (row["kind"], row["text"], row["right"], row["wrong"]) == ("name", "warden", 9, 0)
     assert result.out is None  # the rule needs no change

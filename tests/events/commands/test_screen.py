@@ -68,12 +68,6 @@ def test_a_long_value_continues_below_itself(capsys: pytest.CaptureFixture[str])
     assert max(map(len, lines)) <= 80
 
 
-def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    screen.print_error("two\nlines  and\ttabs")
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "corefsample: two lines and tabs\n")
-
-
 @pytest.mark.parametrize(("kind", "is_watched"), [("xterm", True), ("dumb", False), ("unknown", False)])
 def test_a_terminal_is_watched_if_it_can_redraw_a_line(
     monkeypatch: pytest.MonkeyPatch, kind: str, is_watched: bool

@@ -17,6 +17,7 @@ import pytest
 from command_line import Calls
 from page_documents import HOSTILE_NAME, HOSTILE_TITLE
 from references import events as er
+from report_pages import quiet_run
 from run_cases import CountOptions, count_events
 
 from corefsample import ParameterError
@@ -192,11 +193,9 @@ def test_repeating_a_run_removes_the_stale_page(tmp_path: Path) -> None:
 
 
 def test_a_run_without_any_event_has_a_page_that_says_so(tmp_path: Path) -> None:
-    quiet = [row for row in er.corpus() if not any(lemma == "attack" for lemma in row["tokens"]["lemma"])]
-    corpus = er.write_lines(tmp_path / "corpus.jsonl", quiet)
-    count_events(corpus, tmp_path / "run", CountOptions(n_samples=20, threads=1), pictures=False)
-    summary = write_report(tmp_path / "run")
+    run, _ = quiet_run(tmp_path)
+    summary = write_report(run)
     assert (summary.n_actors, summary.n_with_events) == (0, 0)
-    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    page = (run / "report.html").read_text(encoding="utf-8")
     assert "No document has an event." in page
     assert "vegaEmbed = " not in page  # no chart, so no chart library
