@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -15,19 +16,24 @@ for _name, _command in cli.commands.items():
     LEAVES |= {f"{_name} {each}": command for each, command in _inner.items()} or {_name: _command}
 
 
-def called(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    """Status, standard output and standard error of a command."""
-    try:
-        status = _status([str(argument) for argument in arguments])
-    except SystemExit as stop:
-        status = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+@dataclass(frozen=True)
+class Calls:
+    """Calls commands; the fixture `call` is one."""
 
+    capsys: pytest.CaptureFixture[str]
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str]:
-    """Status and the one line of a command that fails."""
-    status, out, err = called(capsys, *arguments)
-    (line,) = err.splitlines()
-    assert out == ""
-    return status, line
+    def __call__(self, *arguments: Any) -> tuple[int, str, str]:
+        """Status, standard output and standard error of a command."""
+        try:
+            status = _status([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        captured = self.capsys.readouterr()
+        return status, captured.out, captured.err
+
+    def refused(self, *arguments: Any) -> tuple[int, str]:
+        """Status and the one line of a command that fails."""
+        status, out, err = self(*arguments)
+        (line,) = err.splitlines()
+        assert out == ""
+        return status, line

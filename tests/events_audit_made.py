@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,13 @@ def write_sheet(
     sheet = sheet_table(plan, round_number)
     sheet.assign(label=sheet["doc_id"].map(label_of), labeller=labeller).to_csv(path, index=False)
     return path
+
+
+def fill(path: Path | str, label: str | Sequence[str] | Callable[[str], str] = "no") -> str:
+    """Write the labels of a sheet: the same in each row, those of its rows, or those of their documents."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    table.assign(label=table["doc_id"].map(label) if callable(label) else label).to_csv(path, index=False)
+    return str(path)
 
 
 def edit(path: Path, row: int, **values: object) -> Path:

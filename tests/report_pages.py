@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import time
+import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from chromium import until
+from references import events as er
+from run_cases import CountOptions, count_events
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
 
 DRAWN = "document.documentElement.dataset.band === 'drawn'"
 ALL_DRAWN = "document.documentElement.dataset.panels === 'drawn'"
+
+
+def evidence(run: Path) -> pd.DataFrame:
+    return pd.read_csv(run / "evidence.csv", keep_default_na=False)
+
+
+def unpacked(part: str) -> Any:
+    """What a page has in compressed form."""
+    return json.loads(zlib.decompress(base64.b64decode(part), wbits=-zlib.MAX_WBITS))
+
+
+def quiet_run(folder: Path) -> tuple[Path, int]:
+    """A run without an event, and the number of its documents."""
+    quiet = [row for row in er.corpus() if not any(lemma == "attack" for lemma in row["tokens"]["lemma"])]
+    corpus = er.write_lines(folder / "corpus.jsonl", quiet)
+    count_events(corpus, folder / "run", CountOptions(n_samples=20, threads=1), pictures=False)
+    return folder / "run", len(quiet)
+
+
+def allow_downloads(browser: WebDriver, folder: Path) -> None:
+    browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+
+
+def downloaded(folder: Path, name: str) -> Path:
+    """Wait for the file that the page saves, with this name or pattern of a name."""
+    for _ in range(400):
+        for path in folder.glob(name):
+            if path.stat().st_size:
+                return path
+        time.sleep(0.05)
+    raise AssertionError(f"no {name} in {list(folder.iterdir())}")
 
 
 def all_of(browser: WebDriver, selector: str) -> list[Any]:

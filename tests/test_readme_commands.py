@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import called
+from command_line import Calls
 from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
 
 import corefsample as cs
@@ -61,7 +61,7 @@ def test_the_commands_of_the_readme_lead_from_articles_to_a_page(
     assert "en_core_web_sm" in given[0]
     for words in given:
         arguments = [str(folder) if word == "en_core_web_sm" else word for word in words]
-        status, _, err = called(capsys, *arguments)
+        status, _, err = Calls(capsys)(*arguments)
         assert status == 0, err  # a first run may write its progress while kernels are compiled
 
     record = json.loads(Path("run-scored.parquet.scoring.json").read_text(encoding="utf-8"))

@@ -1,4 +1,3 @@
-from ._explaining import ExplainOptions as ExplainOptions
 from .audit_estimate import AuditEstimateOptions as AuditEstimateOptions
 from .audit_estimate import run_audit_estimate as run_audit_estimate
 from .audit_plan import AuditPlanOptions as AuditPlanOptions
@@ -17,6 +16,7 @@ from .doctor import DoctorOptions as DoctorOptions
 from .doctor import run_doctor as run_doctor
 from .events import EventsOptions as EventsOptions
 from .events import run_events as run_events
+from .explain import ExplainOptions as ExplainOptions
 from .explain import run_explain as run_explain
 from .recalibrate import RecalibrateOptions as RecalibrateOptions
 from .recalibrate import run_recalibrate as run_recalibrate

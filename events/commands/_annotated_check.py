@@ -19,14 +19,12 @@ from events.runs._document_inputs import DocumentInputs, ReadDocument
 from events.runs._progress import Progress
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class AnnotatedReport(Report):
     """Content of annotated corpora.
 
     Attributes
     ----------
-    title
-        The files.
     n_documents, n_words, n_known_words
         Documents, their words of letters, and those of them that the English model knows.
     n_mentions, n_entities, n_zeros, n_discontinuous
@@ -41,11 +39,8 @@ class AnnotatedReport(Report):
         Annotated mentions that have the span of one of these; others that have its head.
     n_unparsed
         Documents without a parse.
-    n_problems, problems
-        Number of bad documents, and the errors of the first ones.
     """
 
-    title: str
     n_documents: int = 0
     n_words: int = 0
     n_known_words: int = 0
@@ -59,8 +54,6 @@ class AnnotatedReport(Report):
     n_by_span: int = 0
     n_by_head: int = 0
     n_unparsed: int = 0
-    n_problems: int = 0
-    problems: list[CorefsampleError] = field(default_factory=list)
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
@@ -85,7 +78,7 @@ def check_annotated(
     files: Sequence[str], on_progress: Progress | None, *, scheme: str | None = None
 ) -> AnnotatedReport:
     """Check annotated corpora, and describe their content; bad documents are problems of the report."""
-    report = AnnotatedReport(", ".join(files))
+    report = AnnotatedReport(title=", ".join(files))
     inputs = DocumentInputs(files)
     for item in inputs:
         if isinstance(item, ReadDocument):

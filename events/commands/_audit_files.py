@@ -36,6 +36,13 @@ def page_name(sheet: str) -> str:
     return sheet.removesuffix(".csv") + ".html"
 
 
+def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Write tables as CSV files by their names, each in place of an earlier one."""
+    for name, table in tables.items():
+        with new_file(folder / name, overwrite=True) as path:
+            write_csv(table, path)
+
+
 def write_sheet(
     sheet_path: Path,
     plan: AuditPlan,
@@ -56,8 +63,7 @@ def write_sheet(
     source
         The run or CSV file of which the plan is.
     """
-    with new_file(sheet_path, overwrite=True) as name:
-        write_csv(sheet, name)
+    write_tables(sheet_path.parent, {sheet_path.name: sheet})
     page = rendered_sheet(
         plan, sheet, texts, file_name=sheet_path.name, question=question, names=actor_names(plan, source)
     )

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from corefsample.documents._batch import DocumentBatch
-from corefsample.errors import CorefsampleError, InputError
+from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from corefsample.languages._language import declared_language, differ
 from corefsample.mention_ranking import english_model
 from corefsample.mention_ranking.features._encoding import word_hash
 from corefsample.syntax._schemes import fitting_schemes
 from events.commands._failures import Report
+from events.commands._reading import batches
 from events.counting._merged_actors import MergedActors, merging_text
 from events.lexicon._lexicon import Lexicon
 from events.runs._progress import Progress
@@ -24,14 +25,12 @@ from events.runs._progress import Progress
 _SAMPLES = 100  # of a document
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class CorpusReport(Report):
     """Content of files of scored mentions.
 
     Attributes
     ----------
-    title
-        The files.
     n_documents, n_mentions, n_candidates
         Valid documents, their mentions and candidate antecedents.
     n_several_parses, n_parses
@@ -53,11 +52,8 @@ class CorpusReport(Report):
     merged_actors
         How often coreference makes one entity of distinct actors of a lexicon, as docs/file-formats.md says of a run;
         None without a lexicon, or if no mention names an actor.
-    n_problems, problems
-        Number of bad documents, and the errors of the first ones.
     """
 
-    title: str
     n_documents: int = 0
     n_mentions: int = 0
     n_candidates: int = 0
@@ -73,8 +69,6 @@ class CorpusReport(Report):
     known_share: float | None = None
     new_mass: float = 0.0
     merged_actors: dict[str, Any] | None = None
-    n_problems: int = 0
-    problems: list[CorefsampleError] = field(default_factory=list)
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
@@ -119,12 +113,11 @@ def check_corpus(
     With a lexicon, clusterings are sampled in which its actors may be merged. Documents that say another language than
     that of the rule and the lexicon are a problem.
     """
-    report = CorpusReport(", ".join(files))
-
+    report = CorpusReport(title=", ".join(files))
     stream = DocumentStream(files, on_rejected=report.reject, parses=True)
     sizes: list[int] = []
     new_mass, words, merged = 0.0, np.zeros(2, np.int64), MergedActors()
-    for batch in stream:
+    for batch, _ in batches(stream, on_progress, report=report):
         report.n_documents += len(batch)
         if batch.parses is not None:
             counts = batch.parses.counts[batch.parses.counts > 1]
@@ -142,10 +135,6 @@ def check_corpus(
             for row in np.flatnonzero(batch.has_tokens).tolist():
                 with suppress(InputError):  # the report says how many documents fit no scheme
                     merged.add_document(batch, row, lexicon, scheme=scheme, n_samples=_SAMPLES)
-        if on_progress is not None:
-            on_progress(stream.bytes_read, stream.total_bytes, report.n_documents)
-    if not report.n_documents and not report.n_problems:
-        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
     report.n_mentions = sum(sizes)
     if sizes:
         report.mentions_quantiles = min(sizes), float(np.median(sizes)), max(sizes)

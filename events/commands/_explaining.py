@@ -1,93 +1,49 @@
-"""The job behind `corefsample explain`: why sentences with a trigger make an event or do not.
-
-Also here: what `corefsample explain` says of a trigger in its sentence, of the events of its document, and of all
-triggers.
-"""
+"""Triggers of scored documents in their sentences: what each is in every parse, and the events of its document."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime
-import hashlib
-import heapq
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from corefsample.documents._batch import DocumentBatch
-from corefsample.errors import InputError, ParameterError
-from corefsample.files._paths import PathLike
+from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import parse_rows
 from corefsample.posterior._recalibrated import CorpusRecalibration
 from corefsample.syntax._path_traces import PathTrace, UnmetCondition
-from events import _shared_options as shared
-from events._options import Result, declared, option
-from events.counting._definitions import check_classes
+from events._options import Result
+from events.commands._failures import Report
+from events.commands._reading import batches
 from events.counting._evaluation import evaluate_document
 from events.counting._evidence import evidence_rows, parsed_mentions
 from events.counting._tables import event_name
-from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.lexicon._lexicon import Lexicon
 from events.matching._screening import Screen
 from events.matching._tracing import COUNTED, DocumentTrace, NamedActor, RoleTrace, TriggerTrace, trace_document
-from events.rules._rules import Rule, load_rules
+from events.rules._rules import Rule
 from events.runs._progress import Progress
 
-DEFAULT_SAMPLE = 20
+N_SAMPLES = 1000  # as `events` draws by default
 _ROUNDING = 1e-9  # of the sum of the shares of parses
 _FEW = 5  # words of a condition
 
 
-def explained(
-    inputs: PathLike | Iterable[PathLike], options: ExplainOptions, on_progress: Progress | None
-) -> ExplainResult:
-    """The triggers of the options, and the chosen ones; see `events.commands.explain.run_explain`."""
-    rule = load_rules(options.rule, options.preset)
-    lexicon = load_lexicon(options.lexicon, language=rule.language)
-    rule = dataclasses.replace(rule, filled=options.filled)
-    check_classes(rule, lexicon)
-    screen = Screen(rule, lexicon, options.scheme)
-    lemma = _wanted_lemma(rule, options.trigger)
-    limit = options.sample or (None if options.doc_id is not None else DEFAULT_SAMPLE)
-    chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger
-    outcomes: dict[str, int] = {}
-    n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
-    for batch, row, traces in _traces(inputs, options, rule, lexicon, on_progress):
-        n_documents += 1
-        events: tuple[EventShare, ...] | None = None
-        is_evaluated = False  # a document of which no trigger is chosen needs no samples
-        has_event = {True: False, False: False}  # by whether actors of the lexicon fill all roles
-        for each in _explained(batch, row, traces):
-            if lemma is not None and not _has_lemma(each, lemma):
-                continue
-            n_triggers += 1
-            outcomes[each.trace.outcome] = outcomes.get(each.trace.outcome, 0) + 1
-            has_event[each.trace.is_named] |= each.trace.outcome == COUNTED
-            rank = 0 if limit is None else -_rank(options.seed, each.doc_id, each.trace.token)
-            if limit is not None and len(chosen) == limit and rank < chosen[0][0]:
-                continue
-            if not is_evaluated:
-                events = document_events(batch, row, screen, options.seed)
-                is_evaluated = True
-            heapq.heappush(chosen, (rank, n_triggers, dataclasses.replace(each, events=events)))
-            if limit is not None and len(chosen) > limit:
-                heapq.heappop(chosen)
-        n_by_actor += has_event[True]
-        n_by_nobody += has_event[False]
-        n_with_event += any(has_event.values())
-    shown = tuple(each for _, _, each in sorted(chosen, key=lambda item: item[1]))
-    sums = n_documents, n_with_event, n_by_actor, n_by_nobody, n_triggers, outcomes
-    return ExplainResult(rule.name, rule.preset, lexicon.source, *sums, shown, options.all_parses)
-
-
 def traced(
-    stream: DocumentStream, rule: Rule, lexicon: Lexicon, scheme: str | None
-) -> Iterator[tuple[DocumentBatch, list[DocumentTrace]]]:
+    stream: DocumentStream,
+    rule: Rule,
+    lexicon: Lexicon,
+    scheme: str | None,
+    on_progress: Progress | None,
+    report: Report,
+) -> Iterator[tuple[DocumentBatch, dict[int, DocumentTrace]]]:
     """The valid documents of a stream, batch by batch, with their traces; those whose labels do not fit are bad.
 
     Of several parses of a document, the likeliest is traced.
@@ -103,47 +59,38 @@ def traced(
                 faults[row] = error.message
         return traces, faults
 
-    for batch, traces in stream.inspected(inspect):
-        yield batch, [traces[row] for row in range(len(batch))]
+    return batches(stream, on_progress, inspect, report=report)
 
 
-def _traces(
-    inputs: PathLike | Iterable[PathLike],
-    options: ExplainOptions,
-    rule: Rule,
-    lexicon: Lexicon,
-    on_progress: Progress | None,
-) -> Iterator[tuple[DocumentBatch, int, list[DocumentTrace]]]:
-    """Each document with its trace in each parse; without any if it is not the wanted one."""
-    stream = DocumentStream(inputs, needs=("tokens",), parses=True)
-    n_documents, is_found = 0, options.doc_id is None
-    for batch in stream:
-        for row in range(len(batch)):
-            n_documents += 1
-            if options.doc_id in (None, batch.doc_ids[row]):
-                is_found = True
-                yield batch, row, _traces_of_parses(batch, row, rule, lexicon, options.scheme)
-            else:
-                yield batch, row, []
-        if on_progress is not None:
-            on_progress(stream.bytes_read, stream.total_bytes, n_documents)
-    if not n_documents:
-        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
-    if not is_found:
-        raise ParameterError(f"must be the doc_id of a document, got {options.doc_id!r}", parameter="doc_id")
+def explained(batch: DocumentBatch, row: int, rule: Rule, lexicon: Lexicon, scheme: str | None) -> Iterator[Explained]:
+    """The triggers of a document in the order of the text, each with what it is in the parses.
 
-
-def _traces_of_parses(
-    batch: DocumentBatch, row: int, rule: Rule, lexicon: Lexicon, scheme: str | None
-) -> list[DocumentTrace]:
-    traces: list[DocumentTrace] = []
-    for _, parses, place in parses_of(batch, row):
+    Raises
+    ------
+    InputError
+        If the labels of a parse do not fit.
+    """
+    date = batch.dates[row]
+    day = None if np.isnat(date) else str(date)
+    found: dict[int, dict[TriggerTrace, Explained]] = {}  # by token; equal traces are one
+    for number, (share, parses, place) in enumerate(parses_of(batch, row)):
         try:
-            traces.append(_trace(parses, place, rule, lexicon, scheme))
+            trace = _trace(parses, place, rule, lexicon, scheme)
         except InputError as error:
-            prefix = f"parses[{len(traces)}]: " if batch.n_parses(row) > 1 else ""
+            prefix = f"parses[{number}]: " if batch.n_parses(row) > 1 else ""
             raise batch.rejected(row, f"{prefix}{error.message}").error() from None
-    return traces
+        tokens = parses.tokens(place)
+        assert tokens is not None  # the stream needs them
+        bounds = tokens.sentences()
+        for trigger in trace.triggers:
+            readings = found.setdefault(trigger.token, {})
+            start, end = bounds[int(tokens.sent[trigger.token])]
+            new = Explained(batch.doc_ids[row], day, tuple(tokens.text[start:end]), start, trigger, share=0.0)
+            known = readings.get(trigger, new)
+            readings[trigger] = dataclasses.replace(known, share=known.share + share)
+    for _, readings in sorted(found.items()):
+        first, *others = _likeliest_first(readings.values())
+        yield dataclasses.replace(first, alternatives=tuple(others))
 
 
 def _trace(batch: DocumentBatch, row: int, rule: Rule, lexicon: Lexicon, scheme: str | None) -> DocumentTrace:
@@ -151,43 +98,6 @@ def _trace(batch: DocumentBatch, row: int, rule: Rule, lexicon: Lexicon, scheme:
     assert tokens is not None  # the stream needs them
     date = None if np.isnat(batch.dates[row]) else batch.dates[row].item()
     return trace_document(tokens, batch.spans(row), rule, lexicon, date, scheme)
-
-
-def _wanted_lemma(rule: Rule, trigger: str | None) -> str | None:
-    """The lemma in lower case, if a trigger of the rule has it."""
-    if trigger is None:
-        return None
-    words = {word for frame in rule.frames for word in frame.words}
-    if trigger.lower() not in words:
-        rule_text = f"must be a trigger of the rule {rule.name}, preset {rule.preset} ({rule.triggers})"
-        raise ParameterError(f"{rule_text}, got {trigger!r}", parameter="trigger")
-    return trigger.lower()
-
-
-def _has_lemma(explained: Explained, lemma: str) -> bool:
-    return any(lemma in each.trace.trigger.split() for each in (explained, *explained.alternatives))
-
-
-def _explained(batch: DocumentBatch, row: int, traces: Sequence[DocumentTrace]) -> Iterator[Explained]:
-    """The triggers of a document in the order of the text, each with what it is in the parses."""
-    date = batch.dates[row]
-    day = None if np.isnat(date) else str(date)
-    found: dict[int, dict[TriggerTrace, Explained]] = {}  # by token; equal traces are one
-    for trace, (share, parses, place) in zip(traces, parses_of(batch, row), strict=bool(traces)):
-        tokens = parses.tokens(place)
-        assert tokens is not None  # the stream needs them
-        bounds = tokens.sentences()
-        for trigger in trace.triggers:
-            readings = found.setdefault(trigger.token, {})
-            start, end = bounds[int(tokens.sent[trigger.token])]
-            known = readings.get(trigger)
-            if known is None:
-                words = tuple(tokens.text[start:end])
-                known = Explained(batch.doc_ids[row], day, words, start, trigger, share=0.0)
-            readings[trigger] = dataclasses.replace(known, share=known.share + share)
-    for _, readings in sorted(found.items()):
-        first, *others = _likeliest_first(readings.values())
-        yield dataclasses.replace(first, alternatives=tuple(others))
 
 
 def _likeliest_first(readings: Iterable[Explained]) -> list[Explained]:
@@ -203,14 +113,6 @@ def _likeliest_first(readings: Iterable[Explained]) -> list[Explained]:
     return sorted(
         found, key=lambda each: (-share(lambda e: e.trace.outcome, each), -share(Explained.match, each), -each.share)
     )
-
-
-def _rank(seed: int, doc_id: str, token: int) -> int:
-    """A pseudorandom number that depends on the seed and the trigger alone."""
-    return int.from_bytes(hashlib.blake2b(f"{seed}\0{doc_id}\0{token}".encode(), digest_size=8).digest(), "big")
-
-
-N_SAMPLES = 1000  # as `events` draws by default
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,72 +312,3 @@ def _few(words: str) -> str:
     every = words.split("|")
     more = [f"{len(every) - _FEW} others"] * (len(every) > _FEW)
     return " or ".join([*every[:_FEW], *more])
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainResult(Result):
-    """Triggers of a corpus with what became of them.
-
-    Attributes
-    ----------
-    rule, preset, lexicon
-        What was looked for.
-    n_documents
-        Documents read.
-    n_with_event, n_by_actor, n_by_nobody
-        Those with a trigger that makes an event without the help of coreference: in all, by actors of the lexicon, and
-        by nobody whom the lexicon names, where a role is optional.
-    n_triggers
-        Triggers found that the options select.
-    outcomes
-        Number of these triggers by outcome.
-    shown
-        The chosen ones, in the order of the corpus.
-    all_parses
-        As in the options.
-    """
-
-    rule: str
-    preset: str
-    lexicon: str
-    n_documents: int
-    n_with_event: int
-    n_by_actor: int
-    n_by_nobody: int
-    n_triggers: int
-    outcomes: dict[str, int]
-    shown: tuple[Explained, ...]
-    all_parses: bool = False
-
-
-@declared
-class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
-    """Which triggers to explain.
-
-    Attributes
-    ----------
-    rule
-        A shipped rule, or a YAML file of your own.
-    preset
-        Preset of the rule. [default: asserted, or the only one of a file]
-    doc_id
-        Only this document. [default: all]
-    filled
-        Actors that count, of rules with default actors: named in the text, by default, or either.
-    trigger
-        Only this trigger. [default: all]
-    sample
-        Sentences to show, drawn at random. [default: 20; with --doc-id all]
-    all_parses
-        Show what a trigger is in each of several parses. [default: in the likeliest, with a summary of the others]
-    seed
-        Same seed, same sentences.
-    """
-
-    rule: str = option(default="attack", metavar="RULE")
-    preset: str | None = option(default=None, metavar="NAME")
-    doc_id: str | None = option(default=None, metavar="ID")
-    filled: Literal["either", "named", "default"] = "either"
-    trigger: str | None = option(default=None, metavar="WORDS")
-    sample: int | None = option(default=None, at_least=1)
-    all_parses: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
@@ -78,11 +79,21 @@ def _is_run_among_inputs(error: CorefsampleError, context: click.Context) -> boo
 _SHOWN = 20  # problems
 
 
+@dataclass(slots=True, kw_only=True)
 class Report(Result):
-    """Base of reports on files: the number of their bad documents, and the errors of the first ones."""
+    """Base of reports on files.
 
-    n_problems: int
-    problems: list[CorefsampleError]
+    Attributes
+    ----------
+    title
+        The files.
+    n_problems, problems
+        Number of bad documents, and the errors of the first ones.
+    """
+
+    title: str
+    n_problems: int = 0
+    problems: list[CorefsampleError] = field(default_factory=list)
 
     def reject(self, rejected: Rejected) -> None:
         """Add a bad document."""

@@ -11,6 +11,7 @@ from typing import Any
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.syntax import SCHEMES
 from events._yaml_file import file_bytes, read_yaml
+from events.commands._failures import Report
 from events.commands._screen import listed
 from events.counting._definitions import check_classes
 from events.counting._examples import ExampleResult, example_results
@@ -24,14 +25,11 @@ _LISTED = 5  # names
 _YAML = (".yaml", ".yml")
 
 
-@dataclass(slots=True)
-class FileReport:
+@dataclass(slots=True, kw_only=True)
+class FileReport(Report):
     """Content of a rule or lexicon file, as pairs of name and value, its problems, and what a rule's examples have."""
 
-    title: str
     pairs: list[tuple[str, str]] = field(default_factory=list)
-    n_problems: int = 0
-    problems: list[CorefsampleError] = field(default_factory=list)
     examples: list[ExampleResult] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -61,7 +59,7 @@ def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport
     scheme
         The dependency scheme in which every preset must be able to match; None: those that it serves are reported.
     """
-    report = FileReport(name)
+    report = FileReport(title=name)
     try:
         if name in SHIPPED_LEXICONS or (name.endswith(_YAML) and _is_lexicon(read_yaml(name, file_bytes(name)))):
             report.pairs = _lexicon_pairs(lexicon_content(name))

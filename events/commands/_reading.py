@@ -1,9 +1,10 @@
-"""The documents of a stream, with progress; documents with gold entities; and the handling of bad documents."""
+"""The documents of scored files as commands read them: with progress, and at least one, or at least one with gold."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Fault, Rejected
@@ -11,8 +12,36 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import PathLike
 from corefsample.formats import DocumentStream
+from corefsample.formats.scored._stream import Inspection
+from events.commands._failures import Report
 from events.queries._queries import match_queries
 from events.runs._progress import Progress
+
+R = TypeVar("R")
+
+
+def batches(
+    stream: DocumentStream,
+    on_progress: Progress | None,
+    inspect: Inspection[R] = lambda batch: ({}, {}),
+    *,
+    report: Report | None = None,
+) -> Iterator[tuple[DocumentBatch, dict[int, R]]]:
+    """Yield the batches of a stream with the results of `inspect` by row, and report progress after each.
+
+    Raises
+    ------
+    InputError
+        If a document is bad, or there is none; of a `report`, which lists bad ones, if it has none of these either.
+    """
+    n_documents = 0
+    for batch, results in stream.inspected(inspect):
+        yield batch, results
+        n_documents += len(batch)
+        if on_progress is not None:
+            on_progress(stream.bytes_read, stream.total_bytes, n_documents)
+    if not n_documents and (report is None or not report.n_problems):
+        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
 
 
 def streamed(
@@ -20,24 +49,10 @@ def streamed(
     on_progress: Progress | None,
     faults_of: Callable[[DocumentBatch], Mapping[int, str | Fault]] = lambda batch: {},
 ) -> Iterator[ScoredDocument]:
-    """Yield the documents of a stream, and report progress after each batch.
-
-    `faults_of` gives the rows of a batch to reject, with the reason.
-
-    Raises
-    ------
-    InputError
-        If a document is bad, or there is none.
-    """
-    n_documents = 0
-    for batch, _ in stream.inspected(lambda batch: ({}, faults_of(batch))):
+    """Yield the documents of a stream as `batches`; `faults_of` gives the rows to reject, with the reason."""
+    for batch, _ in batches(stream, on_progress, lambda batch: ({}, faults_of(batch))):
         for row in range(len(batch)):
             yield batch.document(row)
-        n_documents += len(batch)
-        if on_progress is not None:
-            on_progress(stream.bytes_read, stream.total_bytes, n_documents)
-    if not n_documents:
-        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

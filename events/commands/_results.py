@@ -12,48 +12,34 @@ from events.runs._output_folder import OutputFolder
 from events.runs._pictures import picture_files
 from events.runs._record import checksums, run_record
 
-_QUERY_TABLES = (
-    *("scores", "reliability", "coverage", "intervals", "recalibrations", "groups", "overdispersion", "link_kinds"),
-    "quantiles",
-)
-_QUARANTINE = "quarantine.jsonl"
+_QUERY_TABLES = "scores reliability coverage intervals recalibrations groups overdispersion link_kinds quantiles"
+
+
+def _files(record: str, tables: str, *pictures: str) -> frozenset[str]:
+    return frozenset([record, "quarantine.jsonl", *tables.split(), *picture_files(*pictures)])
 
 
 class CalibrationFolder(OutputFolder):
     """Tables and pictures of `corefsample calibrate`."""
 
     RECORD: ClassVar[str] = "calibration.json"
-    FILES: ClassVar[frozenset[str]] = frozenset(
-        [
-            *("calibration.csv", "calibration.parquet", "reliability.csv", "paired.csv", _QUARANTINE, RECORD),
-            *picture_files("reliability", "reliability_by_kind"),
-        ]
-    )
+    _TABLES = "calibration.csv calibration.parquet reliability.csv paired.csv"
+    FILES: ClassVar[frozenset[str]] = _files(RECORD, _TABLES, "reliability", "reliability_by_kind")
 
 
 class QueriesFolder(OutputFolder):
     """Tables and pictures of `corefsample calibrate-queries`."""
 
     RECORD: ClassVar[str] = "query_report.json"
-    FILES: ClassVar[frozenset[str]] = frozenset(
-        [
-            *(f"query_{name}.csv" for name in _QUERY_TABLES),
-            *("query_pairs.parquet", _QUARANTINE, RECORD),
-            *picture_files("query_reliability", "query_coverage", "query_quantiles"),
-        ]
-    )
+    _TABLES = " ".join(["query_pairs.parquet", *(f"query_{name}.csv" for name in _QUERY_TABLES.split())])
+    FILES: ClassVar[frozenset[str]] = _files(RECORD, _TABLES, "query_reliability", "query_coverage", "query_quantiles")
 
 
 class ParsesFolder(OutputFolder):
     """Tables and pictures of `corefsample calibrate-parses`."""
 
     RECORD: ClassVar[str] = "parse_calibration.json"
-    FILES: ClassVar[frozenset[str]] = frozenset(
-        [
-            *("parse_calibration.csv", "parse_reliability.csv", _QUARANTINE, RECORD),
-            *picture_files("parse_reliability"),
-        ]
-    )
+    FILES: ClassVar[frozenset[str]] = _files(RECORD, "parse_calibration.csv parse_reliability.csv", "parse_reliability")
 
 
 class Results:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from corefsample.documents._batch import DocumentBatch
-from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from events.commands._explaining import traced
 from events.commands._failures import Report
@@ -24,14 +23,12 @@ _LISTED = 12  # on the screen; all are in the JSON summary
 _MOST_STEPS = 3  # of paths from a trigger to an actor: longer ones are by chance
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RuleHits(Report):
     """What a rule and a lexicon find in a corpus.
 
     Attributes
     ----------
-    title
-        The files.
     rule, preset, lexicon
         What was looked for.
     n_documents, n_with_actor, n_with_trigger, n_with_event
@@ -54,11 +51,8 @@ class RuleHits(Report):
         Names in the text that are ambiguous on the document's date.
     unmatched
         By path from a trigger to an actor in its sentence that fills no role there: how many, and the first document.
-    n_problems, problems
-        Number of bad documents, and the errors of the first ones.
     """
 
-    title: str
     rule: str
     preset: str
     lexicon: str
@@ -75,8 +69,6 @@ class RuleHits(Report):
     unused: list[str] = field(default_factory=list)
     n_ambiguous: int = 0
     unmatched: dict[str, tuple[int, str]] = field(default_factory=dict)
-    n_problems: int = 0
-    problems: list[CorefsampleError] = field(default_factory=list)
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
@@ -146,20 +138,16 @@ def rule_hits(
     chosen = load_rules(rule, preset)
     words = load_lexicon(lexicon, language=chosen.language)
     check_classes(chosen, words)
-    hits = RuleHits(", ".join(files), chosen.name, chosen.preset, words.source)
+    hits = RuleHits(title=", ".join(files), rule=chosen.name, preset=chosen.preset, lexicon=words.source)
     hits.triggers = {trigger: Counter() for trigger in _triggers(chosen)}
     hits.conditions.update(dict.fromkeys(chosen.unless, 0))
     stream = DocumentStream(files, needs=("tokens",), on_rejected=hits.reject, parses=True)
     spellings: set[str] = set()  # texts and lemmas of the names found, without white space
-    for batch, traces in traced(stream, chosen, words, scheme):
-        for row, trace in enumerate(traces):
+    for batch, traces in traced(stream, chosen, words, scheme, on_progress, hits):
+        for row, trace in traces.items():
             hits.n_with_parses += batch.n_parses(row) > 1
             _add_names(hits, spellings, batch, row, trace)
             _add_triggers(hits, batch.doc_ids[row], trace)
-        if on_progress is not None:
-            on_progress(stream.bytes_read, stream.total_bytes, hits.n_documents)
-    if not hits.n_documents and not hits.n_problems:
-        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
     hits.unused = _unused(words, spellings)
     hits.unmatched = dict(sorted(hits.unmatched.items(), key=lambda item: (-item[1][0], item[0])))
     return hits

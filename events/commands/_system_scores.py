@@ -101,57 +101,47 @@ def system_scores(
     """
     _require_mentions(inputs)
     by_document: dict[str, ClusteringScores] = {}
-    others = SystemScores({})
+    found = SystemScores({})
+
+    def add(doc_id: str, labels: Any, gold_spans: Any, response_spans: Any, drawn: ClusteringSamples | None) -> None:
+        entities = gold[doc_id].entities
+        scored: dict[str, Any] = {"response_spans": response_spans, "singletons": singletons}
+        by_document[doc_id] = clustering_scores(entities, labels, key_spans=gold_spans, **scored)
+        if drawn is not None:
+            found.posteriors.append(metric_posterior(entities, drawn, level=level, gold_spans=gold_spans, **scored))
+
     for number, item in enumerate(inputs.accepted(None), start=1):
         document: Any = item.document
         if on_progress is not None:
             on_progress(inputs.bytes_read, inputs.total_bytes, number)
         if document.doc_id not in gold:
-            others.n_other += 1
+            found.n_other += 1
             continue
         key = gold[document.doc_id]
         _require_same_words(document, key, item.source)
+        drawn = None
         if isinstance(document, ScoredDocument):
             labels: Any = labels_of(document, clustering, seed)
             order = np.arange(document.n_mentions)
+            if n_samples:
+                drawn = sample_clusterings(document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id)
         else:
             labels = document.labels
             order = _by_entity(document)
-        spans: dict[str, Any] = {"gold": key.mentions[:, :2], "response": document.mentions[order, :2]}
+        spans = key.mentions[:, :2], document.mentions[order, :2]
         if match == "head":
             spans = _paired_by_head(key, document.mentions[order])
-        by_document[document.doc_id] = clustering_scores(
-            key.entities,
-            labels[order],
-            key_spans=spans["gold"],
-            response_spans=spans["response"],
-            singletons=singletons,
-        )
-        others.n_repeated += _n_repeated(spans["gold"], spans["response"])
-        if n_samples and isinstance(document, ScoredDocument):
-            drawn = sample_clusterings(document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id)
-            posterior: dict[str, Any] = {
-                "level": level,
-                "gold_spans": spans["gold"],
-                "response_spans": spans["response"],
-            }
-            others.posteriors.append(metric_posterior(key.entities, drawn, singletons=singletons, **posterior))
+        found.n_repeated += _n_repeated(*spans)
+        add(document.doc_id, labels[order], *spans, drawn)
     if not by_document:
         rule = f"a document must have the doc_id of a gold document, as {next(iter(gold))!r}"
-        raise InputError(f"{rule}, got none of {others.n_other} documents", place=", ".join(inputs.paths))
-    absent: dict[str, Any] = {"response_spans": np.zeros((0, 2), np.int64), "singletons": singletons}
-    for doc_id, key in gold.items():
-        gold_spans = key.mentions[:, :2]
-        if doc_id not in by_document:
-            others.n_missing += 1
-            by_document[doc_id] = clustering_scores(key.entities, [], key_spans=gold_spans, **absent)
-            if others.posteriors:
-                drawn = ClusteringSamples(np.zeros((n_samples, 0), np.int32), seed, doc_id)
-                others.posteriors.append(
-                    metric_posterior(key.entities, drawn, level=level, gold_spans=gold_spans, **absent)
-                )
-        others.by_document[doc_id] = by_document[doc_id]
-    return others
+        raise InputError(f"{rule}, got none of {found.n_other} documents", place=", ".join(inputs.paths))
+    for doc_id in [each for each in gold if each not in by_document]:
+        nothing = ClusteringSamples(np.zeros((n_samples, 0), np.int32), seed, doc_id) if found.posteriors else None
+        add(doc_id, [], gold[doc_id].mentions[:, :2], np.zeros((0, 2), np.int64), nothing)
+        found.n_missing += 1
+    found.by_document = {doc_id: by_document[doc_id] for doc_id in gold}
+    return found
 
 
 def _require_mentions(inputs: DocumentInputs) -> None:
@@ -188,7 +178,7 @@ def _n_repeated(gold_spans: Any, response_spans: Any) -> int:
     return sum(max(number - max(allowed[span], 1), 0) for span, number in found.items())
 
 
-def _paired_by_head(gold: GoldMentions, mentions: Any) -> dict[str, Any]:
+def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:
     """Spans that are equal where two mentions match by head: those of gold, each once, and those of a system.
 
     Equal spans match first. Of the others, those with the same head match, one to one, and among several candidates
@@ -229,8 +219,9 @@ def _paired_by_head(gold: GoldMentions, mentions: Any) -> dict[str, Any]:
             partner[r] = g
             del free[g]
     places = [repeated.get(r, r) for r in range(len(found))]
-    ids = {
-        "gold": np.arange(n_gold),
-        "response": np.array([partner.get(place, n_gold + place) for place in places], np.int64),
-    }
-    return {side: np.stack([each, each + 1], axis=1) for side, each in ids.items()}
+    response = np.array([partner.get(place, n_gold + place) for place in places], np.int64)
+    return _as_spans(np.arange(n_gold)), _as_spans(response)
+
+
+def _as_spans(ids: Ints) -> Ints:
+    return np.stack([ids, ids + 1], axis=1)

@@ -184,9 +184,8 @@ def _written(
     plan: audit.AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path, *, pictures: bool, covers: str
 ) -> tuple[str, ...]:
     """Write the tables and the picture; return their names."""
-    from corefsample.files._atomic import new_file
-    from events._csv_cells import write_csv
     from events.audit._sheets import label_table
+    from events.commands._audit_files import write_tables
     from events.runs._pictures import picture_files, save_pictures
 
     found = estimate.disagreement_frame()
@@ -201,9 +200,7 @@ def _written(
         tables["audited-learned.csv"] = estimate.learned_frame()
     else:
         (place / "audited-learned.csv").unlink(missing_ok=True)  # of an earlier estimate
-    for name, table in tables.items():
-        with new_file(place / name, overwrite=True) as path:
-            write_csv(table, path)
+    write_tables(place, tables)
     names = list(tables)
     if pictures:
         from events.plots import audit_bands

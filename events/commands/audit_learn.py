@@ -160,9 +160,8 @@ def _written(
     options: AuditLearnOptions,
 ) -> AuditLearnResult:
     """Write the files of a result."""
-    from corefsample.files._atomic import new_file, unwritable, write_json
+    from corefsample.files._atomic import unwritable, write_json
     from corefsample.plots import reliability_figure
-    from events._csv_cells import write_csv
     from events.audit._learned_results import ASSUMPTION
     from events.commands import _audit_files as files
     from events.plots.audit import learned_bands
@@ -174,9 +173,7 @@ def _written(
     names = list(tables)
     try:
         place.mkdir(parents=True, exist_ok=True)
-        for name, table in tables.items():
-            with new_file(place / name, overwrite=True) as path:
-                write_csv(table, path)
+        files.write_tables(place, tables)
         if options.pictures:
             pictures: dict[str, Any] = {"learned": lambda: learned_bands(counts)}
             for number, each in enumerate(found.targets, start=1):

@@ -166,24 +166,9 @@ def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQu
     from events.queries._study import study_queries
     from events.queries._study_results import N_BINS
 
-    names = (
-        "form",
-        "missing",
-        "n_folds",
-        "n_samples",
-        "objectives",
-        "role",
-        "scheme",
-        "seed",
-        "unannotated",
-        "uncertainty",
-    )
-    chosen = options.chosen(*names)
-    chosen |= {
-        "by": options.group_by,
-        "n_resamples": options.n_resamples,
-        "domains": options.domains_of(documents, place),
-    }
+    names = "form missing n_folds n_resamples n_samples objectives role scheme seed unannotated uncertainty"
+    chosen = options.chosen(*names.split())
+    chosen |= {"by": options.group_by, "domains": options.domains_of(documents, place)}
     if options.objectives is None:
         chosen["objectives"] = _OBJECTIVES[options.form]
     if options.recalibration is not None:

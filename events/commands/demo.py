@@ -7,10 +7,15 @@ Examples
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from corefsample._lazy import pd
+from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events._options import declared, option
 from events.commands._parser import Command
@@ -18,8 +23,18 @@ from events.commands._screen import counted, print_text
 from events.commands.events import print_counts_of_run
 
 if TYPE_CHECKING:
-    from events.commands._simulated_run import DemoResult
+    from matplotlib.figure import Figure, SubFigure
+
+    from corefsample.documents._scored import ScoredDocument
+    from events.counting._truth import TrueEvents
     from events.runs._progress import Progress
+    from events.runs.counting._options import EventsResult
+
+_NEWS = "news.parquet"
+_RUN = "run"
+_RECORD = "run.json"
+# More events than in real news, so that a small corpus has visible bands.
+_EVENT_SHARE = 0.3
 
 
 @declared
@@ -40,6 +55,38 @@ class DemoOptions(shared.Seed, shared.Overwrite):
     n_documents: int = option(default=2000, at_least=1)
 
 
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """Result of the demo.
+
+    Attributes
+    ----------
+    news
+        The simulated news.
+    summary
+        Summary of the events job.
+    n_uncertain, n_covered
+        Counts of a country in a quarter that the posterior is uncertain about (sd > 0), and how many of these have
+        the simulation's true count in their credible interval.
+    expected
+        How many of these are expected to: the sum of the probabilities of the intervals.
+    level
+        Of the intervals.
+    """
+
+    news: str
+    summary: EventsResult
+    n_uncertain: int
+    n_covered: int
+    expected: float
+    level: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The news, how many intervals hold the truth, and the summary."""
+        coverage = {name: getattr(self, name) for name in ("n_uncertain", "n_covered", "expected")}
+        return {"news": self.news, **coverage, **self.summary.to_json()}
+
+
 def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None = None) -> DemoResult:
     """Simulate news into a folder, count its events, and make the HTML page if the libraries are installed.
 
@@ -55,9 +102,83 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     ParameterError
         If the folder contains an earlier demo, or something else, or a number is outside its range.
     """
-    from events.commands._simulated_run import simulated_run
+    from corefsample.files._atomic import write_json
+    from corefsample.files._contents import read_json
+    from corefsample.files._remote_services import is_url
+    from corefsample.formats.scored._writing import write_documents
+    from events.counting._definitions import Definitions
+    from events.counting._truth import TrueEvents
+    from events.pages._report import can_report, write_report
+    from events.runs._output_folder import RunFolder
+    from events.runs._pictures import save_pictures
+    from events.runs.counting._job import count_events
+    from events.runs.counting._options import EventsOptions
+    from events.simulation._documents import simulate_documents
 
-    return simulated_run(options or DemoOptions(), on_progress)
+    options = options or DemoOptions()
+    out, overwrite = options.out, options.overwrite
+    if not out:
+        raise ParameterError("must name a folder, got ''", parameter="out")
+    if is_url(out):
+        raise ParameterError(f"must be a local folder, got {out}", parameter="out")
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"must be a folder, got the file {folder}", parameter="out")
+    if (folder / _NEWS).exists() and not overwrite:
+        hint = ParameterHint("overwrite", "replaces it")
+        raise ParameterError(f"must contain no earlier demo, got {folder}", parameter="out", hint=hint)
+    run = folder / _RUN
+    RunFolder(run, overwrite=overwrite)  # raises for a folder in use, before anything is written
+    folder.mkdir(parents=True, exist_ok=True)
+    news = str(folder / _NEWS)
+
+    counting = EventsOptions(out=str(run), seed=options.seed, overwrite=overwrite, pictures=False)
+    definitions = Definitions.named(counting.rules, counting.preset, counting.lexicon)
+    truth = TrueEvents(definitions.rules[0], definitions.lexicon, period=counting.period)
+
+    def documents() -> Iterator[ScoredDocument]:
+        simulated = simulate_documents(
+            options.n_documents, seed=options.seed, event_share=_EVENT_SHARE, apart=truth.apart
+        )
+        for done, each in enumerate(simulated, start=1):
+            truth.add(each.document)
+            yield each.document
+            if on_progress is not None and done % 50 == 0:
+                on_progress(done, options.n_documents, done)
+
+    write_documents(documents(), news, overwrite=overwrite)
+    summary = count_events(news, counting, on_progress=on_progress)
+    record = read_json(run / _RECORD)
+    write_json(run / _RECORD, {**record, "simulated": True})
+    counts = pd.read_parquet(run / "counts.parquet")
+    save_pictures({"bands": lambda: _titled_bands(counts, record["names"])}, lambda name: run / name)
+    if can_report():
+        write_report(run, overwrite=overwrite)
+    coverage = _coverage(truth, counts, pd.read_parquet(run / "evidence.parquet"))
+    return DemoResult(news, summary, *coverage, counting.level)
+
+
+def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | SubFigure:
+    """The bands with a title that says what they are."""
+    from events.plots import event_bands
+
+    figure = event_bands(counts, names=names)
+    figure.suptitle("Simulated news: countries and dates are not facts", x=0.01, ha="left", fontsize=11)
+    return figure
+
+
+def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -> tuple[int, int, float]:
+    """Number of counts that the posterior is uncertain about, of those with the truth inside, and those expected."""
+    from events.counting import count_pmf
+
+    uncertain = truth.beside(counts[counts["sd"] > 0.0])
+    keys = ["actor", "period"]
+    probabilities = dict(iter(evidence.groupby(keys)["probability"]))
+    expected = 0.0
+    for actor, period, lower, upper in uncertain[[*keys, "lower", "upper"]].itertuples(index=False):
+        pmf = count_pmf(probabilities[actor, period].to_numpy())
+        expected += float(pmf[int(lower) : int(upper) + 1].sum())
+    return len(uncertain), int(uncertain["covered"].sum()), expected
 
 
 def print_demo(result: DemoResult) -> None:

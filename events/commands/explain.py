@@ -16,23 +16,37 @@ Examples
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import heapq
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from events.commands._explaining import ExplainOptions
+from corefsample.errors import ParameterError
+from corefsample.formats import DocumentStream
+from events import _shared_options as shared
+from events._options import Result, declared, option
+from events.commands._explaining import N_SAMPLES, EventShare, Explained, document_events, explained
 from events.commands._parser import Command
+from events.commands._reading import batches
 from events.commands._screen import counted, pair_lines, print_text
+from events.counting._definitions import check_classes
+from events.lexicon._lexicon import load_lexicon
+from events.matching._screening import Screen
+from events.matching._tracing import COUNTED
+from events.rules._rules import Rule, load_rules
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
-    from events.commands._explaining import Explained, ExplainResult
     from events.runs._progress import Progress
 
+_DEFAULT_SAMPLE = 20  # triggers
 _SCREEN = 40  # lines about a document with several parses
 _MATCHES = 4  # of a trigger in several parses
 # What the outcome of a trigger means, after its name.
@@ -45,6 +59,75 @@ _OUTCOMES = {
     "no mention": "no event: the path ends at no mention",
     "no path": "no event: no path of the role leads anywhere",
 }
+
+
+@declared
+class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
+    """Which triggers to explain.
+
+    Attributes
+    ----------
+    rule
+        A shipped rule, or a YAML file of your own.
+    preset
+        Preset of the rule. [default: asserted, or the only one of a file]
+    doc_id
+        Only this document. [default: all]
+    filled
+        Actors that count, of rules with default actors: named in the text, by default, or either.
+    trigger
+        Only this trigger. [default: all]
+    sample
+        Sentences to show, drawn at random. [default: 20; with --doc-id all]
+    all_parses
+        Show what a trigger is in each of several parses. [default: in the likeliest, with a summary of the others]
+    seed
+        Same seed, same sentences.
+    """
+
+    rule: str = option(default="attack", metavar="RULE")
+    preset: str | None = option(default=None, metavar="NAME")
+    doc_id: str | None = option(default=None, metavar="ID")
+    filled: Literal["either", "named", "default"] = "either"
+    trigger: str | None = option(default=None, metavar="WORDS")
+    sample: int | None = option(default=None, at_least=1)
+    all_parses: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainResult(Result):
+    """Triggers of a corpus with what became of them.
+
+    Attributes
+    ----------
+    rule, preset, lexicon
+        What was looked for.
+    n_documents
+        Documents read.
+    n_with_event, n_by_actor, n_by_nobody
+        Those with a trigger that makes an event without the help of coreference: in all, by actors of the lexicon, and
+        by nobody whom the lexicon names, where a role is optional.
+    n_triggers
+        Triggers found that the options select.
+    outcomes
+        Number of these triggers by outcome.
+    shown
+        The chosen ones, in the order of the corpus.
+    all_parses
+        As in the options.
+    """
+
+    rule: str
+    preset: str
+    lexicon: str
+    n_documents: int
+    n_with_event: int
+    n_by_actor: int
+    n_by_nobody: int
+    n_triggers: int
+    outcomes: dict[str, int]
+    shown: tuple[Explained, ...]
+    all_parses: bool = False
 
 
 def run_explain(
@@ -71,9 +154,70 @@ def run_explain(
     InputError
         If a rule, a lexicon or a document breaks its rule.
     """
-    from events.commands._explaining import explained
+    options = options or ExplainOptions()
+    rule = load_rules(options.rule, options.preset)
+    lexicon = load_lexicon(options.lexicon, language=rule.language)
+    rule = dataclasses.replace(rule, filled=options.filled)
+    check_classes(rule, lexicon)
+    screen = Screen(rule, lexicon, options.scheme)
+    lemma = _wanted_lemma(rule, options.trigger)
+    limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
+    chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger
+    outcomes: Counter[str] = Counter()
+    n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
+    is_found = options.doc_id is None
+    stream = DocumentStream(inputs, needs=("tokens",), parses=True)
+    for batch, row in ((each, row) for each, _ in batches(stream, on_progress) for row in range(len(each))):
+        n_documents += 1
+        if options.doc_id not in (None, batch.doc_ids[row]):
+            continue
+        is_found = True
+        events: tuple[EventShare, ...] | None = None
+        is_evaluated = False  # a document of which no trigger is chosen needs no samples
+        has_event = {True: False, False: False}  # by whether actors of the lexicon fill all roles
+        for each in explained(batch, row, rule, lexicon, options.scheme):
+            if lemma is not None and not _has_lemma(each, lemma):
+                continue
+            n_triggers += 1
+            outcomes[each.trace.outcome] += 1
+            has_event[each.trace.is_named] |= each.trace.outcome == COUNTED
+            rank = -_rank(options.seed, each.doc_id, each.trace.token)
+            if len(chosen) == limit and rank < chosen[0][0]:
+                continue
+            if not is_evaluated:
+                events = document_events(batch, row, screen, options.seed)
+                is_evaluated = True
+            heapq.heappush(chosen, (rank, n_triggers, dataclasses.replace(each, events=events)))
+            if len(chosen) > limit:
+                heapq.heappop(chosen)
+        n_by_actor += has_event[True]
+        n_by_nobody += has_event[False]
+        n_with_event += any(has_event.values())
+    if not is_found:
+        raise ParameterError(f"must be the doc_id of a document, got {options.doc_id!r}", parameter="doc_id")
+    shown = tuple(each for _, _, each in sorted(chosen, key=lambda item: item[1]))
+    sums = n_documents, n_with_event, n_by_actor, n_by_nobody, n_triggers, dict(outcomes)
+    return ExplainResult(rule.name, rule.preset, lexicon.source, *sums, shown, options.all_parses)
 
-    return explained(inputs, options or ExplainOptions(), on_progress)
+
+def _wanted_lemma(rule: Rule, trigger: str | None) -> str | None:
+    """The lemma in lower case, if a trigger of the rule has it."""
+    if trigger is None:
+        return None
+    words = {word for frame in rule.frames for word in frame.words}
+    if trigger.lower() not in words:
+        rule_text = f"must be a trigger of the rule {rule.name}, preset {rule.preset} ({rule.triggers})"
+        raise ParameterError(f"{rule_text}, got {trigger!r}", parameter="trigger")
+    return trigger.lower()
+
+
+def _has_lemma(explained: Explained, lemma: str) -> bool:
+    return any(lemma in each.trace.trigger.split() for each in (explained, *explained.alternatives))
+
+
+def _rank(seed: int, doc_id: str, token: int) -> int:
+    """A pseudorandom number that depends on the seed and the trigger alone."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}\0{doc_id}\0{token}".encode(), digest_size=8).digest(), "big")
 
 
 def print_explain(run: ExplainResult) -> None:
@@ -116,8 +260,6 @@ def _print_document(shown: Sequence[Explained], *, all_parses: bool) -> None:
 
 def _shares(each: Explained) -> str:
     """Events of the document of a trigger."""
-    from events.commands._explaining import N_SAMPLES
-
     if each.events is None:
         return "none: the labels fit several schemes, which give different events"
     shares = ", ".join(map(str, each.events)) or "0"

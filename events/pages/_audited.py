@@ -124,11 +124,7 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
     InputError
         If a file is missing or damaged, or the labels are of another run.
     """
-    place = Path(folder)
-    for name in _FILES:
-        if not (place / name).is_file():
-            hint = "`corefsample audit estimate` makes one"
-            raise InputError(f"an audit must have {', '.join(_FILES)}, got no {name}", place=str(folder), hint=hint)
+    place = folder_with(folder, "an audit", _FILES, "audit estimate")
     counts = read_text_table(place / "audited.csv", _COUNTS).map(unescaped)
     try:
         counts = counts.astype(dict.fromkeys(_NUMBERS, float))
@@ -158,6 +154,16 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
         float(totals["level"].iloc[0]),
         assumption,
     )
+
+
+def folder_with(folder: PathLike, what: str, names: Sequence[str], command: str) -> Path:
+    """A folder; raise InputError unless it has the files that a command writes."""
+    place = Path(folder)
+    for name in names:
+        if not (place / name).is_file():
+            hint = f"`corefsample {command}` makes one"
+            raise InputError(f"{what} must have {', '.join(names)}, got no {name}", place=str(folder), hint=hint)
+    return place
 
 
 def counted_target(

@@ -21,11 +21,11 @@ from events.pages._rendering import PER_PART, Sources, packed_parts, rendered
 if TYPE_CHECKING:
     from events.pages._report_content import Report
 
-_OWN = ("sheet", "progress", "answers", "article", "export", "import", "label")
+_SCRIPTS = "elements files sheet progress answers article export import label"
 LABEL_SOURCES = Sources(
     "label.html.j2",
     ("base.css", "answers.css", "label.css"),
-    tuple(f"{name}.js" for name in ("elements", "files", *_OWN)),
+    tuple(f"{name}.js" for name in _SCRIPTS.split()),
 )
 
 

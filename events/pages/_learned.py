@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
 from events.audit._estimates import TOTAL
 from events.audit._frame_files import read_text_table
-from events.pages._audited import LabelTargets, counted_target
+from events.pages._audited import LabelTargets, counted_target, folder_with
 
 _FILES = ("learned.csv", "learned_counts.csv", "learned.json")
 _DOCUMENTS = ("doc_id", "event", "actor", "learned", "label", "sampled")
@@ -95,11 +94,7 @@ def read_learned(folder: PathLike, doc_ids: Collection[str], names: dict[str, An
     InputError
         If a file is missing or damaged, or what was learned is of another run.
     """
-    place = Path(folder)
-    for name in _FILES:
-        if not (place / name).is_file():
-            hint = "`corefsample audit learn` makes one"
-            raise InputError(f"learned must have {', '.join(_FILES)}, got no {name}", place=str(folder), hint=hint)
+    place = folder_with(folder, "learned", _FILES, "audit learn")
     documents, counts = (
         read_text_table(place / name, columns).map(unescaped)
         for name, columns in (("learned.csv", _DOCUMENTS), ("learned_counts.csv", _COUNTS))

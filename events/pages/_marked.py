@@ -1,7 +1,4 @@
-"""The text of one document in pieces: triggers of rules, names of a lexicon, and the rest.
-
-Also here: where a text has blanks between its tokens.
-"""
+"""The text of one document from its tokens, with blanks, and in pieces: triggers, names of a lexicon, and the rest."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One HTML file from a template, style sheets and ES modules.
-
-Also here: data inside a page: JSON that cannot end its element, and packed JSON.
-"""
+"""One HTML file from a template, style sheets, ES modules, and data: JSON that cannot end its element, or packed."""
 
 from __future__ import annotations
 

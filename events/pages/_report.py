@@ -21,29 +21,14 @@ from events.pages._report_content import Report, read_report
 
 DEFAULT_NAME = "report.html"
 _LIBRARIES = ("altair", "vl_convert")
-_OWN = (
-    *(
-        "page",
-        "address",
-        "texts",
-        "differences",
-        "sheet",
-        "progress",
-        "answers",
-        "export",
-        "sentences",
-        "charts",
-        "bands",
-        "panels",
-        "audited",
-        "others",
-    ),
-    *("desk", "listing", "reader", "choices", "main"),
+_SCRIPTS = (
+    "elements files page address texts differences sheet progress answers export sentences charts bands panels audited "
+    "others desk listing reader choices main"
 )
 SOURCES = Sources(
     "page.html.j2",
     ("base.css", "answers.css", "report.css"),
-    tuple(f"{name}.js" for name in ("elements", "files", *_OWN)),
+    tuple(f"{name}.js" for name in _SCRIPTS.split()),
 )
 
 

@@ -1,7 +1,7 @@
 """Content of a report, read from the folder of a finished events run.
 
-Also here: P(a > b) of two actors in each period, for runs whose documents share the uncertainty of a recalibration.
-Their counts are compared sample by sample; the page itself compares counts of independent documents.
+The page itself compares counts of independent documents. Where documents share the uncertainty of a recalibration, the
+content has P(a > b) of two actors in each period, from their counts sample by sample.
 """
 
 from __future__ import annotations

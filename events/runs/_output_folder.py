@@ -17,6 +17,7 @@ from corefsample.files._locks import LOCK_NAME, PARTIAL_PREFIX, leftovers, new_p
 from corefsample.files._paths import PathLike, joined, open_binary
 from corefsample.files._remote_services import is_url
 from corefsample.formats.scored._writing import QuarantineFile
+from events.runs._pictures import picture_files
 
 
 class OutputFolder:
@@ -200,23 +201,11 @@ class RunFolder(OutputFolder):
     RECORD: ClassVar[str] = "run.json"
     FILES: ClassVar[frozenset[str]] = frozenset(
         [
-            "counts.csv",
-            "counts.parquet",
-            "evidence.csv",
-            "evidence.parquet",
-            "near_half.csv",
-            "events.csv",
-            "count_samples.parquet",
-            "comparisons.csv",
-            "documents.parquet",
-            "all_documents.parquet",
-            "bands.png",
-            "bands.svg",
-            "comparison.png",
-            "comparison.svg",
-            "quarantine.jsonl",
+            *(f"{name}.csv" for name in ("counts", "evidence", "near_half", "events", "comparisons")),
+            *(f"{name}.parquet" for name in ("counts", "evidence", "count_samples", "documents", "all_documents")),
+            *picture_files("bands", "comparison"),
             "report.html",  # from another command, outdated once the run is repeated
-            RECORD,
+            *("quarantine.jsonl", RECORD),
         ]
     )
     STORES: ClassVar[frozenset[str]] = frozenset(["partitions", "unfinished"])

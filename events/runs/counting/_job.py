@@ -1,8 +1,4 @@
-"""The batch job: counts events in pre-scored mention files and writes a folder of counts, evidence and pictures.
-
-Also here: what a run of `events` says about its lexicon: no actor found, or only countries where a rule expects
-others.
-"""
+"""The batch job: counts events in scored mentions, writes the folder of a run, and warns of a wrong lexicon."""
 
 from __future__ import annotations
 
@@ -11,9 +7,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from corefsample._log import logger
 from corefsample._processors import one_processor_left, processors
@@ -30,7 +29,6 @@ from events.counting._counter import EventCounter
 from events.counting._tables import event_key
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, load_lexicon
-from events.rules._outcomes import ANYBODY
 from events.rules._rules import Rule
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
@@ -65,7 +63,9 @@ def count_events(
         with writing(places):
             summary = write_run(places, merged, pictures=options.pictures, started=started, n_computed=len(missing))
         with opened_folder(options.out, only=lambda name: name == "all_documents.parquet") as folder:
-            warn_about_actors(folder, plan.definitions().rules, plan.definitions().lexicon)
+            table = pq.ParquetFile(Path(folder) / "all_documents.parquet").read(["trigger", "actor", "actors"])
+        for note in actor_notes(plan.definitions().rules, plan.definitions().lexicon, table):
+            logger("events").warning("%s", note)
         return summary
 
 
@@ -323,66 +323,27 @@ def _require_unchanged(file: InputFile) -> None:
         raise InputError(rule, place=file.path, hint=RESTART)
 
 
-# --- what is said about a run ---
-
-
-@dataclass(frozen=True, slots=True)
-class Inspected:
-    """What was found in all documents of a run.
-
-    Attributes
-    ----------
-    n_documents, n_with_trigger, n_named
-        Documents; those with a trigger of a rule; those with a word that may begin the name of an actor.
-    actors
-        Codes of actors that fill a role in some document.
-    """
-
-    n_documents: int
-    n_with_trigger: int
-    n_named: int
-    actors: frozenset[str]
-
-
-def warn_about_actors(folder: PathLike, rules: Sequence[Rule], lexicon: Lexicon) -> None:
-    """Log what `actor_notes` finds in the folder of a finished run."""
-    for note in actor_notes(rules, lexicon, inspected(folder)):
-        logger("events").warning("%s", note)
-
-
-def inspected(folder: PathLike) -> Inspected:
-    """What a finished run found, from its table of all documents."""
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    table = pq.ParquetFile(Path(folder) / "all_documents.parquet").read(columns=["trigger", "actor", "actors"])
-    events = pc.unique(pc.list_flatten(table["actors"])).to_pylist()
-    return Inspected(
-        len(table),
-        pc.sum(table["trigger"]).as_py() or 0,
-        pc.sum(table["actor"]).as_py() or 0,
-        frozenset(code for event in events for code in event_key(event)) - {"", ANYBODY},
-    )
-
-
-def actor_notes(rules: Sequence[Rule], lexicon: Lexicon, found: Inspected) -> list[str]:
+def actor_notes(rules: Sequence[Rule], lexicon: Lexicon, documents: pa.Table) -> list[str]:
     """Sentences about a lexicon that probably is not the one that the rules need.
 
     Parameters
     ----------
     rules, lexicon
         What was counted.
-    found
-        What was found in the documents.
+    documents
+        Of all documents of the run, whether they have a trigger and a word of an actor's name, and their `actors`.
     """
+    events = pc.unique(pc.list_flatten(documents["actors"])).to_pylist()
+    found = {code for event in events for code in event_key(event)}
     notes = []
     with_roles = [rule for rule in rules if rule.event]
-    if with_roles and found.actors.isdisjoint(lexicon.codes):
+    if with_roles and found.isdisjoint(lexicon.codes):
         names = ", ".join(rule.name for rule in with_roles)
+        n_named, n_with_trigger = (pc.sum(documents[name]).as_py() or 0 for name in ("actor", "trigger"))
         notes.append(
             f"no actor of the lexicon {lexicon.source} fills a role of {names} in any document; of "
-            f"{found.n_documents:,} inspected, {found.n_named:,} have a word of an actor's name and "
-            f"{found.n_with_trigger:,} a trigger: `corefsample doctor` "
+            f"{len(documents):,} inspected, {n_named:,} have a word of an actor's name and "
+            f"{n_with_trigger:,} a trigger: `corefsample doctor` "
             "with the rule and the lexicon counts what each of them finds"
         )
     for rule in with_roles:

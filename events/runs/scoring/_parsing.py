@@ -1,10 +1,11 @@
-"""Parsing the text of an article with a spaCy pipeline, paragraph by paragraph."""
+"""Parsing the text of an article with a spaCy pipeline, paragraph by paragraph, once or in samples."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import metadata
@@ -17,6 +18,7 @@ from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
 from corefsample.files._digests import sha256
+from corefsample.spacy_bridge import ParseSampler
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._schemes import document_schemes
 from events.news._fields import Article
@@ -191,6 +193,46 @@ def joined(parts: Sequence[Tokens]) -> Tokens:
         n_tokens += len(part)
         n_sentences += int(part.sent[-1]) + 1
     return Tokens(**columns, head=np.concatenate(heads), sent=np.concatenate(sents), extra=extra)
+
+
+def parse_sampler(pipeline: Language, temperature: float | None) -> ParseSampler:
+    """A sampler of a pipeline's parses; raise if they cannot be sampled."""
+    try:
+        sampler = ParseSampler(pipeline, temperature=temperature)
+        sampler.samples(pipeline.make_doc("They left."), 1)
+        return sampler
+    except ParameterError as error:
+        parameter = "parse_temperature" if error.parameter == "temperature" else "pipeline"
+        raise ParameterError(error.message, parameter=parameter, hint=error.hint) from None
+
+
+def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_parses: int) -> list[tuple[int, Tokens]]:
+    """Parse an article, and draw parses of it.
+
+    Paragraphs are parsed and sampled apart: sample s of the article has sample s of each. Sentences are those of the
+    pipeline's own parse.
+
+    Parameters
+    ----------
+    texts, doc_id
+        Paragraphs and name of the article.
+    sampler
+        As of `parse_sampler`.
+    n_parses
+        Number of samples, at least 1.
+
+    Returns
+    -------
+    list of (int, Tokens)
+        The pipeline's own parse first, and the different ones among the samples in the order of the draws, each with
+        its number of samples; only that of the first may be 0.
+    """
+    names = [f"{p} {doc_id}" for p in range(len(texts))]
+    drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
+    chosen = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
+    chosen.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
+    tokens = {doc: tokens_of_doc(doc) for docs in chosen for doc in docs}
+    return [(count, joined([tokens[doc] for doc in docs])) for docs, count in chosen.items()]
 
 
 def article_metadata(article: Article) -> Mapping[str, Any]:

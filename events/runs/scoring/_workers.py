@@ -1,7 +1,4 @@
-"""The work of scoring a few documents, in any process.
-
-Also here: parses of an article drawn from a pipeline's parser, with their numbers of samples.
-"""
+"""The work of scoring a few documents, in any process."""
 
 from __future__ import annotations
 
@@ -9,19 +6,18 @@ import dataclasses
 import hashlib
 import os
 import threading
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import corefsample
 from corefsample.documents import Parse
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._rejected import Rejected
 from corefsample.documents._scored import ScoredDocument
-from corefsample.documents._tokens import Tokens, span_head
+from corefsample.documents._tokens import span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import code_of, require_same
@@ -38,7 +34,7 @@ from corefsample.mention_ranking._model_file import model_file
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._shipped import chosen_recalibration
-from corefsample.spacy_bridge import ParseSampler, parse_temperature
+from corefsample.spacy_bridge import parse_temperature
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._roles import is_unparsed
 from events.news._fields import Article
@@ -50,13 +46,12 @@ from events.runs.scoring._parsing import (
     article_texts,
     joined,
     load_pipeline,
+    parse_sampler,
     parsed_words,
     parsing,
     pipeline_record,
+    sampled_parses,
 )
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,46 +318,3 @@ def load_recalibration(
     except ParameterError as error:
         raise error.as_input_error(name) from None
     return uncertain.recalibration
-
-
-_PROBE = "They left."
-
-
-def parse_sampler(pipeline: Language, temperature: float | None) -> ParseSampler:
-    """A sampler of a pipeline's parses; raise if they cannot be sampled."""
-    try:
-        sampler = ParseSampler(pipeline, temperature=temperature)
-        sampler.samples(pipeline.make_doc(_PROBE), 1)
-        return sampler
-    except ParameterError as error:
-        parameter = "parse_temperature" if error.parameter == "temperature" else "pipeline"
-        raise ParameterError(error.message, parameter=parameter, hint=error.hint) from None
-
-
-def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_parses: int) -> list[tuple[int, Tokens]]:
-    """Parse an article, and draw parses of it.
-
-    Paragraphs are parsed and sampled apart: sample s of the article has sample s of each. Sentences are those of the
-    pipeline's own parse.
-
-    Parameters
-    ----------
-    texts, doc_id
-        Paragraphs and name of the article.
-    sampler
-        As of `parse_sampler`.
-    n_parses
-        Number of samples, at least 1.
-
-    Returns
-    -------
-    list of (int, Tokens)
-        The pipeline's own parse first, and the different ones among the samples in the order of the draws, each with
-        its number of samples; only that of the first may be 0.
-    """
-    names = [f"{p} {doc_id}" for p in range(len(texts))]
-    drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
-    chosen = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
-    chosen.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
-    tokens = {doc: tokens_of_doc(doc) for docs in chosen for doc in docs}
-    return [(count, joined([tokens[doc] for doc in docs])) for docs, count in chosen.items()]

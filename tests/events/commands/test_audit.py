@@ -11,8 +11,8 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import called, refused
-from events_audit_made import edit
+from command_line import Calls
+from events_audit_made import edit, fill
 from expected_errors import error
 from references import events as er
 from references.learning import difference_estimate
@@ -56,12 +56,6 @@ def scores(tmp_path: Path) -> Path:
     return tmp_path / "scores.csv"
 
 
-def fill(sheet: Path, label: str = "no") -> Path:
-    table = pd.read_csv(sheet, dtype=str, keep_default_na=False)
-    table.assign(label=label).to_csv(sheet, index=False)
-    return sheet
-
-
 def test_a_plan_of_a_run_has_the_texts_of_its_documents(run: Path, tmp_path: Path) -> None:
     summary = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "audit", n_labels=20))
     assert (summary.n_documents, summary.n_drawn, summary.n_without_text) == (30, 20, 0)
@@ -88,8 +82,7 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     first = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=18, keyword="attack*"))
     second = run_audit_plan(run, AuditPlanOptions(out=folder, more=6))
     assert (first.plan, second.n_drawn, second.n_new) == (second.plan, 24, 6)
-    sheets = [fill(Path(first.sheet), "yes"), fill(Path(second.sheet), "yes")]
-    summary = run_audit_estimate(run, sheets)
+    summary = run_audit_estimate(run, [fill(each.sheet, "yes") for each in (first, second)])
     assert {"audited.csv", "audited-model.csv", "audited-curve.csv", "disagreements.csv", "audited.png"} <= set(
         summary.files
     )
@@ -117,9 +110,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_several_rules_are_audited_from_plan_to_report(several: Path, tmp_path: Path) -> None:
     plan = run_audit_plan(several, AuditPlanOptions(out=tmp_path, n_labels=25))
     assert read_plan(tmp_path, several).frame.label_kind == "events"
-    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
-    labels = ["attack", "none", "attack;conflict", "conflict?", *["none"] * 21]
-    table.assign(label=labels).to_csv(plan.sheet, index=False)
+    fill(plan.sheet, ["attack", "none", "attack;conflict", "conflict?", *["none"] * 21])
     summary = run_audit_estimate(several, [plan.sheet])
     assert [(row["event"], row["actor"], row["n_positive"]) for row in summary.totals] == [
         ("attack", "", 2),
@@ -129,21 +120,20 @@ def test_several_rules_are_audited_from_plan_to_report(several: Path, tmp_path: 
     report = read_report(several, audit=tmp_path)
     assert report.audit is not None
     assert [target["name"] for target in report.audit.targets] == ["attack, any actor", "conflict, any actor"]
-    both = table["doc_id"][2]
+    both, unsure = pd.read_csv(plan.sheet)["doc_id"][2:4]
     assert [report.audit.row_label(both, name) for name in ("attack: USA", "conflict: IRQ", "arrest")] == [
         "yes",
         "yes",
         "",
     ]
-    assert report.audit.row_label(table["doc_id"][3], "conflict: IRQ") == "unsure"
+    assert report.audit.row_label(unsure, "conflict: IRQ") == "unsure"
 
 
 def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_path: Path) -> None:
     names = read_run_documents(several, ("all",)).targets
     assert all(name.startswith(("attack: ", "conflict: ")) for name in names)
     plan = run_audit_plan(several, AuditPlanOptions(out=tmp_path, n_labels=25, actors=names[:2]))
-    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
-    table.assign(label=[names[1], *["none"] * 24]).to_csv(plan.sheet, index=False)
+    fill(plan.sheet, [names[1], *["none"] * 24])
     summary = run_audit_estimate(several, [plan.sheet], AuditEstimateOptions(pictures=False))
     assert [(row["actor"], row["n_positive"]) for row in summary.totals] == [(names[0], 0), (names[1], 1)]
     with pytest.raises(ParameterError) as caught:
@@ -157,7 +147,7 @@ def test_an_estimate_needs_only_the_kernels_that_a_warm_up_compiles(scores: Path
     """A warm-up compiles each kernel for the types of `estimate_total`, and a command uses no others."""
     estimate_total([1, 4], [10, 5], [50, 10], method=method)  # type: ignore[arg-type]
     plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=30))
-    run_audit_estimate(scores, [fill(Path(plan.sheet))], AuditEstimateOptions(method=method, pictures=False))  # type: ignore[arg-type]
+    run_audit_estimate(scores, [fill(plan.sheet)], AuditEstimateOptions(method=method, pictures=False))  # type: ignore[arg-type]
     kernels = (_kernels.limits, _kernels.floors, _kernels.add_stratum)
     assert max(len(kernel.signatures) for kernel in kernels) == 1  # type: ignore[attr-defined]
 
@@ -166,7 +156,7 @@ def test_scores_of_any_model_can_be_audited(scores: Path, tmp_path: Path) -> Non
     options = partial(AuditPlanOptions, n_labels=60, cuts=(0.5,), column="topic", by="year", period="year", floor=2)
     plan = run_audit_plan(scores, options(out=tmp_path / "audit"))
     assert {"P = 0, other, 2000", "P >= 0.5, war, 2001"} <= {row["name"] for row in plan.strata}
-    summary = run_audit_estimate(scores, [fill(Path(plan.sheet))], AuditEstimateOptions(pictures=False))
+    summary = run_audit_estimate(scores, [fill(plan.sheet)], AuditEstimateOptions(pictures=False))
     assert summary.totals[0]["estimate"] == 0.0
     assert summary.totals[0]["model_mean"] == pytest.approx(pd.read_csv(scores)["probability"].sum())
 
@@ -180,21 +170,19 @@ def test_one_actor_is_asked_about_by_yes_and_no_from_plan_to_report(run: Path, t
     assert (folder / "codebook.txt").read_text().split("\n\n") == [question, *plan.codebook, ""]
     content = json.loads((folder / "plan.json").read_text())
     assert (content["labels"], content["question"], tuple(content["codebook"])) == ("yes-no", question, plan.codebook)
-    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
     # The actor's name and "none" are read too, as where a plan has several actors.
-    table.assign(label=["yes", "usa", "unsure", "none", *["no"] * 16]).to_csv(plan.sheet, index=False)
+    fill(plan.sheet, ["yes", "usa", "unsure", "none", *["no"] * 16])
     summary = run_audit_estimate(run, [plan.sheet], AuditEstimateOptions(pictures=False))
     assert [(row["event"], row["actor"], row["n_positive"]) for row in summary.totals] == [("attack", "USA", 2)]
     report = read_report(run, audit=folder)
     assert report.audit is not None
-    labels = [report.audit.row_label(doc_id, "USA") for doc_id in table["doc_id"]]
+    doc_ids = pd.read_csv(plan.sheet)["doc_id"]
+    labels = [report.audit.row_label(doc_id, "USA") for doc_id in doc_ids]
     assert labels == ["yes", "yes", "unsure", *["no"] * 17]
-    assert report.audit.row_label(table["doc_id"][0], "IRQ") == ""
+    assert report.audit.row_label(doc_ids[0], "IRQ") == ""
 
 
-def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(
-    capsys: pytest.CaptureFixture[str], run: Path, tmp_path: Path
-) -> None:
+def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(call: Calls, run: Path, tmp_path: Path) -> None:
     own = partial(AuditPlanOptions, question="Who did it?", codebook="Raids count.")
     first = run_audit_plan(run, own(out=tmp_path, n_labels=12))
     later = run_audit_plan(run, AuditPlanOptions(out=tmp_path, more=2))
@@ -202,7 +190,7 @@ def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(
     emptied = run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=12, codebook="", overwrite=True))
     assert emptied.codebook == ()
     assert emptied.question.startswith("Does the article say that an actor of the lexicon countries attacked")
-    status, out, _ = called(capsys, "audit", "plan", run, "--labels", 12, "--actors", "USA", "--out", tmp_path / "b")
+    status, out, _ = call("audit", "plan", run, "--labels", 12, "--actors", "USA", "--out", tmp_path / "b")
     assert status == 0
     assert "Does the article say that the United States attacked someone or something, as a fact?" in " ".join(
         out.split()
@@ -227,28 +215,24 @@ def test_a_run_of_a_rule_file_that_moved_has_a_question_that_names_the_event(tmp
     assert (asked.question, asked.codebook) == ("Is the event “own” in this document?", ())
 
 
-def test_an_empty_text_is_not_one_that_was_not_found(
-    capsys: pytest.CaptureFixture[str], scores: Path, tmp_path: Path
-) -> None:
+def test_an_empty_text_is_not_one_that_was_not_found(call: Calls, scores: Path, tmp_path: Path) -> None:
     table = pd.read_csv(scores)
     table["text"] = ["", *["some text"] * 199]
     table.to_csv(scores, index=False)
     options = ("audit", "plan", scores, "--labels", 200, "--overwrite", "--out", tmp_path / "audit")
-    out = called(capsys, *options)[1]
+    out = call(*options)[1]
     assert "1 document with an empty text." in out
     assert "without text" not in out
-    assert [json.loads(called(capsys, *options, "--json")[1])[name] for name in ("n_without_text", "n_empty")] == [0, 1]
+    assert [json.loads(call(*options, "--json")[1])[name] for name in ("n_without_text", "n_empty")] == [0, 1]
     table.drop(columns="text").to_csv(scores, index=False)
-    assert "200 documents without text: the CSV file has no column text." in called(capsys, *options)[1]
-    assert "without text" not in called(capsys, *options, "--no-texts")[1]
+    assert "200 documents without text: the CSV file has no column text." in call(*options)[1]
+    assert "without text" not in call(*options, "--no-texts")[1]
 
 
-def test_a_run_whose_input_is_gone_has_documents_without_text(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_run_whose_input_is_gone_has_documents_without_text(call: Calls, tmp_path: Path) -> None:
     made = counted(tmp_path, n_samples=20)
     (tmp_path / "corpus.jsonl").unlink()
-    out = called(capsys, "audit", "plan", made, "--labels", 12, "--out", tmp_path / "audit")[1]
+    out = call("audit", "plan", made, "--labels", 12, "--out", tmp_path / "audit")[1]
     assert "12 documents without text: no input of the run has it now." in " ".join(out.split())
 
 
@@ -261,12 +245,11 @@ def test_a_run_whose_input_is_gone_has_documents_without_text(
     ],
 )
 def test_the_use_of_more_labels_is_that_of_the_documents_left(
-    capsys: pytest.CaptureFixture[str], scores: Path, tmp_path: Path, n_labels: int, text: str | None
+    call: Calls, scores: Path, tmp_path: Path, n_labels: int, text: str | None
 ) -> None:
     plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=n_labels))
-    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
-    table.assign(label=["yes", "no"] * (n_labels // 2)).to_csv(plan.sheet, index=False)
-    out = " ".join(called(capsys, "audit", "estimate", scores, plan.sheet, "--no-pictures")[1].split())
+    fill(plan.sheet, ["yes", "no"] * (n_labels // 2))
+    out = " ".join(call("audit", "estimate", scores, plan.sheet, "--no-pictures")[1].split())
     assert "0.00 times" not in out
     assert ("more label" in out) == (text is not None)
     assert text is None or text in out
@@ -302,7 +285,7 @@ def test_bad_scores_are_named(tmp_path: Path, row: str, field: str) -> None:
 
 def test_a_plan_of_other_documents_is_refused(scores: Path, run: Path, tmp_path: Path) -> None:
     plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
-    sheet = fill(Path(plan.sheet))
+    sheet = fill(plan.sheet)
     scores.write_text(scores.read_text().replace("some text", "other text"))
     for other in (run, scores):
         with pytest.raises(InputError, match="plan must be of these documents"):
@@ -351,22 +334,22 @@ def test_a_run_without_the_table_of_documents_is_refused(run: Path, tmp_path: Pa
 # --- the command line --------------------------------------------------------------------------------------
 
 
-def test_the_commands_print_what_was_found(capsys: pytest.CaptureFixture[str], scores: Path, tmp_path: Path) -> None:
+def test_the_commands_print_what_was_found(call: Calls, scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
-    status, out, err = called(capsys, "audit", "plan", scores, "--labels", 50, "--out", folder)
+    status, out, err = call("audit", "plan", scores, "--labels", 50, "--out", folder)
     assert (status, err) == (0, "")
     assert "50 documents to label; 50 of 200 in the sample" in out
-    sheet = edit(fill(folder / "sheet.csv"), 0, label="unsure")
+    sheet = edit(Path(fill(folder / "sheet.csv")), 0, label="unsure")
     estimate = ("audit", "estimate", scores, sheet, "--no-pictures")
-    status, out, err = called(capsys, *estimate)
+    status, out, err = call(*estimate)
     assert (status, err) == (0, "")
     assert "50 labels of 200 documents, method mid-p." in out
     assert "1 unsure and 0 missing are counted both ways" in " ".join(out.split())
-    assert json.loads(called(capsys, *estimate, "--json")[1])["n_unsure"] == 1
+    assert json.loads(call(*estimate, "--json")[1])["n_unsure"] == 1
     edit(sheet, 0, label="perhaps")
-    status, line = refused(capsys, *estimate)
+    status, line = call.refused(*estimate)
     assert (status, "sheet.csv: row 2: label must be yes, no or unsure, got 'perhaps'" in line) == (3, True)
-    status, line = refused(capsys, "audit", "plan", scores, "--labels", 5, "--out", tmp_path / "b")
+    status, line = call.refused("audit", "plan", scores, "--labels", 5, "--out", tmp_path / "b")
     assert (status, line.startswith("corefsample: --labels must be at least 10")) == (2, True)
 
 
@@ -377,8 +360,7 @@ def test_the_commands_print_what_was_found(capsys: pytest.CaptureFixture[str], s
 def labelled(run: Path, tmp_path: Path) -> Path:
     """A plan of 24 documents of the run, of which every third has the event, whatever P says."""
     plan = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "audit", n_labels=24))
-    table = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
-    table.assign(label=["yes", "no", "no"] * 8).to_csv(plan.sheet, index=False)
+    fill(plan.sheet, ["yes", "no", "no"] * 8)
     return tmp_path / "audit"
 
 
@@ -430,7 +412,7 @@ def test_learned_p_is_used_beside_the_valid_estimate_and_in_a_second_round(run: 
     assert sheet["reason"].str.contains("at random from stratum").all()
     assert not sheet["reason"].str.contains("P [<>=]").any()
     # A sheet with reasons is read as any other.
-    run_audit_estimate(run, [labelled / "sheet.csv", fill(Path(more.sheet))], AuditEstimateOptions(pictures=False))
+    run_audit_estimate(run, [labelled / "sheet.csv", fill(more.sheet)], AuditEstimateOptions(pictures=False))
     assert not (labelled / "audited-learned.csv").exists()
 
 
@@ -441,7 +423,7 @@ def test_learned_p_must_be_of_the_plan(run: Path, labelled: Path, tmp_path: Path
     other = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "other", n_labels=20))
     options = AuditEstimateOptions(learned=str(folder), pictures=False)
     with error(InputError, place="learned.json"):
-        run_audit_estimate(run, [fill(Path(other.sheet))], options)
+        run_audit_estimate(run, [fill(other.sheet)], options)
     rows = pd.read_csv(folder / "learned.csv", dtype=str, keep_default_na=False)
     for value in ("1.5", "-0.1", "x", ""):
         rows.assign(cross_fitted=[*rows["cross_fitted"][:-1], value]).to_csv(folder / "learned.csv", index=False)
@@ -466,9 +448,8 @@ def test_words_and_tables_are_features_of_scores(scores: Path, tmp_path: Path) -
     table.assign(text=np.where(truth, "police arrest a man", "rain falls on the plain")).to_csv(scores, index=False)
     pd.DataFrame({"doc_id": table["doc_id"], "other": truth * 1.0}).to_csv(tmp_path / "t.csv", index=False)
     plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=60))
-    sheet = pd.read_csv(plan.sheet, dtype=str, keep_default_na=False)
     known = dict(zip(table["doc_id"], np.where(truth, "yes", "no"), strict=True))
-    sheet.assign(label=sheet["doc_id"].map(known)).to_csv(plan.sheet, index=False)
+    fill(plan.sheet, known.__getitem__)
     for options, model in (
         ({"words": True}, "regression with words"),
         ({"table": str(tmp_path / "t.csv")}, "regression"),
@@ -482,14 +463,12 @@ def test_words_and_tables_are_features_of_scores(scores: Path, tmp_path: Path) -
     assert {"police", "rain"} <= {each["word"] for each in words}
 
 
-def test_the_screen_says_what_was_chosen_and_what_it_rests_on(
-    run: Path, labelled: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_screen_says_what_was_chosen_and_what_it_rests_on(run: Path, labelled: Path, call: Calls) -> None:
     sheet = labelled / "sheet.csv"
-    status, shown, _ = called(capsys, "audit", "learn", run, sheet, "--out", labelled / "l", "--no-pictures")
+    status, shown, _ = call("audit", "learn", run, sheet, "--out", labelled / "l", "--no-pictures")
     text = " ".join(shown.split())
     assert status == 0
     assert "24 labels, 8 of them yes. average of " in text
     assert "equally often in all periods" in text
-    _, shown, _ = called(capsys, "audit", "estimate", run, sheet, "--learned", labelled / "l", "--no-pictures")
+    _, shown, _ = call("audit", "estimate", run, sheet, "--learned", labelled / "l", "--no-pictures")
     assert "rests on learned P: no guarantee" in shown

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import re
-import zlib
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from events_audit_made import frame
+from report_pages import unpacked
 from run_cases import CountOptions, count_events
 
 from corefsample import write_documents
@@ -28,8 +27,7 @@ def embedded(page: Path, name: str) -> Any:
 
 
 def contents(page: Path) -> list[Any]:
-    part = embedded(page, "texts-0")
-    return list(json.loads(zlib.decompress(base64.b64decode(part), wbits=-zlib.MAX_WBITS)))
+    return list(unpacked(embedded(page, "texts-0")))
 
 
 @pytest.fixture(scope="module")

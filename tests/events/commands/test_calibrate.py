@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import called
+from command_line import Calls
 from places import GUM_SCORED
 
 from corefsample import AntecedentDistribution, InputError, ScoredDocument, write_documents
@@ -90,32 +90,32 @@ def test_documents_without_gold_are_counted_and_none_with_it_is_bad_input(scored
         run_calibrate(other, OPTIONS)
 
 
-def test_the_command_prints_the_table(scored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_table(scored: Path, tmp_path: Path, call: Calls) -> None:
     out = tmp_path / "out"
-    status, printed, _ = called(capsys, "calibrate", scored, "--bin-size", 50, "--resamples", 100, "--out", out)
+    status, printed, _ = call("calibrate", scored, "--bin-size", 50, "--resamples", 100, "--out", out)
     assert status == 0
     assert "12 documents with gold, 336 pairs of mentions" in printed
     assert all(len(line) <= 80 for line in printed.splitlines() if str(tmp_path) not in line)
     assert f"Picture  {out / 'reliability.png'}" in printed
-    status, printed, _ = called(capsys, "calibrate", scored, "--resamples", 100, "--json")
+    status, printed, _ = call("calibrate", scored, "--resamples", 100, "--json")
     assert (status, json.loads(printed)["groups"][0]["n_pairs"]) == (0, 336)
 
 
 def test_a_paired_comparison_has_the_values_of_the_library_in_all_outputs(
-    capsys: pytest.CaptureFixture[str], scored: Path, tmp_path: Path
+    call: Calls, scored: Path, tmp_path: Path
 ) -> None:
     write_documents(documents(scale=4.0), tmp_path / "sharp.jsonl")
     scorers = (scorer_links(documents(scale=scale)) for scale in (1.0, 4.0))
     expected = compare_links(*scorers, n_resamples=100).to_frame()
     arguments = ("calibrate", scored, tmp_path / "sharp.jsonl", "--paired", "--resamples", 100)
-    status, out, _ = called(capsys, *arguments, "--json", "--out", tmp_path / "out")
+    status, out, _ = call(*arguments, "--json", "--out", tmp_path / "out")
     summary = json.loads(out)
     assert (status, summary["n_documents"]) == (0, 12)
     assert pd.DataFrame(summary["differences"])["lower"].tolist() == pytest.approx(expected["lower"].tolist())
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "out" / "paired.csv"), expected)
     record = json.loads((tmp_path / "out" / "calibration.json").read_text(encoding="utf-8"))
     assert [Path(each["path"]).name for each in record["inputs"]] == ["scored.jsonl", "sharp.jsonl"]
-    status, out, _ = called(capsys, *arguments)
+    status, out, _ = call(*arguments)
     row = next(line for line in out.splitlines() if line.startswith("log score"))
     assert (status, float(row.split()[4])) == (0, pytest.approx(expected["difference"][1], abs=1e-5))
 

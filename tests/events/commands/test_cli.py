@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-from command_line import called
+from command_line import Calls
 from places import EN_GUM_UD, PROJECT
 from references import events as er
 
@@ -41,8 +41,8 @@ def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str
 # --- help --------------------------------------------------------------------------------------------------
 
 
-def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert called(capsys, "--version") == (0, f"corefsample, version {__version__}\n", "")
+def test_the_version_is_printed(call: Calls) -> None:
+    assert call("--version") == (0, f"corefsample, version {__version__}\n", "")
 
 
 @pytest.mark.parametrize(("set_before", "expected"), [(None, "system"), ("mimalloc", "mimalloc")])
@@ -70,8 +70,8 @@ def test_help_loads_no_heavy_library() -> None:
 # --- events ------------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_summarised_in_words(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
-    status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run", "--samples", 50)
+def test_a_run_is_summarised_in_words(call: Calls, corpus: Path, tmp_path: Path) -> None:
+    status, out, err = call("events", corpus, "--out", tmp_path / "run", "--samples", 50)
     assert (status, err) == (0, "")
     found = "10 documents, 1999Q1 to 2000Q2: 6 could contain an event and were sampled, 5 do with P > 0."
     assert found in " ".join(out.split())
@@ -106,13 +106,13 @@ def test_the_highest_counts_are_those_of_somebody(capsys: pytest.CaptureFixture[
     )
 
 
-def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path: Path) -> None:
     words = (
         "--rule conflict --preset extended --period month --samples 40 --level 0.9 --seed 7 --interval hdi "
         "--scheme ud2 --threads 2 --on-error quarantine --compare USA IRQ --where doc_id=* --where doc_id=?* "
         "--filled named --outcome a=conflict:USA"
     )
-    status, _, err = called(capsys, "events", corpus, *words.split(), "--no-pictures", "--out", tmp_path / "run")
+    status, _, err = call("events", corpus, *words.split(), "--no-pictures", "--out", tmp_path / "run")
     assert (status, err) == (0, "")
     arguments = json.loads((tmp_path / "run" / "run.json").read_text())["arguments"]
     assert arguments == {
@@ -138,51 +138,49 @@ def test_every_option_of_the_job_reaches_it(capsys: pytest.CaptureFixture[str], 
     }
 
 
-def test_a_run_without_events_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_run_without_events_says_so(call: Calls, tmp_path: Path) -> None:
     quiet = er.write_lines(tmp_path / "quiet.jsonl", er.corpus()[5:6])
-    status, out, _ = called(capsys, "events", quiet, "--no-pictures", "--out", tmp_path / "run")
+    status, out, _ = call("events", quiet, "--no-pictures", "--out", tmp_path / "run")
     assert status == 0
     assert "No document contains an event: the tables have headers and no rows." in out
 
 
-def test_what_was_set_aside_is_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_what_was_set_aside_is_counted(call: Calls, tmp_path: Path) -> None:
     mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus()])
     arguments = ("events", mixed, "--samples", 20, "--no-pictures", "--on-error", "quarantine", "--out")
-    status, out, _ = called(capsys, *arguments, tmp_path / "run")
+    status, out, _ = call(*arguments, tmp_path / "run")
     assert status == 0
     assert f"1 bad document set aside in {tmp_path / 'run' / 'quarantine.jsonl'}" in out
-    _, out, _ = called(capsys, *arguments, tmp_path / "json", "--json")
+    _, out, _ = call(*arguments, tmp_path / "json", "--json")
     assert json.loads(out)["n_quarantined"] == 1
 
 
-def test_overwriting_needs_an_option(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+def test_overwriting_needs_an_option(call: Calls, corpus: Path, tmp_path: Path) -> None:
     arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
-    assert called(capsys, *arguments)[0] == 0
-    status, out, err = called(capsys, *arguments, "--seed", 1)
+    assert call(*arguments)[0] == 0
+    status, out, err = call(*arguments, "--seed", 1)
     assert (status, out) == (2, "")
     found = f"{tmp_path / 'run'} of a run with seed 0, not 1 (--overwrite replaces it)"
     assert err == f"corefsample: --out must be a new or empty folder, or that of the same run, got {found}\n"
-    assert called(capsys, *arguments, "--seed", 1, "--overwrite")[0] == 0
+    assert call(*arguments, "--seed", 1, "--overwrite")[0] == 0
 
 
-def test_the_same_command_again_computes_nothing(
-    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
-) -> None:
+def test_the_same_command_again_computes_nothing(call: Calls, corpus: Path, tmp_path: Path) -> None:
     arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
-    _, first, _ = called(capsys, *arguments)
-    status, again, err = called(capsys, *arguments)
+    _, first, _ = call(*arguments)
+    status, again, err = call(*arguments)
     assert (status, err) == (0, "")
     assert again == "Every partition was complete; nothing was computed again.\n" + first
 
 
 def test_standard_input_is_read_and_no_progress_is_shown_where_nobody_watches(
-    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+    call: Calls, corpus: Path, tmp_path: Path
 ) -> None:
     arguments = ("--samples", 50, "--no-pictures", "--out")
     with corpus.open() as stream:
         done = program("events", "-", *arguments, tmp_path / "piped", stdin=stream)
     assert (done.returncode, done.stderr) == (0, "")
-    assert called(capsys, "events", corpus, *arguments, tmp_path / "run")[0] == 0
+    assert call("events", corpus, *arguments, tmp_path / "run")[0] == 0
     names = ("counts.csv", "evidence.csv")
     assert [(tmp_path / "piped" / n).read_text() for n in names] == [(tmp_path / "run" / n).read_text() for n in names]
     assert json.loads((tmp_path / "piped" / "run.json").read_text())["inputs"] == [
@@ -193,10 +191,10 @@ def test_standard_input_is_read_and_no_progress_is_shown_where_nobody_watches(
 # --- convert and doctor ------------------------------------------------------------------------------------
 
 
-def test_a_file_is_converted_and_counted(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
+def test_a_file_is_converted_and_counted(call: Calls, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "corpus.parquet"
-    assert called(capsys, "convert", corpus, out) == (0, f"10 documents written to {out}\n", "")
-    status, text, _ = called(capsys, "convert", out, tmp_path / "again.jsonl.gz", "--json")
+    assert call("convert", corpus, out) == (0, f"10 documents written to {out}\n", "")
+    status, text, _ = call("convert", out, tmp_path / "again.jsonl.gz", "--json")
     assert status == 0
     counts = {"n_documents": 10, "n_quarantined": 0, "skipped": {}, "left_out": {}}
     assert json.loads(text) == {"out": str(tmp_path / "again.jsonl.gz"), **counts}
@@ -215,12 +213,12 @@ def test_documents_are_written_to_standard_output(corpus: Path, tmp_path: Path) 
     assert not Path("-").exists()
 
 
-def test_doctor_describes_a_file(capsys: pytest.CaptureFixture[str], corpus: Path) -> None:
-    status, out, err = called(capsys, "doctor", corpus)
+def test_doctor_describes_a_file(call: Calls, corpus: Path) -> None:
+    status, out, err = call("doctor", corpus)
     assert (status, err) == (0, "")
     assert "10 valid, 0 bad" in out
     assert "1999-01-05 to 2000-04-01 (10 documents)" in out
-    status, out, _ = called(capsys, "doctor", corpus, "--json")
+    status, out, _ = call("doctor", corpus, "--json")
     (report,) = json.loads(out)
     mentions = sum(len(document["mentions"]) for document in er.corpus())
     candidates = sum(len(row) for document in er.corpus() for row in document["antecedents"])
@@ -230,7 +228,7 @@ def test_doctor_describes_a_file(capsys: pytest.CaptureFixture[str], corpus: Pat
     assert 0.0 < report["new_mass"] < 1.0
 
 
-def test_doctor_describes_a_lexicon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_doctor_describes_a_lexicon(call: Calls, tmp_path: Path) -> None:
     lexicon = tmp_path / "own.yaml"
     lexicon.write_text(
         "version: 1\n"
@@ -241,7 +239,7 @@ def test_doctor_describes_a_lexicon(capsys: pytest.CaptureFixture[str], tmp_path
         "not_countries: [New Aland, Beland Street]\n"
         "ambiguous: [{alias: isle, codes: [AAA, BBB]}]\n"
     )
-    status, out, err = called(capsys, "doctor", lexicon)
+    status, out, err = call("doctor", lexicon)
     assert (status, err) == (0, "")
     assert [line.split(maxsplit=1) for line in out.splitlines()[1:5]] == [
         ["lexicon", "3 codes: 2 country, 1 organisation"],
@@ -256,10 +254,10 @@ def test_doctor_describes_a_lexicon(capsys: pytest.CaptureFixture[str], tmp_path
 SHIPPED = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
 
 
-def test_doctor_names_the_preset_that_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_doctor_names_the_preset_that_fails(call: Calls, tmp_path: Path) -> None:
     rule = tmp_path / "rule.yaml"
     rule.write_text(SHIPPED.replace("expect: {paper: [], extended: [USA],", "expect: {paper: [], extended: [GBR],"))
-    status, out, err = called(capsys, "doctor", rule)
+    status, out, err = call("doctor", rule)
     assert status == 3
     assert err == f"corefsample: {rule}: examples[5]: preset extended must find GBR, got USA\n"
     asserted = [e.get("scheme", "ud2") for e in yaml.safe_load(SHIPPED)["examples"] if "asserted" in e["expect"]]
@@ -269,35 +267,33 @@ def test_doctor_names_the_preset_that_fails(capsys: pytest.CaptureFixture[str], 
     assert "preset extended  an example fails; serves ud2, ud1, clearnlp" in out
 
 
-def test_doctor_reports_an_unreadable_example_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_doctor_reports_an_unreadable_example_once(call: Calls, tmp_path: Path) -> None:
     rule = tmp_path / "rule.yaml"
     rule.write_text(SHIPPED.replace("1 American American ADJ 2 amod", "1 American American ADJ", 1))
-    status, out, err = called(capsys, "doctor", rule)
+    status, out, err = call("doctor", rule)
     assert status == 3
     assert len(err.splitlines()) == 1
     assert "examples[0]: parse: line 1: must be number, word" in err
     assert out.count("an example fails") == 3
 
 
-def test_doctor_reports_twenty_problems_and_the_number_of_the_others(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_doctor_reports_twenty_problems_and_the_number_of_the_others(call: Calls, tmp_path: Path) -> None:
     mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus(), *["{"] * 24])
-    status, out, err = called(capsys, "doctor", mixed)
+    status, out, err = call("doctor", mixed)
     assert status == 3
     assert "10 valid, 25 bad" in out
     *lines, last = err.splitlines()
     assert [line.split(": ")[2] for line in lines] == ["line 1", *(f"line {n}" for n in range(12, 31))]
     assert last == "corefsample: and 5 more"
-    status, out, _ = called(capsys, "doctor", mixed, "--json")
+    status, out, _ = call("doctor", mixed, "--json")
     assert (status, json.loads(out)[0]["n_problems"]) == (3, 25)
 
 
 # --- statuses ----------------------------------------------------------------------------------------------
 
 
-def test_no_command_at_all_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = called(capsys)
+def test_no_command_at_all_shows_the_help(call: Calls) -> None:
+    status, _, err = call()
     assert (status, err.startswith("Usage: corefsample ")) == (2, True)
 
 
@@ -330,13 +326,13 @@ def test_a_run_that_is_interrupted_leaves_nothing(corpus: Path, tmp_path_factory
 
 
 def test_any_other_failure_has_status_1_and_one_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, corpus: Path, tmp_path: Path
+    call: Calls, monkeypatch: pytest.MonkeyPatch, corpus: Path, tmp_path: Path
 ) -> None:
     def fail(*args: Any, **keywords: Any) -> None:
-        raise ZeroDivisionError("two\nlines")
+        raise ZeroDivisionError("two\n \tlines")
 
     monkeypatch.setattr(events.counting._counter, "evaluate_document", fail)
-    status, out, err = called(capsys, "events", corpus, "--out", tmp_path / "run")
+    status, out, err = call("events", corpus, "--out", tmp_path / "run")
     assert (status, out) == (1, "")
     place = f"{corpus}: line 1: doc_id 'doc 1'"
     shown = f"two lines while counting {place} (COREFSAMPLE_TRACEBACK=1 shows where)"
@@ -344,28 +340,28 @@ def test_any_other_failure_has_status_1_and_one_line(
     assert os.listdir(tmp_path) == ["corpus.jsonl"]
     monkeypatch.setenv("COREFSAMPLE_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
-        called(capsys, "events", corpus, "--out", tmp_path / "run")
+        call("events", corpus, "--out", tmp_path / "run")
 
 
 # --- errors for programs, closed pipes ---------------------------------------------------------------------
 
 
-def test_an_error_is_json_too_if_json_was_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    status, out, err = called(capsys, "audit", "plan", tmp_path / "none", "--out", tmp_path / "out", "--json")
+def test_an_error_is_json_too_if_json_was_asked_for(call: Calls, tmp_path: Path) -> None:
+    status, out, err = call("audit", "plan", tmp_path / "none", "--out", tmp_path / "out", "--json")
     content = json.loads(out)["error"]
     assert (status, content["status"], content["kind"]) == (3, 3, "InputError")
     assert (content["place"], content["parameter"]) == (str(tmp_path / "none"), None)
     assert err == f"corefsample: {content['message']}\n"
     assert content["message"].endswith(f"({content['hint']})")
-    status, out, _ = called(capsys, "audit", "plan", tmp_path, "--out", "", "--json")
+    status, out, _ = call("audit", "plan", tmp_path, "--out", "", "--json")
     assert (status, json.loads(out)["error"]["parameter"]) == (2, "--out")
-    status, out, _ = called(capsys, "audit", "plan", "--nothing", "--json")
+    status, out, _ = call("audit", "plan", "--nothing", "--json")
     assert (status, json.loads(out)["error"]["kind"]) == (2, "Error")
-    assert called(capsys, "audit", "plan", tmp_path / "none", "--out", tmp_path / "out")[1] == ""
+    assert call("audit", "plan", tmp_path / "none", "--out", tmp_path / "out")[1] == ""
 
 
-def test_a_group_lists_its_commands_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = called(capsys, "audit", "--json")
+def test_a_group_lists_its_commands_as_json(call: Calls) -> None:
+    status, out, _ = call("audit", "--json")
     assert (status, list(json.loads(out)["commands"])[:2]) == (0, ["plan", "estimate"])
 
 
@@ -387,37 +383,37 @@ def test_a_reader_of_the_first_line_alone_is_no_failure(corpus: Path, more: tupl
 # --- folders of inputs -------------------------------------------------------------------------------------
 
 
-def test_a_folder_in_hives_partitions_is_an_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_in_hives_partitions_is_an_input(tmp_path: Path, call: Calls) -> None:
     documents = er.corpus()
     for section, part in (("Foreign", documents[:6]), ("Home%20news", documents[6:])):
         (tmp_path / "in" / f"section={section}").mkdir(parents=True)
         er.write_lines(tmp_path / "in" / f"section={section}" / "part-0.jsonl", part)
     (tmp_path / "in" / "_SUCCESS").touch()
-    assert called(capsys, "events", tmp_path / "in", "--samples", 20, "--no-pictures", "--out", tmp_path / "a")[0] == 0
+    assert call("events", tmp_path / "in", "--samples", 20, "--no-pictures", "--out", tmp_path / "a")[0] == 0
     both = er.write_lines(tmp_path / "both.jsonl", documents)
-    assert called(capsys, "events", both, "--samples", 20, "--no-pictures", "--out", tmp_path / "b")[0] == 0
+    assert call("events", both, "--samples", 20, "--no-pictures", "--out", tmp_path / "b")[0] == 0
     assert (tmp_path / "a" / "counts.csv").read_text() == (tmp_path / "b" / "counts.csv").read_text()
     for where, n_documents in (("section=Foreign", 6), ("section=Home*", 4)):
         out = tmp_path / where
         chosen = ("--where", where, "--samples", 20, "--no-pictures", "--out", out, "--json")
-        assert json.loads(called(capsys, "events", tmp_path / "in", *chosen)[1])["n_documents"] == n_documents
+        assert json.loads(call("events", tmp_path / "in", *chosen)[1])["n_documents"] == n_documents
 
 
 def test_a_report_that_would_fail_is_not_advised_alone(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tmp_path: Path, call: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
     advised = f"Explore  corefsample report {tmp_path / 'run'}"
     monkeypatch.setattr("events.pages._report.can_report", lambda: False)
-    assert f"{advised} ({install_hint('report')})\n" in called(capsys, *arguments)[1]
+    assert f"{advised} ({install_hint('report')})\n" in call(*arguments)[1]
     monkeypatch.setattr("events.pages._report.can_report", lambda: True)
-    assert f"{advised}\n" in called(capsys, *arguments)[1]
+    assert f"{advised}\n" in call(*arguments)[1]
 
 
 # --- one command -------------------------------------------------------------------------------------------
 
 
-def test_run_does_what_its_three_commands_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_does_what_its_three_commands_do(tmp_path: Path, call: Calls) -> None:
     if not EN_GUM_UD.is_dir():
         pytest.skip("needs the pipeline en_gum_ud")
     news = tmp_path / "news.csv"
@@ -426,11 +422,11 @@ def test_run_does_what_its_three_commands_do(tmp_path: Path, capsys: pytest.Capt
     counting = ["--preset", "extended", "--samples", 50, "--no-pictures"]
     pipeline = ["--pipeline", EN_GUM_UD, "--workers", 1]
     arguments = ["run", news, *pipeline, *counting, "--out", tmp_path / "run", "--json"]
-    status, out, err = called(capsys, *arguments)
+    status, out, err = call(*arguments)
     assert status == 0, err
     result = json.loads(out)
-    assert called(capsys, "score", news, *pipeline, "--out", tmp_path / "scored.parquet")[0] == 0
-    assert called(capsys, "events", tmp_path / "scored.parquet", *counting, "--out", tmp_path / "steps")[0] == 0
+    assert call("score", news, *pipeline, "--out", tmp_path / "scored.parquet")[0] == 0
+    assert call("events", tmp_path / "scored.parquet", *counting, "--out", tmp_path / "steps")[0] == 0
     scored = Path(result["scored"])
     assert scored.read_bytes() == (tmp_path / "scored.parquet").read_bytes()
     assert (tmp_path / "run" / "counts.csv").read_text() == (tmp_path / "steps" / "counts.csv").read_text()
@@ -438,12 +434,12 @@ def test_run_does_what_its_three_commands_do(tmp_path: Path, capsys: pytest.Capt
     if result["report"] is not None:
         assert Path(result["report"]).stat().st_size > 1000
     before = scored.stat().st_mtime_ns
-    assert json.loads(called(capsys, *arguments)[1])["n_computed"] == 0
-    status, out, err = called(capsys, *arguments, "--rule", "arrest")
+    assert json.loads(call(*arguments)[1])["n_computed"] == 0
+    status, out, err = call(*arguments, "--rule", "arrest")
     assert (status, "--overwrite" in err) == (2, True)
-    assert called(capsys, *arguments, "--rule", "arrest", "--overwrite")[0] == 0
+    assert call(*arguments, "--rule", "arrest", "--overwrite")[0] == 0
     assert scored.stat().st_mtime_ns == before  # its scores are those of the same news
     news.write_text(news.read_text("utf-8").replace("slept", "spoke"), "utf-8")
-    assert "--overwrite" in called(capsys, *arguments, "--out", tmp_path / "run")[2]
-    assert called(capsys, *arguments, "--overwrite")[0] == 0
+    assert "--overwrite" in call(*arguments, "--out", tmp_path / "run")[2]
+    assert call(*arguments, "--overwrite")[0] == 0
     assert scored.stat().st_mtime_ns > before

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 import pytest
-from command_line import LEAVES, called
+from command_line import LEAVES, Calls
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from places import TEST_DATA
@@ -104,34 +104,33 @@ def written(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if ".partial" not in str(path)}
 
 
-def refused_line(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: Any, status: int) -> str:
+def refused_line(call: Calls, folder: Path, *arguments: Any, status: int) -> str:
     """The one line of a command that fails and writes nothing."""
     before = written(folder)
-    found, out, err = called(capsys, *arguments)
+    found, out, err = call(*arguments)
     assert found == status, err
-    assert (
-        out == "" or arguments[0] == "doctor" or "--json" in arguments
-    )  # whose report of what is good goes to standard output
+    # A report of what is good goes to standard output.
+    assert out == "" or arguments[0] == "doctor" or "--json" in arguments
     assert err.startswith("corefsample: ")
-    assert err.endswith("\n")
+    assert err[-1] == "\n"
     assert err[:-1].isprintable(), "one line"
     assert written(folder) == before, "nothing may be written"
     return err.removeprefix("corefsample: ")
 
 
-def test_the_files_that_are_broken_below_are_good(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_the_files_that_are_broken_below_are_good(call: Calls, folder: Path) -> None:
     out = Path(tempfile.mkdtemp(dir=folder.parent))
     for number, options in enumerate(
         [(), ("--rule", "rule.yaml"), ("--lexicon", "lexicon.yaml"), ("--compare", "USA", "IRQ")]
     ):
         arguments = ("events", "good.jsonl", "--samples", 20, "--no-pictures", "--out", out / f"run{number}", *options)
-        status, _, err = called(capsys, *arguments)
+        status, _, err = call(*arguments)
         assert status == 0, err
         # The rule of the user has a trigger that no document has, which is a result.
         assert err == "" or (number and err.startswith("corefsample: no actor of the lexicon")), err
-    assert called(capsys, "convert", "good.jsonl", out / "copy.parquet")[0] == 0
+    assert call("convert", "good.jsonl", out / "copy.parquet")[0] == 0
     for name in ("good.jsonl", out / "copy.parquet", "rule.yaml", "lexicon.yaml"):
-        assert called(capsys, "doctor", name)[0::2] == (0, "")
+        assert call("doctor", name)[0::2] == (0, "")
 
 
 # --- the table ---------------------------------------------------------------------------------------------
@@ -142,9 +141,9 @@ REFUSED = re.findall(r"^\$ (.*)\n(\d) (.*)$", TRANSCRIPT, flags=re.M)
 
 @pytest.mark.parametrize(("command", "status", "expected"), REFUSED, ids=[command for command, *_ in REFUSED])
 def test_bad_input_is_one_line_that_names_the_option_or_the_place(
-    capsys: pytest.CaptureFixture[str], folder: Path, command: str, status: str, expected: str
+    call: Calls, folder: Path, command: str, status: str, expected: str
 ) -> None:
-    line = refused_line(capsys, folder, *shlex.split(command), status=int(status))
+    line = refused_line(call, folder, *shlex.split(command), status=int(status))
     start, _, hint = expected.partition(" ... ")
     assert line.startswith(start), line
     assert hint in line
@@ -181,24 +180,22 @@ LINES: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize(("line", "fragment"), LINES.values(), ids=LINES.keys())
 def test_a_line_that_is_no_document_for_events_stops_the_run(
-    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, line: Any, fragment: str
+    call: Calls, folder: Path, tmp_path: Path, line: Any, fragment: str
 ) -> None:
     path = er.write_lines(tmp_path / "bad.jsonl", [{**RICH, "doc_id": "first"}, line])
-    found = refused_line(capsys, folder, "events", "good.jsonl", path, "--out", tmp_path / "run", status=3)
+    found = refused_line(call, folder, "events", "good.jsonl", path, "--out", tmp_path / "run", status=3)
     assert found.startswith(f"{path}: line 2: ")
     assert fragment in found
 
 
-def test_a_document_that_schemes_read_differently_stops_the_run(
-    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
-) -> None:
+def test_a_document_that_schemes_read_differently_stops_the_run(call: Calls, folder: Path, tmp_path: Path) -> None:
     text = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
     path = er.write_lines(tmp_path / "bad.jsonl", [er.json_document("either", "2000-01-01", [text])])
     arguments = ("events", path, "--preset", "extended", "--no-pictures", "--out", tmp_path / "run")
-    line = refused_line(capsys, folder, *arguments, status=3)
+    line = refused_line(call, folder, *arguments, status=3)
     assert line.startswith(f"{path}: line 1: doc_id 'either': tokens.dep")
     assert "--scheme" in line
-    assert called(capsys, *arguments, "--scheme", "clearnlp")[0] == 0
+    assert call(*arguments, "--scheme", "clearnlp")[0] == 0
 
 
 # --- rules and lexicons --------------------------------------------------------------------------------------
@@ -234,12 +231,12 @@ YAML = [
 
 @pytest.mark.parametrize(("option", "text", "fragments"), YAML)
 def test_a_rule_or_lexicon_that_breaks_its_format_is_rejected(
-    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, option: str, text: str, fragments: tuple[str, ...]
+    call: Calls, folder: Path, tmp_path: Path, option: str, text: str, fragments: tuple[str, ...]
 ) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(text)
     for arguments in (("events", "good.jsonl", option, path, "--out", tmp_path / "run"), ("doctor", path)):
-        line = refused_line(capsys, folder, *arguments, status=3)
+        line = refused_line(call, folder, *arguments, status=3)
         assert line.startswith(str(path))
         assert all(fragment in line for fragment in fragments)
 

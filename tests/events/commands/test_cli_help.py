@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 
 import click
 import pytest
-from command_line import LEAVES
+from command_line import LEAVES, Calls
 
 from corefsample.calibration.binning._validation import NORMS
 from corefsample.links._pairs import UNANNOTATED
@@ -21,18 +22,26 @@ from corefsample.syntax._schemes import scheme_names
 from events.audit._estimates import STABLE_ERRORS
 from events.audit._totals import METHODS
 from events.commands._parser import Command
-from events.commands._program import _status, cli
+from events.commands._program import cli
 from events.counting._counts import INTERVALS
 from events.queries._queries import ROLES
 from events.queries._score import OBJECTIVES
 
 COMMANDS = tuple(LEAVES)
+Helped = Callable[..., str]
 EXAMPLE = re.compile(r"^ {4}(corefsample .*)$", flags=re.M)
 
 
-def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert _status([*" ".join(words).split(), "--help"]) == 0
-    return capsys.readouterr().out
+@pytest.fixture
+def helped(call: Calls) -> Helped:
+    """Return the help of a command."""
+
+    def printed(*words: str) -> str:
+        status, out, _ = call(*" ".join(words).split(), "--help")
+        assert status == 0
+        return out
+
+    return printed
 
 
 def options(command: str) -> dict[str, click.Option]:
@@ -45,23 +54,21 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("words", [(), *((command,) for command in COMMANDS)], ids=lambda words: " ".join(words))
-def test_no_line_of_help_is_longer_than_80_columns_or_coloured(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
-) -> None:
-    text = helped(capsys, *words)
+def test_no_line_of_help_is_longer_than_80_columns_or_coloured(helped: Helped, words: tuple[str, ...]) -> None:
+    text = helped(*words)
     assert [line for line in text.splitlines() if len(line) > 80] == []
     assert "\x1b" not in text
 
 
-def test_no_line_about_a_command_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = helped(capsys).split("Commands:\n")[1].splitlines()
+def test_no_line_about_a_command_is_cut(helped: Helped) -> None:
+    lines = helped().split("Commands:\n")[1].splitlines()
     assert [line.split()[0] for line in lines] == list(cli.lines)
     assert all(line.endswith(".") and not line.endswith("..") for line in lines)
 
 
 @pytest.mark.parametrize("words", [(), *((command,) for command in COMMANDS)], ids=lambda words: " ".join(words))
-def test_the_examples_are_commands_that_parse(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
-    examples = EXAMPLE.findall(helped(capsys, *words))
+def test_the_examples_are_commands_that_parse(helped: Helped, words: tuple[str, ...]) -> None:
+    examples = EXAMPLE.findall(helped(*words))
     assert examples
     for example in examples:
         _, name, *arguments = shlex.split(example)
@@ -73,10 +80,8 @@ def test_the_examples_are_commands_that_parse(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_is_in_one_section_and_the_common_ones_come_first(
-    capsys: pytest.CaptureFixture[str], command: str
-) -> None:
-    text = helped(capsys, command)
+def test_every_option_is_in_one_section_and_the_common_ones_come_first(helped: Helped, command: str) -> None:
+    text = helped(command)
     titles = re.findall(r"^(\S.*):$", text, flags=re.M)
     assert titles[0] == "Options"
     assert len(set(titles)) == len(titles)
@@ -97,8 +102,8 @@ def test_a_section_names_existing_options(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_placeholders_of_values_are_plain_words(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    text = helped(capsys, command)
+def test_placeholders_of_values_are_plain_words(helped: Helped, command: str) -> None:
+    text = helped(command)
     assert not re.search(r"--[a-z0-9-]+ (INTEGER|FLOAT)", text)
     for option in options(command).values():
         if not option.is_flag and option.metavar is None:
@@ -117,8 +122,8 @@ def test_an_option_of_several_commands_is_written_alike_in_all() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_default_is_shown(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    text = " ".join(helped(capsys, command).split())
+def test_every_default_is_shown(helped: Helped, command: str) -> None:
+    text = " ".join(helped(command).split())
     for option in options(command).values():
         if option.is_flag and not option.secondary_opts:
             continue  # off, as flags are
@@ -157,9 +162,7 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize(("command", "name"), CHOICES, ids=" ".join)
-def test_the_choices_in_the_help_are_those_of_the_library(
-    capsys: pytest.CaptureFixture[str], command: str, name: str
-) -> None:
+def test_the_choices_in_the_help_are_those_of_the_library(command: str, name: str) -> None:
     choice = options(command)[name].type
     assert isinstance(choice, click.Choice)
     assert set(choice.choices) == set(CHOICES[command, name])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import called
+from command_line import Calls
 from places import PACKAGES, PROJECT
 from references import events as er
 
@@ -128,9 +128,9 @@ def test_the_error_of_a_missing_pipeline_says_how_to_install_it(
 # --- scored mentions -------------------------------------------------------------------------------------------
 
 
-def test_doctor_prints_a_next_step_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_doctor_prints_a_next_step_once(call: Calls, tmp_path: Path) -> None:
     path = er.write_lines(tmp_path / "news.jsonl", [ROW, {**ROW, "doc_id": "b"}])
-    _, _, err = called(capsys, "doctor", path)
+    _, _, err = call("doctor", path)
     assert [
         line.endswith("(`corefsample score` finds and scores the mentions of news)") for line in err.splitlines()
     ] == [
@@ -143,12 +143,12 @@ def test_doctor_prints_a_next_step_once(capsys: pytest.CaptureFixture[str], tmp_
 
 
 def test_a_closed_folder_is_rejected_before_the_work(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scored: Path
+    call: Calls, monkeypatch: pytest.MonkeyPatch, scored: Path
 ) -> None:
     closed = scored.parent / "closed"
     closed.mkdir()
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != closed)
-    status, out, err = called(capsys, "convert", scored, closed / "x.parquet")
+    status, out, err = call("convert", scored, closed / "x.parquet")
     assert (status, out) == (1, "")
     assert err == f"corefsample: {closed / 'x.parquet'}: output must be writable, got: Permission denied\n"
 
@@ -169,13 +169,13 @@ def test_a_closed_folder_is_rejected_before_the_work(
     ],
 )
 def test_errors_of_the_system_name_the_file(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scored: Path, error: Exception, message: str
+    call: Calls, monkeypatch: pytest.MonkeyPatch, scored: Path, error: Exception, message: str
 ) -> None:
     def fail(*args: Any, **keywords: Any) -> None:
         raise error
 
     monkeypatch.setattr("events.commands._corpus_check.check_corpus", fail)
-    assert called(capsys, "doctor", scored) == (1, "", f"corefsample: {message}\n")
+    assert call("doctor", scored) == (1, "", f"corefsample: {message}\n")
 
 
 # --- pipes --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import called, refused
+from command_line import Calls
 from references import scoring as sr
 
 from corefsample import (
@@ -59,19 +59,17 @@ def first_of_label(labels: Any) -> list[int]:
 # --- annotated to annotated --------------------------------------------------------------------------------
 
 
-def test_annotated_formats_lead_to_each_other(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
+def test_annotated_formats_lead_to_each_other(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
-    status, out, err = called(capsys, "convert", corpus, tmp_path / "b_gold_conll.gz")
+    status, out, err = call("convert", corpus, tmp_path / "b_gold_conll.gz")
     assert (status, out, err) == (0, f"4 documents written to {tmp_path / 'b_gold_conll.gz'}\n", "")
-    assert called(capsys, "convert", tmp_path / "b_gold_conll.gz", tmp_path / "c.conllu.gz")[0] == 0
+    assert call("convert", tmp_path / "b_gold_conll.gz", tmp_path / "c.conllu.gz")[0] == 0
     for again in (read_conll2012(tmp_path / "b_gold_conll.gz"), read_corefud(tmp_path / "c.conllu.gz")):
         found = list(again)
         assert [d.doc_id for d in found] == [d.doc_id for d in documents]
         assert [partition(d) for d in found] == [partition(d) for d in documents]
         assert [d.mentions[:, :2].tolist() for d in found] == [d.mentions[:, :2].tolist() for d in documents]
-    assert called(capsys, "convert", corpus, tmp_path / "d.conllu")[0] == 0
+    assert call("convert", corpus, tmp_path / "d.conllu")[0] == 0
     assert (tmp_path / "d.conllu").read_bytes() == corpus.read_bytes()
 
 
@@ -88,11 +86,11 @@ def test_a_conversion_to_conllu_keeps_parse_date_and_metadata(
 
 
 def test_singletons_may_be_left_out_and_are_counted(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+    call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
 ) -> None:
     corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
     alone = sum(list(d.entities).count(entity) == 1 for d in documents for entity in d.entities)
-    status, _, err = called(capsys, "convert", corpus, tmp_path / "b.conll", "--no-singletons")
+    status, _, err = call("convert", corpus, tmp_path / "b.conll", "--no-singletons")
     assert (status, err) == (0, f"Mentions left out: {alone} singletons.\n")
     assert (
         sum(d.n_mentions for d in read_conll2012(tmp_path / "b.conll")) == sum(d.n_mentions for d in documents) - alone
@@ -110,50 +108,46 @@ SKIPPED = """# global.Entity = eid-etype-head-other
 """
 
 
-def test_mentions_that_are_skipped_are_counted_on_the_screen(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_mentions_that_are_skipped_are_counted_on_the_screen(call: Calls, tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text(SKIPPED)
     arguments = ("convert", tmp_path / "a.conllu", tmp_path / "b.conll")
-    status, out, err = called(capsys, *arguments)
+    status, out, err = call(*arguments)
     assert (status, out) == (0, f"1 document written to {tmp_path / 'b.conll'}\n")
     assert err == "Mentions skipped: 1 crossing sentences.\n"
-    status, out, _ = called(capsys, *arguments, "--overwrite", "--json")
+    status, out, _ = call(*arguments, "--overwrite", "--json")
     assert json.loads(out)["skipped"] == {"crossing_sentences": 1}
     (found,) = read_conll2012(tmp_path / "b.conll")
     assert found.mentions[:, :2].tolist() == [[0, 1], [3, 4]]  # of e1 in two parts the one with the head
 
 
-def test_broken_brackets_name_file_line_and_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_broken_brackets_name_file_line_and_sentence(call: Calls, tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text(SKIPPED.replace("Entity=e2)(e3-x-1-)", "Entity=e9)"))
-    status, line = refused(capsys, "convert", path, tmp_path / "b.conll")
+    status, line = call.refused("convert", path, tmp_path / "b.conll")
     assert status == 3
     place = f"{path}: line 7: doc_id 'a': sentence 2"
     assert line == f"corefsample: {place}: Entity: a closing bracket must close an open one, got 'e9)'"
     assert [each.name for each in tmp_path.iterdir()] == ["a.conllu"]
 
 
-def test_a_broken_document_may_be_set_aside(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
+def test_a_broken_document_may_be_set_aside(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     path = sr.corpus_file(tmp_path / "a.conllu", documents)
     path.write_text(path.read_text() + SKIPPED.replace("Entity=e2)", "Entity=e9)").partition("\n")[2])
     out = tmp_path / "b.conllu"
-    status, text, err = called(capsys, "convert", path, out, "--on-error", "quarantine")
+    status, text, err = call("convert", path, out, "--on-error", "quarantine")
     assert (status, text) == (0, f"4 documents written to {out}\n")
     assert err == f"1 bad document set aside in {out}.quarantine.jsonl\n"
     assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "a"
 
 
-def test_fields_that_a_file_does_not_declare_can_be_passed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_fields_that_a_file_does_not_declare_can_be_passed(call: Calls, tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text(SKIPPED.partition("\n")[2])
-    status, line = refused(capsys, "convert", path, tmp_path / "b.conll")
+    status, line = call.refused("convert", path, tmp_path / "b.conll")
     assert (status, "global.Entity: must be declared" in line) == (3, True)
-    assert called(capsys, "convert", path, tmp_path / "b.conll", "--entity-fields", "eid-etype-head-other")[0] == 0
+    assert call("convert", path, tmp_path / "b.conll", "--entity-fields", "eid-etype-head-other")[0] == 0
     arguments = ("convert", path, tmp_path / "c.conll", "--entity-fields", "head")
-    assert refused(capsys, *arguments)[1].startswith("corefsample: --entity-fields must be distinct fields")
+    assert call.refused(*arguments)[1].startswith("corefsample: --entity-fields must be distinct fields")
 
 
 # --- scored to annotated -----------------------------------------------------------------------------------
@@ -213,31 +207,27 @@ def test_what_belongs_to_gold_entities_is_not_written_with_others(tmp_path: Path
     assert "Bridge" not in text
 
 
-def test_missing_gold_is_rejected_or_set_aside(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, scored: list[ScoredDocument]
-) -> None:
+def test_missing_gold_is_rejected_or_set_aside(call: Calls, tmp_path: Path, scored: list[ScoredDocument]) -> None:
     bare = dataclasses.replace(scored[0], doc_id="bare", gold=None)
     path = tmp_path / "s.jsonl"
     write_documents([*scored, bare], path)
     out = tmp_path / "b.conllu"
-    status, line = refused(capsys, "convert", path, out)
+    status, line = call.refused("convert", path, out)
     assert status == 3
     assert line == (
         f"corefsample: {path}: line 5: doc_id 'bare': gold is required to write gold entities (--clustering can be "
         "map or sample)"
     )
-    status, _, err = called(capsys, "convert", path, out, "--on-error", "quarantine")
+    status, _, err = call("convert", path, out, "--on-error", "quarantine")
     assert (status, err) == (0, f"1 bad document set aside in {out}.quarantine.jsonl\n")
-    assert called(capsys, "convert", path, out, "--clustering", "map", "--overwrite")[0] == 0
+    assert call("convert", path, out, "--clustering", "map", "--overwrite")[0] == 0
     assert len(list(read_corefud(out))) == 5
 
 
-def test_mentions_without_gold_are_counted(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, scored: list[ScoredDocument]
-) -> None:
+def test_mentions_without_gold_are_counted(call: Calls, tmp_path: Path, scored: list[ScoredDocument]) -> None:
     gold = [None, *list(scored[0].gold or ())[1:]]
     write_documents([dataclasses.replace(scored[0], gold=gold)], tmp_path / "s.jsonl")
-    status, _, err = called(capsys, "convert", tmp_path / "s.jsonl", tmp_path / "b.conllu")
+    status, _, err = call("convert", tmp_path / "s.jsonl", tmp_path / "b.conllu")
     assert (status, err) == (0, "Mentions skipped: 1 not annotated.\n")
 
 
@@ -251,19 +241,19 @@ def crossing(scored: list[ScoredDocument]) -> ScoredDocument:
 
 
 def test_mentions_that_brackets_cannot_represent_are_rejected_or_left_out(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, scored: list[ScoredDocument]
+    call: Calls, tmp_path: Path, scored: list[ScoredDocument]
 ) -> None:
     path = tmp_path / "s.jsonl"
     write_documents([crossing(scored), scored[1]], path)
     for name in ("b.conllu", "b.conll"):
         out = tmp_path / name
-        status, line = refused(capsys, "convert", path, out)
+        status, line = call.refused("convert", path, out)
         assert status == 3
         assert line.startswith(f"corefsample: {path}: line 1: doc_id {scored[0].doc_id!r}: mentions[1] must not cross")
         assert "(--on-unwritable can skip it)" in line
-        status, _, err = called(capsys, "convert", path, out, "--on-unwritable", "skip")
+        status, _, err = call("convert", path, out, "--on-unwritable", "skip")
         assert (status, err) == (0, "Mentions left out: 1 crossing mentions.\n")
-        status, _, err = called(capsys, "convert", path, out, "--overwrite", "--on-error", "quarantine")
+        status, _, err = call("convert", path, out, "--overwrite", "--on-error", "quarantine")
         assert (status, err) == (0, f"1 bad document set aside in {out}.quarantine.jsonl\n")
 
 

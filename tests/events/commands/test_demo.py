@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import refused
+from command_line import Calls
 
 from corefsample import read_documents
 from events.commands import DemoOptions, run_demo
@@ -25,7 +25,7 @@ def probability_within(probabilities: list[float], lower: int, upper: int) -> fl
 
 
 def test_the_demo_says_that_it_is_simulated_and_what_was_expected(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    call: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     result = run_demo(DemoOptions(out=tmp_path, n_documents=60))
     print_demo(result)
@@ -35,7 +35,7 @@ def test_the_demo_says_that_it_is_simulated_and_what_was_expected(
     assert all(len(line) <= 80 for line in text.splitlines() if str(tmp_path) not in line)
     assert "The simulation knows the true counts. The posterior is uncertain about " in text
     assert len(list(read_documents(tmp_path / "news.parquet"))) == 60
-    status, line = refused(capsys, "demo", "--out", tmp_path, "--documents", 60)
+    status, line = call.refused("demo", "--out", tmp_path, "--documents", 60)
     assert (status, "must contain no earlier demo" in line) == (2, True)
     run = tmp_path / "run"
     assert int(pd.read_csv(run / "counts.csv").groupby("period")["n_docs"].first().sum()) == 60

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numba
 import pytest
-from command_line import called
+from command_line import Calls
 from places import PROJECT
 
 from events.commands._environment import describe_environment
@@ -66,8 +66,8 @@ def test_kernels_of_an_empty_cache_are_missing(tmp_path: Path) -> None:
     assert found["variables"]["NUMBA_CACHE_DIR"] == str(tmp_path)
 
 
-def test_the_command_describes_the_installation(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = called(capsys, "doctor", "--environment")
+def test_the_command_describes_the_installation(call: Calls) -> None:
+    status, out, err = call("doctor", "--environment")
     assert (status, err) == (0, "")
     assert out.startswith("corefsample ")
     assert re.search(r"^  Python +3\.", out, flags=re.M)

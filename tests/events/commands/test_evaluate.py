@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import called, refused
+from command_line import Calls
 from expected_errors import error
 
 from corefsample import InputError, clustering_scores, map_clustering, write_conll2012, write_documents
@@ -223,16 +223,14 @@ def test_gold_documents_that_the_system_lacks_count_as_without_entities(tmp_path
     assert run.posterior.counts["mentions"][0].tolist() == run.scores.corpus.counts["mentions"].tolist()
 
 
-def test_a_comparison_is_of_the_same_documents(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, scored: Path, documents: list[Any]
-) -> None:
+def test_a_comparison_is_of_the_same_documents(call: Calls, tmp_path: Path, scored: Path, documents: list[Any]) -> None:
     write_conll2012(map(AnnotatedDocument.from_scored, documents), tmp_path / "g.conll")
     options = EvaluateOptions(against=str(scored), n_samples=0, n_resamples=500)
     run = run_evaluate(tmp_path / "g.conll", scored, options)
     conll_f1 = next(each for each in run.differences if each.metric == "conll")
     assert (conll_f1.first, conll_f1.second) == (1.0, run_evaluate(scored, scored).scores.corpus.conll.f1)
     assert 0.0 < conll_f1.lower <= conll_f1.difference <= conll_f1.upper
-    status, out, err = called(capsys, "evaluate", tmp_path / "g.conll", scored, "--against", scored)
+    status, out, err = call("evaluate", tmp_path / "g.conll", scored, "--against", scored)
     assert (status, err) == (0, "")
     row = next(line for line in out.splitlines() if line.startswith("CoNLL"))
     assert row.split()[1:4] == ["100.00", "100.00", "100.00"]
@@ -250,24 +248,22 @@ def test_documents_of_other_words_or_other_names_raise(tmp_path: Path) -> None:
         run_evaluate(conll(tmp_path / "other.conll", ["a b"], doc_id="u"), gold)
 
 
-def test_text_and_documents_without_gold_are_rejected(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[Any]
-) -> None:
+def test_text_and_documents_without_gold_are_rejected(call: Calls, tmp_path: Path, documents: list[Any]) -> None:
     gold = conll(tmp_path / "gold.conll", ["a b"])
     (tmp_path / "news.txt").write_text("Iraq attacked Iran.\n")
-    status, line = refused(capsys, "evaluate", tmp_path / "news.txt", gold)
+    status, line = call.refused("evaluate", tmp_path / "news.txt", gold)
     assert status == 3
     assert "corefsample score" in line
     write_documents([dataclasses.replace(documents[0], gold=None)], tmp_path / "s.jsonl")
-    status, line = refused(capsys, "evaluate", gold, tmp_path / "s.jsonl")
+    status, line = call.refused("evaluate", gold, tmp_path / "s.jsonl")
     assert status == 3
     assert "gold" in line
 
 
-def test_the_output_for_programs_has_every_metric(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_output_for_programs_has_every_metric(call: Calls, tmp_path: Path) -> None:
     gold = conll(tmp_path / "gold.conll", ["a", "b c", "d e f"])
     system = conll(tmp_path / "system.conll", CASES["A4"][0])
-    status, out, _ = called(capsys, "evaluate", system, gold, "--json", "--no-singletons")
+    status, out, _ = call("evaluate", system, gold, "--json", "--no-singletons")
     found = json.loads(out)
     assert status == 0
     assert found["mentions"] == {"gold": 5.0, "system": 5.0, "both": 3.0}  # a and z, of entities of their own, left

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pytest
-from command_line import called
+from command_line import Calls
 from references import events as er
 from run_cases import CountOptions, count_events
 
@@ -18,7 +19,7 @@ from events.commands._rule_hits import RuleHits
 from events.commands.explain import ExplainOptions, run_explain
 from events.lexicon._lexicon import load_lexicon
 from events.rules._rules import load_rules
-from events.runs.counting._job import Inspected, actor_notes, inspected
+from events.runs.counting._job import actor_notes
 
 SENTENCES = {
     "counted": ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],
@@ -37,10 +38,8 @@ def scored(tmp_path: Path) -> Path:
     return er.write_lines(tmp_path / "scored.jsonl", documents)
 
 
-def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(
-    capsys: pytest.CaptureFixture[str], scored: Path
-) -> None:
-    status, out, err = called(capsys, "explain", scored, "--preset", "asserted")
+def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(call: Calls, scored: Path) -> None:
+    status, out, err = call("explain", scored, "--preset", "asserted")
     assert (status, err) == (0, "")
     blocks = [" ".join(block.split()) for block in out.split("\n\n")]
     assert blocks[0] == (
@@ -60,8 +59,8 @@ def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(
     assert len(blocks) == 4
 
 
-def test_the_summary_for_programs_has_every_reason(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
-    status, out, err = called(capsys, "explain", scored, "--doc-id", "missed", "--json")
+def test_the_summary_for_programs_has_every_reason(call: Calls, scored: Path) -> None:
+    status, out, err = call("explain", scored, "--doc-id", "missed", "--json")
     assert (status, err) == (0, "")
     content = json.loads(out)
     assert (content["n_documents"], content["n_triggers"], content["outcomes"]) == (4, 1, {"no path": 1})
@@ -114,8 +113,8 @@ def test_a_sample_of_triggers_does_not_depend_on_the_order_of_documents(tmp_path
     assert run_explain(there).n_triggers == 40
 
 
-def test_doctor_counts_what_a_rule_and_a_lexicon_find(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
-    status, out, err = called(capsys, "doctor", scored, "--rule", "attack", "--preset", "asserted", "--json")
+def test_doctor_counts_what_a_rule_and_a_lexicon_find(call: Calls, scored: Path) -> None:
+    status, out, err = call("doctor", scored, "--rule", "attack", "--preset", "asserted", "--json")
     assert (status, err) == (0, "")
     _, hits = json.loads(out)
     counts = ("n_documents", "n_with_actor", "n_with_trigger", "n_with_event", "n_problems")
@@ -126,7 +125,7 @@ def test_doctor_counts_what_a_rule_and_a_lexicon_find(capsys: pytest.CaptureFixt
     assert "IRQ Iraqi" in hits["unused"]
     assert not {"IRQ Iraq", "IRQ Iraqis"} & set(hits["unused"])
     assert hits["unmatched"] == {">obl[case=in]": [1, "missed"]}
-    status, out, _ = called(capsys, "doctor", scored, "--rule", "meet")
+    status, out, _ = call("doctor", scored, "--rule", "meet")
     assert status == 0
     assert "no document has a trigger of the rule" in " ".join(out.split())
 
@@ -152,45 +151,45 @@ presets:
 """
 
 
-def test_doctor_finds_paths_that_a_scheme_lacks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_doctor_finds_paths_that_a_scheme_lacks(call: Calls, tmp_path: Path) -> None:
     rule = tmp_path / "strike.yaml"
     rule.write_text(RULE)
-    status, out, err = called(capsys, "doctor", rule)
+    status, out, err = call("doctor", rule)
     assert (status, err) == (0, "")
     out = " ".join(out.split())
     assert "preset paper examples hold (0); serves ud2, ud1, clearnlp " in out
     assert "serves ud2, ud1 (without near (agent)), clearnlp (without near (agent))" in out
     assert "preset narrow examples hold (0); serves ud2" in out
-    status, out, err = called(capsys, "doctor", rule, "--scheme", "clearnlp")
+    status, out, err = call("doctor", rule, "--scheme", "clearnlp")
     assert status == 3
     assert err.splitlines() == [
         f"corefsample: {rule}: presets.{preset}: every path must be given in clearnlp, got none for near (agent)"
         for preset in ("wide", "narrow")
     ]
-    assert called(capsys, "doctor", rule, "--scheme", "ud2")[0] == 0
+    assert call("doctor", rule, "--scheme", "ud2")[0] == 0
 
 
-def test_doctor_checks_the_classes_and_examples_of_a_rule_with_a_lexicon(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_doctor_checks_the_classes_and_examples_of_a_rule_with_a_lexicon(call: Calls, tmp_path: Path) -> None:
     rule, lexicon = tmp_path / "strike.yaml", tmp_path / "own.yaml"
     parse = "      1 Rebels rebel NOUN 2 nsubj\n      2 struck strike VERB 0 root\n"
     rule.write_text(f"{RULE}examples:\n  - expect: {{paper: [REB]}}\n    parse: |\n{parse}")
     lexicon.write_text("version: 1\nentries:\n  - {code: REB, name: Rebels, kind: rebel, nouns: [rebel]}\n")
-    status, out, err = called(capsys, "doctor", rule, "--lexicon", lexicon)
+    status, out, err = call("doctor", rule, "--lexicon", lexicon)
     assert (status, err) == (0, "")
     assert "preset paper examples hold (1: ud2 1)" in " ".join(out.split())
-    status, _, err = called(capsys, "doctor", rule, "--lexicon", "countries")
+    status, _, err = call("doctor", rule, "--lexicon", "countries")
     assert status == 3
     assert f"{rule}: classes.agent must be classes of the lexicon countries" in err
     assert f"{rule}: examples[0]: preset paper must find REB, got nothing" in err
 
 
-def found(*actors: str) -> Inspected:
-    return Inspected(n_documents=9, n_with_trigger=7, n_named=8, actors=frozenset(actors))
+def found(*actors: str) -> pa.Table:
+    """The table of all documents of a run: 7 of 9 with a trigger, 8 with a word of an actor's name."""
+    columns = {"trigger": [True] * 7 + [False] * 2, "actor": [True] * 8 + [False], "actors": [[*actors]] + [[]] * 8}
+    return pa.table(columns, pa.schema({"trigger": pa.bool_(), "actor": pa.bool_(), "actors": pa.list_(pa.string())}))
 
 
-def test_a_run_says_that_its_lexicon_is_probably_another(capsys: pytest.CaptureFixture[str], scored: Path) -> None:
+def test_a_run_says_that_its_lexicon_is_probably_another(call: Calls, scored: Path) -> None:
     arrest, attack = load_rules("arrest", "extended"), load_rules("attack")
     countries, police = load_lexicon(), load_lexicon("police")
     (note,) = actor_notes([arrest, attack], countries, found("FRA"))
@@ -206,21 +205,12 @@ def test_a_run_says_that_its_lexicon_is_probably_another(capsys: pytest.CaptureF
     folder = scored.with_name("run")
     options = ("--rule", "conflict", "--samples", 5, "--no-pictures", "--quiet", "--preset", "paper")
     quiet = er.write_lines(scored.with_name("quiet.jsonl"), [er.json_document("a", "1999-01-05", SENTENCES["none"])])
-    status, _, err = called(capsys, "events", quiet, "--out", folder, *options)
+    status, _, err = call("events", quiet, "--out", folder, *options)
     assert status == 0
     assert err.startswith(
         "corefsample: no actor of the lexicon countries fills a role of conflict in any document; of 1 "
         "inspected, 0 have a word of an actor's name and 0 a trigger"
     )
-
-
-def test_a_run_counts_what_it_inspected(scored: Path) -> None:
-    folder = scored.with_name("inspected")
-    count_events(scored, folder, CountOptions(rule="conflict", n_samples=5), pictures=False)
-    table = pd.read_parquet(folder / "all_documents.parquet")
-    found = inspected(folder)
-    assert (found.n_documents, found.n_named, found.n_with_trigger) == (len(table), *table[["actor", "trigger"]].sum())
-    assert found.actors == {"IRQ"}
 
 
 # --- documents with several parses -------------------------------------------------------------------------
@@ -251,10 +241,8 @@ def mixture(tmp_path: Path) -> Path:
     return er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("several", parses), one])
 
 
-def test_a_trigger_of_several_parses_is_summed_up_unless_all_parses_are_wanted(
-    capsys: pytest.CaptureFixture[str], mixture: Path
-) -> None:
-    status, out, err = called(capsys, "explain", mixture, "--doc-id", "several")
+def test_a_trigger_of_several_parses_is_summed_up_unless_all_parses_are_wanted(call: Calls, mixture: Path) -> None:
+    status, out, err = call("explain", mixture, "--doc-id", "several")
     assert (status, err) == (0, "")
     blocks = [" ".join(block.split()) for block in out.split("\n\n")]
     assert blocks[0].endswith("1 trigger in 2 documents: counted 1.")
@@ -264,7 +252,7 @@ def test_a_trigger_of_several_parses_is_summed_up_unless_all_parses_are_wanted(
         "likeliest 0.600 of them, for example: trigger attack (frame verb) outcome counted (an event) "
         "agent Iraqis = IRQ, by >nsubj actor Iraqis = IRQ, at >nsubj P(event) IRQ 0.6"
     )
-    status, out, err = called(capsys, "explain", mixture, "--doc-id", "several", "--all-parses")
+    status, out, err = call("explain", mixture, "--doc-id", "several", "--all-parses")
     assert (status, err) == (0, "")
     block = " ".join(out.split("\n\n")[1].split())
     assert block.startswith(
@@ -275,14 +263,12 @@ def test_a_trigger_of_several_parses_is_summed_up_unless_all_parses_are_wanted(
     assert "parses 0.100 of them: no trigger P(event) IRQ 0.6" in block
 
 
-def test_a_document_with_several_parses_takes_at_most_a_screen(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_document_with_several_parses_takes_at_most_a_screen(call: Calls, tmp_path: Path) -> None:
     # Forty triggers, in one parse with a subject and in the other with an object.
     sentences = [[f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"] * 40 for label in ("nsubj", "obj")]
     line = of_several_parses("long", [(1, each) for each in sentences])
     path = er.write_lines(tmp_path / "scored.jsonl", [line])
-    status, out, _ = called(capsys, "explain", path, "--doc-id", "long")
+    status, out, _ = call("explain", path, "--doc-id", "long")
     assert status == 0
     head, _, lines = out.partition("\n\n")
     assert "40 triggers in 1 document" in " ".join(head.split())
@@ -294,7 +280,7 @@ def test_a_document_with_several_parses_takes_at_most_a_screen(
         out.splitlines()[-1]
         == f"long, 1999-01-05: {40 - shown} more triggers, counted {40 - shown}; --all-parses shows all."
     )
-    assert called(capsys, "explain", path, "--doc-id", "long", "--all-parses")[1].count("sentence") == 40
+    assert call("explain", path, "--doc-id", "long", "--all-parses")[1].count("sentence") == 40
 
 
 def test_the_outcome_that_most_parses_share_is_the_likeliest_though_they_differ_elsewhere(tmp_path: Path) -> None:
@@ -330,14 +316,12 @@ ARRESTS = {
 }
 
 
-def test_documents_are_counted_by_actor_and_by_nobody_where_a_role_is_optional(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_documents_are_counted_by_actor_and_by_nobody_where_a_role_is_optional(call: Calls, tmp_path: Path) -> None:
     documents = [er.json_document(name, "1999-01-05", sentences) for name, sentences in ARRESTS.items()]
     path = er.write_lines(tmp_path / "scored.jsonl", documents)
     run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police"))
     assert (run.n_documents, run.n_with_event, run.n_by_actor, run.n_by_nobody) == (5, 3, 1, 3)
-    status, out, _ = called(capsys, "explain", path, "--rule", "arrest", "--lexicon", "police")
+    status, out, _ = call("explain", path, "--rule", "arrest", "--lexicon", "police")
     assert status == 0
     flat = " ".join(out.split())
     assert "Without coreference, 3 documents with the event: 1 by an actor, 3 by nobody whom the lexicon names." in flat
@@ -348,9 +332,7 @@ def test_documents_are_counted_by_actor_and_by_nobody_where_a_role_is_optional(
     assert "1 by an actor, 3 by nobody whom the lexicon names" in [value for _, value in hits.lines()]
 
 
-def test_an_actor_whose_mention_has_the_trigger_as_its_head_is_named_so(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_an_actor_whose_mention_has_the_trigger_as_its_head_is_named_so(call: Calls, tmp_path: Path) -> None:
     rule = tmp_path / "fire.yaml"
     rule.write_text(
         "name: fire\ntrigger: {lemma: [fire], upos: [NOUN]}\noptional: [agent]\n"
@@ -358,7 +340,7 @@ def test_an_actor_whose_mention_has_the_trigger_as_its_head_is_named_so(
     )
     path = er.write_lines(tmp_path / "scored.jsonl", [er.json_document("itself", "1999-01-05", ARRESTS["itself"])])
     options = ("--rule", rule, "--lexicon", "police")
-    out = " ".join(called(capsys, "explain", path, *options)[1].split())
+    out = " ".join(call("explain", path, *options)[1].split())
     assert "actor police = POLICE, at the trigger itself" in out
     *_, hits = run_doctor([str(path)], DoctorOptions(rule=str(rule), lexicon="police")).reports
     assert isinstance(hits, RuleHits)
@@ -390,19 +372,17 @@ def test_the_likeliest_reading_is_the_outcome_and_any_reading_has_the_lemma(tmp_
     assert [each.trace.outcome for each in run.shown[0].alternatives] == ["counted"]
 
 
-def test_doctor_says_how_many_documents_have_several_parses_and_how_many(
-    capsys: pytest.CaptureFixture[str], mixture: Path
-) -> None:
-    status, out, _ = called(capsys, "doctor", mixture)
+def test_doctor_says_how_many_documents_have_several_parses_and_how_many(call: Calls, mixture: Path) -> None:
+    status, out, _ = call("doctor", mixture)
     assert status == 0
     assert "1 document with several parses, on average 4.0" in " ".join(out.split())
 
 
-def test_doctor_inspects_the_likeliest_of_several_parses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_doctor_inspects_the_likeliest_of_several_parses(call: Calls, tmp_path: Path) -> None:
     parses = [(n, [f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"]) for n, label in ((1, "obj"), (2, "nsubj"))]
     path = er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("d", parses)])
     *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).reports
     assert isinstance(hits, RuleHits)
     assert (hits.n_documents, hits.n_with_parses, hits.n_with_event, hits.n_problems) == (1, 1, 1, 0)
-    out = called(capsys, "doctor", path, "--rule", "attack")[1]
+    out = call("doctor", path, "--rule", "attack")[1]
     assert "the likeliest parse alone is inspected of 1 document with several" in " ".join(out.split())

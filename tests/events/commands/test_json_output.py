@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import LEAVES, called
+from command_line import LEAVES, Calls
+from events_audit_made import fill
 from places import PROJECT
 
 from corefsample import write_documents
@@ -18,6 +19,7 @@ jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
 
 SCHEMA_FILE = PROJECT / "docs" / "json-output.schema.json"
 OWN_NEWS = PROJECT / "notebooks" / "own_news.conllu"
+Fits = Callable[..., Any]
 PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
 
 pytestmark = pytest.mark.skipif(not SCHEMA_FILE.exists(), reason="the pages are beside the sources alone")
@@ -37,15 +39,19 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def assert_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], command: str, *arguments: object) -> Any:
-    """Run a command with --json, validate what it prints, and return it."""
-    words = command.partition(" --")[0].split()
-    status, out, err = called(capsys, *words, *arguments, "--json")
-    assert status == 0, err
-    content = json.loads(out)
-    part = {"$defs": schema["$defs"], **schema["properties"][command]}
-    jsonschema.validate(content, part, cls=jsonschema.Draft202012Validator)
-    return content
+@pytest.fixture
+def fits(call: Calls, schema: dict[str, Any]) -> Fits:
+    def assert_fits(command: str, *arguments: object) -> Any:
+        """Run a command with --json, validate what it prints, and return it."""
+        words = command.partition(" --")[0].split()
+        status, out, err = call(*words, *arguments, "--json")
+        assert status == 0, err
+        content = json.loads(out)
+        part = {"$defs": schema["$defs"], **schema["properties"][command]}
+        jsonschema.validate(content, part, cls=jsonschema.Draft202012Validator)
+        return content
+
+    return assert_fits
 
 
 def test_every_command_is_in_the_schema(schema: dict[str, Any]) -> None:
@@ -64,107 +70,88 @@ def test_a_wrong_key_does_not_fit(schema: dict[str, Any]) -> None:
         jsonschema.validate({"output": "a", "n_documents": 1, "n_quarantined": 0}, part)
 
 
-def test_an_error_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path) -> None:
-    content = json.loads(called(capsys, "report", tmp_path / "none", "--json")[1])
+def test_an_error_fits(call: Calls, schema: dict[str, Any], tmp_path: Path) -> None:
+    content = json.loads(call("report", tmp_path / "none", "--json")[1])
     jsonschema.validate(content, {"$defs": schema["$defs"], **schema["properties"]["error"]})
 
 
-def test_run_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path) -> None:
+def test_run_fits(fits: Fits, tmp_path: Path) -> None:
     counting = ("--preset", "paper", "--samples", 20, "--no-pictures")
-    assert_fits(capsys, schema, "run", OWN_NEWS, *counting, "--out", tmp_path / "run")
+    fits("run", OWN_NEWS, *counting, "--out", tmp_path / "run")
 
 
-def test_counting_auditing_and_reporting_fit(
-    capsys: pytest.CaptureFixture[str], schema: dict[str, Any], news: Path, tmp_path: Path
-) -> None:
+def test_counting_auditing_and_reporting_fit(fits: Fits, news: Path, tmp_path: Path) -> None:
     run, audit = tmp_path / "run", tmp_path / "audit"
-    counted = assert_fits(capsys, schema, "events", news, "--samples", 50, "--no-pictures", "--out", run)
+    counted = fits("events", news, "--samples", 50, "--no-pictures", "--out", run)
     assert counted["out"] == str(run)
-    assert assert_fits(capsys, schema, "report", run)["n_with_events"] == counted["n_with_events"]
-    assert_fits(capsys, schema, "audit plan", run, "--labels", 20, "--out", audit)
-    with open(audit / "sheet.csv", encoding="utf-8", newline="") as sheet:
-        rows = list(csv.DictReader(sheet))
-    with open(audit / "sheet.csv", "w", encoding="utf-8", newline="") as sheet:
-        writer = csv.DictWriter(sheet, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows({**row, "label": "yes" if number < 9 else "no"} for number, row in enumerate(rows))
+    assert fits("report", run)["n_with_events"] == counted["n_with_events"]
+    fits("audit plan", run, "--labels", 20, "--out", audit)
+    fill(audit / "sheet.csv", ["yes"] * 9 + ["no"] * 11)
     learned = tmp_path / "learned"
-    assert_fits(capsys, schema, "audit learn", run, audit / "sheet.csv", "--out", learned, "--no-pictures")
-    assert_fits(capsys, schema, "audit estimate", run, audit / "sheet.csv", "--learned", learned, "--no-pictures")
+    fits("audit learn", run, audit / "sheet.csv", "--out", learned, "--no-pictures")
+    fits("audit estimate", run, audit / "sheet.csv", "--learned", learned, "--no-pictures")
 
 
-def test_the_demo_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path) -> None:
+def test_the_demo_fits(fits: Fits, tmp_path: Path) -> None:
     (tmp_path / "news.parquet").touch()  # as of an earlier one
-    content = assert_fits(capsys, schema, "demo", "--documents", 20, "--overwrite", "--out", tmp_path)
+    content = fits("demo", "--documents", 20, "--overwrite", "--out", tmp_path)
     assert content["n_documents"] == 20
 
 
-def test_examining_and_converting_fit(
-    capsys: pytest.CaptureFixture[str], schema: dict[str, Any], news: Path, tmp_path: Path
-) -> None:
-    assert_fits(capsys, schema, "doctor", news, "attack", "police")
-    assert_fits(capsys, schema, "doctor --environment", "--environment")
-    assert_fits(capsys, schema, "explain", news, "--sample", 2)
-    assert_fits(capsys, schema, "convert", news, tmp_path / "again.jsonl.gz")
-    assert_fits(capsys, schema, "convert", OWN_NEWS, tmp_path / "own.conllu")
+def test_examining_and_converting_fit(fits: Fits, news: Path, tmp_path: Path) -> None:
+    fits("doctor", news, "attack", "police")
+    fits("doctor --environment", "--environment")
+    fits("explain", news, "--sample", 2)
+    fits("convert", news, tmp_path / "again.jsonl.gz")
+    fits("convert", OWN_NEWS, tmp_path / "own.conllu")
 
 
-def test_calibrating_fits(
-    capsys: pytest.CaptureFixture[str], schema: dict[str, Any], news: Path, tmp_path: Path
-) -> None:
-    assert_fits(capsys, schema, "calibrate", news, "--resamples", 20)
-    assert_fits(capsys, schema, "calibrate --paired", news, news, "--paired", "--resamples", 20)
+def test_calibrating_fits(fits: Fits, news: Path, tmp_path: Path) -> None:
+    fits("calibrate", news, "--resamples", 20)
+    fits("calibrate --paired", news, news, "--paired", "--resamples", 20)
     for form, objective in (("global", "likelihood"), ("kinds", "likelihood")):
         out = tmp_path / f"{form}.parquet"
         options = ["--form", form, "--objective", objective, "--resamples", 5]
-        content = assert_fits(capsys, schema, "recalibrate", news, news, "--out", out, *options)
+        content = fits("recalibrate", news, news, "--out", out, *options)
         assert ("offsets" in content) == (form == "kinds")
     options = ["--resamples", 5, "--samples", 100]
-    assert_fits(capsys, schema, "calibrate-queries", news, "--recalibration", f"{out}.recalibration.json", *options)
+    fits("calibrate-queries", news, "--recalibration", f"{out}.recalibration.json", *options)
 
 
-def test_training_and_scoring_fit(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path) -> None:
-    assert_fits(capsys, schema, "score", OWN_NEWS, "--out", tmp_path / "scored.jsonl.gz")
+def test_training_and_scoring_fit(fits: Fits, tmp_path: Path) -> None:
+    fits("score", OWN_NEWS, "--out", tmp_path / "scored.jsonl.gz")
     options = ["--held-out-share", 0, "--epochs", 1]
-    assert_fits(capsys, schema, "train", OWN_NEWS, "--out", tmp_path / "model.npz", *options)
-    assert_fits(capsys, schema, "warm-up")
+    fits("train", OWN_NEWS, "--out", tmp_path / "model.npz", *options)
+    fits("warm-up")
 
 
-def test_scores_of_entities_fit(capsys: pytest.CaptureFixture[str], schema: dict[str, Any], news: Path) -> None:
-    content = assert_fits(capsys, schema, "evaluate", news, news, "--samples", 10, "--against", news)
+def test_scores_of_entities_fit(fits: Fits, news: Path) -> None:
+    content = fits("evaluate", news, news, "--samples", 10, "--against", news)
     assert [row["difference"] for row in content["differences"]] == [0.0] * 7
     assert content["posterior"]["lower"] <= content["posterior"]["mean"]
 
 
 @pytest.mark.skipif(not PIPELINE.exists(), reason="needs ../shared/models/en_gum_ud")
-def test_calibrating_parses_fits(capsys: pytest.CaptureFixture[str], schema: dict[str, Any]) -> None:
+def test_calibrating_parses_fits(fits: Fits) -> None:
     options = ["--pipeline", PIPELINE, "--temperature", 1.3, "--samples", 5, "--words", 40]
-    assert_fits(capsys, schema, "calibrate-parses", OWN_NEWS, *options)
+    fits("calibrate-parses", OWN_NEWS, *options)
 
 
 @pytest.mark.skipif(not PIPELINE.exists(), reason="needs ../shared/models/en_gum_ud")
-def test_rules_from_sentences_and_their_tests_fit(
-    capsys: pytest.CaptureFixture[str], schema: dict[str, Any], tmp_path: Path
-) -> None:
+def test_rules_from_sentences_and_their_tests_fit(fits: Fits, tmp_path: Path) -> None:
     out = tmp_path / "seizure.yaml"
     options = ["--example", "French soldiers seized a ship.", "--pipeline", PIPELINE, "--out", out]
-    content = assert_fits(capsys, schema, "rule new", "seizure", *options)
+    content = fits("rule new", "seizure", *options)
     assert set(content["examples"][0]) == {"text", "trigger", "actor", "mention", "path", "extended", "asserted"}
-    assert assert_fits(capsys, schema, "rule test", out)[0]["examples"][0]["found"] == ["FRA"]
+    assert fits("rule test", out)[0]["examples"][0]["found"] == ["FRA"]
 
 
-def test_suggested_rules_and_their_comparison_fit(
-    capsys: pytest.CaptureFixture[str], schema: dict[str, Any], news: Path, tmp_path: Path
-) -> None:
+def test_suggested_rules_and_their_comparison_fit(fits: Fits, call: Calls, news: Path, tmp_path: Path) -> None:
     run, audit = tmp_path / "run", tmp_path / "audit"
-    assert called(capsys, "events", news, "--preset", "paper", "--samples", 50, "--no-pictures", "--out", run)[0] == 0
-    assert called(capsys, "audit", "plan", run, "--labels", 30, "--out", audit)[0] == 0
-    rows = list(csv.DictReader((audit / "sheet.csv").read_text("utf-8").splitlines()))
-    with (audit / "sheet.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows({**row, "label": ("yes", "no")[number % 2]} for number, row in enumerate(rows))
+    assert call("events", news, "--preset", "paper", "--samples", 50, "--no-pictures", "--out", run)[0] == 0
+    assert call("audit", "plan", run, "--labels", 30, "--out", audit)[0] == 0
+    fill(audit / "sheet.csv", ["yes", "no"] * 15)
     out = tmp_path / "better.yaml"
-    content = assert_fits(capsys, schema, "rule suggest", run, audit / "sheet.csv", "--out", out)
+    content = fits("rule suggest", run, audit / "sheet.csv", "--out", out)
     assert content["n_labels"] == 30
-    assert assert_fits(capsys, schema, "rule compare", run, run, audit / "sheet.csv")["verdict"] == "undecided"
+    assert fits("rule compare", run, run, audit / "sheet.csv")["verdict"] == "undecided"

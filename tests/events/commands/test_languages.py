@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import called, refused
+from command_line import Calls
 from expected_errors import error
 from references import scoring as sr
 
@@ -49,10 +49,10 @@ def spanish(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 
 
 def test_the_name_of_a_corpus_file_says_its_language(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+    call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
 ) -> None:
     path = sr.corpus_file(tmp_path / "es_news-train.conllu", documents)
-    status, line = refused(capsys, "score", path, "--out", tmp_path / "s.jsonl")
+    status, line = call.refused("score", path, "--out", tmp_path / "s.jsonl")
     assert status == 3
     assert (
         "model must be of the language of the document (es), got a model of en (--model es takes that of the package)"
@@ -61,28 +61,28 @@ def test_the_name_of_a_corpus_file_says_its_language(
 
 
 def test_train_takes_the_language_of_the_documents(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+    call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
 ) -> None:
     options = ("--epochs", 1, "--bits", 8, "--orders", 1, "--held-out-share", 0)
     path = sr.corpus_file(tmp_path / "ru_news-train.conllu", documents)
-    status, out, _ = called(capsys, "train", path, "--out", tmp_path / "ru.npz", *options)
+    status, out, _ = call("train", path, "--out", tmp_path / "ru.npz", *options)
     assert (status, "Language: ru (resources: none)." in out) == (0, True)
     assert load_model(tmp_path / "ru.npz").language.code == "ru"
-    status, line = refused(capsys, "train", path, "--out", tmp_path / "m.npz", "--language", "es", *options)
+    status, line = call.refused("train", path, "--out", tmp_path / "m.npz", "--language", "es", *options)
     assert (status, "--language must be that of all documents, got es and ru" in line) == (2, True)
 
 
 def test_documents_of_few_english_words_must_say_their_language(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+    call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
 ) -> None:
     def foreign(document: AnnotatedDocument) -> AnnotatedDocument:
         text = [f"{word}ski" for word in document.tokens.text]
         return dataclasses.replace(document, tokens=dataclasses.replace(document.tokens, text=text))
 
     path = sr.corpus_file(tmp_path / "corpus.conllu", map(foreign, documents))
-    status, line = refused(capsys, "train", path, "--out", tmp_path / "m.npz")
+    status, line = call.refused("train", path, "--out", tmp_path / "m.npz")
     assert (status, "--language is required: the documents do not say their language" in line) == (2, True)
-    status, out, err = called(capsys, "score", path, "--out", tmp_path / "s.jsonl")
+    status, out, err = call("score", path, "--out", tmp_path / "s.jsonl")
     assert (status, "Words: the model knows" in out, "of the first texts, the model knows" in err) == (0, True, False)
 
 
@@ -96,15 +96,13 @@ def test_a_recalibration_of_another_language_is_an_error(tmp_path: Path, corpus:
 
 @pytest.mark.parametrize("mentions", ["parse", "annotated"])
 def test_scores_of_the_spanish_model_have_its_recalibration_unless_it_is_turned_off(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, mentions: Any
+    call: Calls, tmp_path: Path, corpus: Path, mentions: Any
 ) -> None:
     out, options = tmp_path / "s.jsonl", {"model": "es", "mentions": mentions, "overwrite": True}
     run_score(corpus, ScoreOptions(out=out, recalibration="none", **options))
     plain = list(read_documents(out))
     assert not any("recalibration" in document.metadata for document in plain)
-    status, screen, _ = called(
-        capsys, "score", corpus, "--out", out, "--model", "es", "--mentions", mentions, "--overwrite"
-    )
+    status, screen, _ = call("score", corpus, "--out", out, "--model", "es", "--mentions", mentions, "--overwrite")
     assert (status, "Recalibrated (the Spanish model's recalibration" in screen) == (0, True)
     change = read_recalibration("spanish" if mentions == "parse" else "spanish-annotated").recalibration
     for document, expected in zip(read_documents(out), map(change.apply_document, plain), strict=True):
@@ -159,30 +157,30 @@ def test_folds_that_cannot_be(options: dict[str, Any], tmp_path: Path, corpus: P
 
 
 def test_recalibrate_rejects_scores_of_documents_that_the_model_has_seen(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, spanish: Path
+    call: Calls, tmp_path: Path, corpus: Path, spanish: Path
 ) -> None:
-    status, out, _ = called(capsys, "score", corpus, "--model", spanish, "--out", tmp_path / "s.jsonl")
+    status, out, _ = call("score", corpus, "--model", spanish, "--out", tmp_path / "s.jsonl")
     assert (status, "3 documents were in the training of the model" in out) == (0, True)
-    status, line = refused(
-        capsys, "recalibrate", tmp_path / "s.jsonl", tmp_path / "s.jsonl", "--out", tmp_path / "r.jsonl"
+    status, line = call.refused(
+        "recalibrate", tmp_path / "s.jsonl", tmp_path / "s.jsonl", "--out", tmp_path / "r.jsonl"
     )
     assert status == 3
     assert "got 3 of 7 documents with in_training_data (`corefsample score CORPUS --folds 5 --out FILE`" in line
 
 
 def test_a_recalibration_says_the_language_of_its_documents_and_is_not_applied_to_others(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, spanish: Path
+    call: Calls, tmp_path: Path, corpus: Path, spanish: Path
 ) -> None:
-    called(capsys, "score", corpus, "--model", spanish, "--folds", 2, "--out", tmp_path / "s.jsonl")
+    call("score", corpus, "--model", spanish, "--folds", 2, "--out", tmp_path / "s.jsonl")
     documents = list(read_documents(tmp_path / "s.jsonl"))
     others = [dataclasses.replace(each, doc_id=f"o{each.doc_id}", metadata={"lang": "ru"}) for each in documents]
     write_documents(others, tmp_path / "o.jsonl")
     fit = ("--form", "global", "--objective", "likelihood", "--folds", 2, "--resamples", 2)
     gold = tmp_path / "s.jsonl"
-    status, _, err = called(capsys, "recalibrate", gold, gold, "--out", tmp_path / "r.jsonl", *fit)
+    status, _, err = call("recalibrate", gold, gold, "--out", tmp_path / "r.jsonl", *fit)
     assert (status, err) == (0, "")
     assert json.loads((tmp_path / "r.jsonl.recalibration.json").read_text())["language"] == "es"
-    status, line = refused(capsys, "recalibrate", gold, tmp_path / "o.jsonl", "--out", tmp_path / "x.jsonl", *fit)
+    status, line = call.refused("recalibrate", gold, tmp_path / "o.jsonl", "--out", tmp_path / "x.jsonl", *fit)
     assert (status, "must be of the language of the fit (es), got ru" in line) == (3, True)
 
 
@@ -229,12 +227,10 @@ def test_rules_and_lexicon_must_be_of_one_language() -> None:
 
 
 @pytest.mark.parametrize("command", ["events", "explain", "doctor"])
-def test_a_spanish_rule_has_the_spanish_lexicon_by_default(
-    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_spanish_rule_has_the_spanish_lexicon_by_default(command: str, call: Calls, tmp_path: Path) -> None:
     write_documents([attacked("a", lang="es")], tmp_path / "s.jsonl")
     out = ("--out", tmp_path / "run", "--no-pictures") if command == "events" else ()
-    status, text, _ = called(capsys, command, tmp_path / "s.jsonl", "--rule", "es/attack", *out)
+    status, text, _ = call(command, tmp_path / "s.jsonl", "--rule", "es/attack", *out)
     assert status == 0
     found = (tmp_path / "run" / "counts.csv").read_text() if command == "events" else text
     assert "RUS" in found
@@ -250,20 +246,18 @@ def test_words_of_conditions_are_those_of_the_language() -> None:
 
 
 @pytest.mark.parametrize("name", ["es/attack", "es/arrest", "es/countries"])
-def test_doctor_checks_what_is_shipped_for_spanish(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    status, out, err = called(capsys, "doctor", name)
+def test_doctor_checks_what_is_shipped_for_spanish(call: Calls, name: str) -> None:
+    status, out, err = call("doctor", name)
     assert (status, err) == (0, "")
     assert "examples hold" in out or "157 codes" in out
 
 
-def test_doctor_says_the_languages_of_a_corpus_and_compares_them(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_doctor_says_the_languages_of_a_corpus_and_compares_them(call: Calls, tmp_path: Path) -> None:
     write_documents([attacked("a", lang="es"), attacked("b")], tmp_path / "s.jsonl")
-    status, out, _ = called(capsys, "doctor", tmp_path / "s.jsonl")
+    status, out, _ = call("doctor", tmp_path / "s.jsonl")
     # Of six words the English model knows Georgia, twice.
     assert (status, "not said (1), es (1); the English model knows" in out) == (0, True)
-    status, _, err = called(capsys, "doctor", tmp_path / "s.jsonl", "--rule", "attack")
+    status, _, err = call("doctor", tmp_path / "s.jsonl", "--rule", "attack")
     assert status == 3
     assert "documents must be in the language of the rule and the lexicon (en), got 1 of es" in err
-    assert called(capsys, "doctor", tmp_path / "s.jsonl", "--rule", "es/attack")[0] == 0
+    assert call("doctor", tmp_path / "s.jsonl", "--rule", "es/attack")[0] == 0

@@ -8,7 +8,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from command_line import called
+from command_line import Calls
 
 from corefsample import InputError, ParameterError, read_conll2012, read_corefud, read_documents
 from corefsample.documents._rejected import Rejected
@@ -35,7 +35,7 @@ def written(path: Path, content: bytes) -> Path:
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.parametrize("command", ["convert", "score", "events", "train", "calibrate", "recalibrate", "doctor"])
 def test_every_command_that_reads_lines_has_the_limit(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str, name: str, packed: str
+    call: Calls, tmp_path: Path, command: str, name: str, packed: str
 ) -> None:
     if command in ("events", "calibrate", "recalibrate", "doctor") and name != "scored.jsonl":
         pytest.skip("reads scored mentions alone")
@@ -46,7 +46,7 @@ def test_every_command_that_reads_lines_has_the_limit(
         "recalibrate": [path, "--out", tmp_path / "o.jsonl"],
     }
     rest = outputs.get(command, ["--out", tmp_path / ("out.jsonl" if command == "score" else "out")])
-    status, _, err = called(capsys, command, path, *rest, "--max-line-mib", 1)
+    status, _, err = call(command, path, *rest, "--max-line-mib", 1)
     line = err.splitlines()[-1]
     number = 1 if name == "scored.jsonl" else 2
     assert status == 3
@@ -109,9 +109,9 @@ def test_memory_is_bounded_when_a_small_file_holds_a_huge_line(tmp_path: Path, n
         tracemalloc.stop()
 
 
-def test_a_limit_below_1_is_an_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_limit_below_1_is_an_error(call: Calls, tmp_path: Path) -> None:
     path = written(tmp_path / "s.jsonl", GOOD)
-    assert called(capsys, "doctor", path, "--max-line-mib", 0)[0] == 2
+    assert call("doctor", path, "--max-line-mib", 0)[0] == 2
     with pytest.raises(ParameterError, match="max_line_mib must be a whole number of at least 1, got 0"), line_limit(0):
         pass
     assert [number for number, _ in LineReader(str(path))] == [1]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from asserted_sentences import in_ud1
-from command_line import called
+from command_line import Calls
 from expected_errors import error
 from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
 from references import events as er
@@ -154,32 +154,32 @@ def test_what_cannot_be_told_must_be_given(text: str, trigger: str | None, actor
 @pytest.mark.parametrize("folder", [EN_CORE_WEB_SM, EN_GUM_UD], ids=lambda folder: folder.name)
 @pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
 def test_the_commands_of_the_page_write_a_rule_and_test_it(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: Path
+    call: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     if not folder.exists():
         pytest.skip(f"the pipeline is missing: {folder.name}")
     monkeypatch.chdir(tmp_path)
     section = PAGE.read_text("utf-8").partition("\n## From a sentence to a rule\n")[2].partition("\n## ")[0]
     new, test = (shlex.split(line)[1:] for line in re.findall(r"^corefsample .*", section, flags=re.M))
-    status, out, err = called(capsys, *(str(folder) if word == "en_core_web_sm" else word for word in new))
+    status, out, err = call(*(str(folder) if word == "en_core_web_sm" else word for word in new))
     assert (status, err) == (0, "")
     assert out.startswith(re.findall(r"```text\n(.*?)```", section, flags=re.S)[0])
-    status, out, err = called(capsys, *test)
+    status, out, err = call(*test)
     assert (status, err) == (0, "")
     assert ": Soldiers seized three ships on Monday .\n  extended   ARMY\n  asserted   ARMY\n" in out
     # A rule is not replaced by accident, and errors say what to give.
-    assert called(capsys, *new[:-1], folder)[0] == 2
-    assert called(capsys, *new[:-1], folder, "--overwrite")[0] == 0
+    assert call(*new[:-1], folder)[0] == 2
+    assert call(*new[:-1], folder, "--overwrite")[0] == 0
     for words, named in ((["--example", "Men left. They ran."], "--example"), (["--actor", "Prussia"], "--actor")):
-        status, _, err = called(capsys, *new[:-1], folder, "--overwrite", *words)
+        status, _, err = call(*new[:-1], folder, "--overwrite", *words)
         assert (status, err.count("\n")) == (2, 1)
         assert named in err
 
 
-def test_a_failing_example_is_shown_with_what_must_be_found(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_failing_example_is_shown_with_what_must_be_found(call: Calls, tmp_path: Path) -> None:
     path = written(tmp_path, drafted(ARRESTED, actor="British"))
     path.write_text(path.read_text("utf-8").replace("asserted: [GBR]}", "asserted: [FRA]}", 1), "utf-8")
-    status, out, err = called(capsys, "rule", "test", path)
+    status, out, err = call("rule", "test", path)
     assert status == 3
     assert (
         "examples[0], ud2: British police arrested three men\n  extended   GBR\n  asserted   GBR, and must be FRA"
@@ -189,8 +189,8 @@ def test_a_failing_example_is_shown_with_what_must_be_found(capsys: pytest.Captu
     assert "examples[0]: preset asserted must find FRA, got GBR" in err
 
 
-def test_a_shipped_rule_is_tested_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = called(capsys, "rule", "test", "attack")
+def test_a_shipped_rule_is_tested_by_its_name(call: Calls) -> None:
+    status, out, _ = call("rule", "test", "attack")
     assert status == 0
     assert out.count("\nexamples[") == len(load_rules("attack").examples)
-    assert called(capsys, "rule", "test", "scored.jsonl")[0] == 2
+    assert call("rule", "test", "scored.jsonl")[0] == 2

@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from command_line import called, refused
+from command_line import Calls
+from events_audit_made import fill
 from expected_errors import error
 from references import events as er
 from run_cases import CountOptions, count_events
@@ -76,13 +77,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     er.write_lines(folder / "corpus.jsonl", documents)
     count(folder, folder / "seize.yaml", folder / "run")
     run_audit_plan(folder / "run", AuditPlanOptions(out=folder / "audit", n_labels=91, actors="POLICE"))
-    sheet = pd.read_csv(folder / "audit" / "sheet.csv", dtype=str, keep_default_na=False)
 
     def label(name: str) -> str:
         kind, number = name.split("-")
         return "" if int(number) >= N_LABELLED else "yes" if kind == "single" or KINDS[kind][1] else "no"
 
-    sheet.assign(label=sheet["doc_id"].map(label)).to_csv(folder / "audit" / "sheet.csv", index=False)
+    fill(folder / "audit" / "sheet.csv", label)
     return folder
 
 
@@ -144,9 +144,7 @@ def test_each_line_has_its_evidence_and_can_be_deleted(folder: Path, suggested: 
     assert found_kinds(folder, shorter, "police") == {"found", "phrase", "path"}
 
 
-def test_a_better_rule_is_said_to_be_better(
-    folder: Path, suggested: RuleSuggestResult, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_better_rule_is_said_to_be_better(folder: Path, suggested: RuleSuggestResult, call: Calls) -> None:
     assert suggested.out is not None
     sheet = folder / "audit" / "sheet.csv"
     count(folder, Path(suggested.out), folder / "run2", suggested.lexicon_out)
@@ -160,14 +158,14 @@ def test_a_better_rule_is_said_to_be_better(
     assert brier["first"] == pytest.approx(36 * weight / n_documents)
     assert brier["second"] == pytest.approx(weight / n_documents)
     assert run_rule_compare(folder / "run", folder / "run", [sheet]).verdict == "undecided"
-    status, out, _ = called(capsys, "rule", "compare", folder / "run", folder / "run2", sheet)
+    status, out, _ = call("rule", "compare", folder / "run", folder / "run2", sheet)
     assert (status, out.splitlines()[-1][:24]) == (0, "The second run is better")
-    line = refused(capsys, "rule", "suggest", folder / "run2", sheet)[1]
+    line = call.refused("rule", "suggest", folder / "run2", sheet)[1]
     assert "plan must be of these documents" in line
 
 
 def test_nothing_is_suggested_where_nothing_is_missed(
-    folder: Path, suggested: RuleSuggestResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, suggested: RuleSuggestResult, tmp_path: Path, call: Calls
 ) -> None:
     table = pd.read_csv(folder / "audit" / "sheet.csv", dtype=str, keep_default_na=False)
     kinds = table["doc_id"].str.partition("-")[0]
@@ -175,18 +173,18 @@ def test_nothing_is_suggested_where_nothing_is_missed(
     table.to_csv(tmp_path / "none.csv", index=False)
     out = tmp_path / "none.yaml"
     more = ["--plan", folder / "audit", "--out", out]
-    status, text, _ = called(capsys, "rule", "suggest", folder / "run", tmp_path / "none.csv", *more)
+    status, text, _ = call("rule", "suggest", folder / "run", tmp_path / "none.csv", *more)
     assert (status, out.exists()) == (0, False)
     assert "None of 0 changes" in text
 
 
-def test_what_cannot_be_suggested_is_an_error(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_suggested_is_an_error(folder: Path, tmp_path: Path, call: Calls) -> None:
     run, sheet = folder / "run", folder / "audit" / "sheet.csv"
     with error(ParameterError, "rule"):
         run_rule_suggest(run, [sheet], RuleSuggestOptions(rule="attack", out=str(tmp_path / "a.yaml")))
     with error(ParameterError, "sheets"):
         run_rule_compare(run, run, [])
-    assert "--overwrite" in refused(capsys, "rule", "suggest", run, sheet, "--out", folder / "seize.yaml")[1]
+    assert "--overwrite" in call.refused("rule", "suggest", run, sheet, "--out", folder / "seize.yaml")[1]
     with error(InputError):
         run_rule_compare(run, tmp_path, [sheet])
 
@@ -195,14 +193,11 @@ def test_names_for_a_lexicon_of_the_users_own_are_to_be_copied(folder: Path) -> 
     own = folder / "own.yaml"
     own.write_text("version: 1\nentries: [{code: POLICE, name: Police, kind: police, nouns: [police]}]\n", "utf-8")
     count(folder, folder / "seize.yaml", folder / "own-run", str(own))
-    run_audit_plan(folder / "own-run", AuditPlanOptions(out=folder / "own-audit", n_labels=91, actors="POLICE"))
-    sheet = pd.read_csv(folder / "own-audit" / "sheet.csv", dtype=str, keep_default_na=False)
-    kinds = sheet["doc_id"].str.partition("-")[0]
-    sheet.assign(label=kinds.isin(["found", "name"]).map({True: "yes", False: "no"})).to_csv(
-        folder / "own-audit" / "sheet.csv", index=False
-    )
+    audit = AuditPlanOptions(out=folder / "own-audit", n_labels=91, actors="POLICE")
+    sheet = run_audit_plan(folder / "own-run", audit).sheet
+    fill(sheet, lambda name: "yes" if name.startswith(("found-", "name-")) else "no")
     options = RuleSuggestOptions(out=str(folder / "own-better.yaml"))
-    result = run_rule_suggest(folder / "own-run", [folder / "own-audit" / "sheet.csv"], options)
+    result = run_rule_suggest(folder / "own-run", [sheet], options)
     (row,) = result.suggestions
     assert (row["kind"], row["text"], row["right"], row["wrong"]) == ("name", "warden", 9, 0)
     assert result.out is None  # the rule needs no change

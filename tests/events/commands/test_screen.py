@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from command_line import called
+from command_line import Calls
 
 from corefsample import __version__
 from corefsample._log import log_step
@@ -66,12 +66,6 @@ def test_a_long_value_continues_below_itself(capsys: pytest.CaptureFixture[str])
     assert lines[1].startswith(" " * 13 + "number 2, AA3")
     assert lines[-1] == "  ambiguous  none"
     assert max(map(len, lines)) <= 80
-
-
-def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    screen.print_error("two\nlines  and\ttabs")
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "corefsample: two lines and tabs\n")
 
 
 @pytest.mark.parametrize(("kind", "is_watched"), [("xterm", True), ("dumb", False), ("unknown", False)])
@@ -215,12 +209,12 @@ def test_a_log_file_has_everything_as_json_lines_and_the_screen_what_it_had(
     assert stream.getvalue().splitlines() == ["corefsample: doubtful"]
 
 
-def test_a_command_logs_its_beginning_and_its_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_command_logs_its_beginning_and_its_error(call: Calls, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    status, _, err = called(capsys, "explain", tmp_path / "none.jsonl", "--log-file", path)
+    status, _, err = call("explain", tmp_path / "none.jsonl", "--log-file", path)
     assert (status, len(err.splitlines())) == (3, 1)
     messages = [json.loads(line)["message"] for line in path.read_text("utf-8").splitlines()]
     assert messages[0] == f"corefsample explain begins, version {__version__}"
     assert messages[1] == f"corefsample explain failed: {err.strip().removeprefix('corefsample: ')}"
-    status, _, err = called(capsys, "explain", tmp_path / "none.jsonl", "--log-file", tmp_path / "no" / "log.jsonl")
+    status, _, err = call("explain", tmp_path / "none.jsonl", "--log-file", tmp_path / "no" / "log.jsonl")
     assert (status, "log file must be writable" in err) == (1, True)

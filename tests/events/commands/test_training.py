@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import called, refused
+from command_line import Calls
 from hypothesis import given
 from hypothesis import strategies as st
 from references import scoring as sr
@@ -235,12 +235,12 @@ def test_an_error_names_a_bad_file_of_templates(tmp_path: Path, content: str, me
 
 
 def test_an_error_names_a_corpus_without_gold(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]
+    call: Calls, tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]
 ) -> None:
     bare = [dataclasses.replace(d, doc_id=f"bare{i}", mentions=[], entities=[]) for i, d in enumerate(documents[:2])]  # type: ignore[arg-type]
     empty = sr.corpus_file(tmp_path / "bare.conllu", bare)
     for inputs in ((empty,), (corpus, empty)):
-        status, line = refused(capsys, "train", *inputs, "--out", tmp_path / "m.npz")
+        status, line = call.refused("train", *inputs, "--out", tmp_path / "m.npz")
         assert status == 3
         assert (
             line == f"corefsample: {empty}: a corpus must have annotated entities to train on, got none in 2 documents"
@@ -250,17 +250,17 @@ def test_an_error_names_a_corpus_without_gold(
 
 
 def test_a_document_of_no_scheme_raises_or_is_quarantined(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, documents: list[AnnotatedDocument]
+    call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
 ) -> None:
     strange = dataclasses.replace(documents[0].tokens, dep=["head"] * len(documents[0].tokens))
     bad = dataclasses.replace(documents[0], doc_id="odd", tokens=strange)
     corpus = sr.corpus_file(tmp_path / "corpus.conllu", [*documents, bad])
     out = tmp_path / "m.npz"
-    status, line = refused(capsys, "train", corpus, "--out", out)
+    status, line = call.refused("train", corpus, "--out", out)
     assert status == 3
     assert line.startswith(f"corefsample: {corpus}: document 13: doc_id 'odd': tokens.dep must fit a dependency scheme")
     arguments = ("--on-error", "quarantine", "--bits", 8, "--epochs", 1, "--l2", 0.1)
-    status, text, err = called(capsys, "train", corpus, "--out", out, *arguments)
+    status, text, err = call("train", corpus, "--out", out, *arguments)
     assert (status, err, "1 bad document set aside." in text) == (0, "", True)
     assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "odd"
 
@@ -269,10 +269,10 @@ def test_a_document_of_no_scheme_raises_or_is_quarantined(
 
 
 def test_the_table_shows_every_penalty_and_pass_and_marks_the_chosen_one(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path
+    call: Calls, tmp_path: Path, corpus: Path
 ) -> None:
     arguments = ("train", corpus, "--out", tmp_path / "m.npz", "--epochs", 2, "--bits", 8, "--l2", 0.1, "--l2", 1)
-    status, out, err = called(capsys, *arguments)
+    status, out, err = call(*arguments)
     assert (status, err) == (0, "")
     rows = [line.split() for line in out.partition("\n\n")[2].splitlines()[:5]]
     assert [row[:2] for row in rows] == [["penalty", "pass"], ["0.1", "1"], ["0.1", "2"], ["1", "1"], ["1", "2"]]
@@ -281,6 +281,6 @@ def test_the_table_shows_every_penalty_and_pass_and_marks_the_chosen_one(
     assert next(float(row[3]) for row in rows if row[-1] == "chosen") == min(losses)
     assert "Trained on 10 documents" in out
     assert "2 documents held out." in out
-    status, out, _ = called(capsys, *arguments, "--overwrite", "--json")
+    status, out, _ = call(*arguments, "--overwrite", "--json")
     assert status == 0
     assert json.loads(out)["n_held_out"] == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import called
+from command_line import Calls
 from references import events as er
 
 PICTURES = {"bands.png", "bands.svg"}
@@ -15,16 +15,12 @@ PICTURES = {"bands.png", "bands.svg"}
 @pytest.mark.parametrize("dates", [("0001-01-01", "9999-12-31"), ("9999-01-01", "9999-12-31")])
 @pytest.mark.parametrize("period", ["year", "quarter"])
 def test_counts_at_both_ends_of_the_calendar_are_written_even_if_no_axis_can_show_them(
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-    tmp_path: Path,
-    dates: tuple[str, str],
-    period: str,
+    call: Calls, caplog: pytest.LogCaptureFixture, tmp_path: Path, dates: tuple[str, str], period: str
 ) -> None:
     lines = [{**line, "date": dates[number % 2]} for number, line in enumerate(er.corpus())]
     path = er.write_lines(tmp_path / "corpus.jsonl", lines)
     out = tmp_path / "run"
-    status, _, _ = called(capsys, "events", path, "--out", out, "--period", period, "--samples", 10)
+    status, _, _ = call("events", path, "--out", out, "--period", period, "--samples", 10)
     assert status == 0
     counts = pd.read_csv(out / "counts.csv", dtype={"period": str})
     assert {name[:4] for name in counts["period"]} >= {date[:4] for date in dates}
@@ -35,10 +31,7 @@ def test_counts_at_both_ends_of_the_calendar_are_written_even_if_no_axis_can_sho
 
 
 def test_a_picture_that_fails_half_way_is_left_out_with_a_warning(
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    call: Calls, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def broken(figure: object, path: Path) -> None:
         if path.suffix == ".svg":
@@ -48,7 +41,7 @@ def test_a_picture_that_fails_half_way_is_left_out_with_a_warning(
     monkeypatch.setattr("events.runs._pictures.save_figure", broken)
     path = er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
     out = tmp_path / "run"
-    status, _, _ = called(capsys, "events", path, "--out", out, "--samples", 10)
+    status, _, _ = call("events", path, "--out", out, "--samples", 10)
     assert status == 0
     assert not PICTURES & {path.name for path in out.iterdir()}
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [

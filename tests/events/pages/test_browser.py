@@ -20,6 +20,7 @@ from report_pages import (
     all_of,
     choose,
     choose_actor,
+    evidence,
     focused,
     listed,
     one,
@@ -58,10 +59,6 @@ def at_period(browser: WebDriver, run: Path, label: str, *, click: bool) -> None
     middle = frame.rect["x"] + frame.rect["width"] / 2
     chain = ActionChains(browser).move_to_element_with_offset(frame, round(x - middle), 10)
     (chain.click() if click else chain).perform()
-
-
-def evidence(run: Path) -> pd.DataFrame:
-    return pd.read_csv(run / "evidence.csv", keep_default_na=False)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import time
 import urllib.parse
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,8 +14,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from chromium import accessibility_faults, choose_scheme, missing, resize, until
-from references import events as er
-from report_pages import DRAWN, all_of, choose, choose_actor, listed, one, open_document, text
+from report_pages import (
+    DRAWN,
+    all_of,
+    allow_downloads,
+    choose,
+    choose_actor,
+    downloaded,
+    evidence,
+    listed,
+    one,
+    open_document,
+    quiet_run,
+    text,
+)
 from run_cases import CountOptions, count_events
 
 from corefsample import read_documents, write_documents
@@ -30,10 +41,6 @@ if TYPE_CHECKING:
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
-
-
-def evidence(run: Path) -> pd.DataFrame:
-    return pd.read_csv(run / "evidence.csv", keep_default_na=False)
 
 
 def state(browser: WebDriver) -> dict[str, str]:
@@ -328,27 +335,20 @@ def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: WebDri
 
 @pytest.fixture
 def downloads(browser: WebDriver, tmp_path: Path) -> Path:
-    browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    allow_downloads(browser, tmp_path)
     return tmp_path
 
 
-def saved(browser: WebDriver, folder: Path, button: str) -> Path:
+def saved(browser: WebDriver, folder: Path, button: str, name: str) -> Path:
     """The file that a button downloads."""
-    before = set(folder.iterdir())
     browser.execute_script("document.getElementById(arguments[0]).click()", button)
-    for _ in range(400):
-        found = [path for path in set(folder.iterdir()) - before if not path.name.endswith(".crdownload")]
-        if found and found[0].stat().st_size:
-            return found[0]
-        time.sleep(0.05)
-    raise AssertionError(f"no file of {button}")
+    return downloaded(folder, name)
 
 
 def test_the_table_of_an_actor_is_that_of_the_run(browser: WebDriver, run: Path, downloads: Path) -> None:
     code = likeliest(run)["actor"]
     choose_actor(browser, code)
-    path = saved(browser, downloads, "save-csv")
-    assert path.name == f"counts-{code}.csv"
+    path = saved(browser, downloads, "save-csv", f"counts-{code}.csv")
     found = pd.read_csv(path, encoding="utf-8-sig", keep_default_na=False)
     expected = pd.read_csv(run / "counts.csv", keep_default_na=False).query("actor == @code")
     assert found.columns.tolist() == expected.columns.tolist()
@@ -359,11 +359,11 @@ def test_the_table_of_an_actor_is_that_of_the_run(browser: WebDriver, run: Path,
 
 def test_charts_are_pictures_with_a_title(browser: WebDriver, downloads: Path) -> None:
     choose(browser, "#other", "1")
-    svg = saved(browser, downloads, "save-svg").read_text(encoding="utf-8")
+    svg = saved(browser, downloads, "save-svg", "*.svg").read_text(encoding="utf-8")
     assert svg.startswith("<svg")
     assert "<script" not in svg
     assert "credible interval" in svg
-    png = saved(browser, downloads, "save-png").read_bytes()
+    png = saved(browser, downloads, "save-png", "*.png").read_bytes()
     assert png.startswith(b"\x89PNG")
     width = int.from_bytes(png[16:20], "big")
     assert width >= 1800
@@ -372,7 +372,8 @@ def test_charts_are_pictures_with_a_title(browser: WebDriver, downloads: Path) -
 
 def test_the_list_is_a_table_for_labels(browser: WebDriver, run: Path, downloads: Path) -> None:
     choose(browser, "#order", "high")
-    found = pd.read_csv(saved(browser, downloads, "save-list"), encoding="utf-8-sig", keep_default_na=False)
+    path = saved(browser, downloads, "save-list", "*.csv")
+    found = pd.read_csv(path, encoding="utf-8-sig", keep_default_na=False)
     assert found.columns.tolist() == [
         *("doc_id", "date", "period", "event", "actor", "probability", "mc_se", "one_best", "text", "label", "note"),
     ]
@@ -398,18 +399,16 @@ def test_a_period_leads_to_its_documents_without_evidence(browser: WebDriver, ru
 
 
 def test_a_run_without_any_event_can_be_browsed(session: WebDriver, tmp_path: Path) -> None:
-    quiet = [row for row in er.corpus() if not any(lemma == "attack" for lemma in row["tokens"]["lemma"])]
-    corpus = er.write_lines(tmp_path / "corpus.jsonl", quiet)
-    count_events(corpus, tmp_path / "run", CountOptions(n_samples=20, threads=1), pictures=False)
+    run, n_documents = quiet_run(tmp_path)
     session.get("about:blank")
     session.get_log("browser")
-    session.get(Path(write_report(tmp_path / "run").out).as_uri())
+    session.get(Path(write_report(run).out).as_uri())
     until(session, "document.documentElement.dataset.others !== undefined")
-    assert len(all_of(session, "#other-list li")) == len(quiet)
+    assert len(all_of(session, "#other-list li")) == n_documents
     assert all_of(session, "#chart") == []
     choose(session, "#other-period", "0")
     until(session, "document.documentElement.dataset.others === '2'")
-    assert 0 < len(all_of(session, "#other-list li")) < len(quiet)
+    assert 0 < len(all_of(session, "#other-list li")) < n_documents
     assert session.get_log("browser") == []
 
 

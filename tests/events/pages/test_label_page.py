@@ -15,6 +15,7 @@ import pytest
 from chromium import accessibility_faults, choose_scheme, chromium, missing, requested, resize, until
 from events_audit_made import actor_frame, frame
 from page_documents import HOSTILE_ID, HOSTILE_NAME, HOSTILE_WORDS
+from report_pages import allow_downloads, downloaded
 
 from events.audit import AuditFrame, AuditPlan, plan_audit, read_sheets, sheet_table
 from events.audit._sheets import NO, RESOLVED, SHEET_COLUMNS, UNSURE, YES, disagreement_sheet
@@ -64,8 +65,7 @@ class Labeller:
 
     def __init__(self, browser: WebDriver, folder: Path) -> None:
         self.browser, self.folder = browser, folder
-        behaviour = {"behavior": "allow", "downloadPath": str(folder)}
-        browser.execute_cdp_cmd("Page.setDownloadBehavior", behaviour)
+        allow_downloads(browser, folder)
 
     def open(self, page: Path) -> None:
         self.browser.get("about:blank")
@@ -94,12 +94,7 @@ class Labeller:
 
     def exported(self, name: str = "sheet.csv") -> Path:
         self.press("e")
-        path = self.folder / name
-        for _ in range(400):
-            if path.is_file() and path.stat().st_size:
-                return path
-            until(self.browser, "true")
-        raise AssertionError(f"no {name} in {list(self.folder.iterdir())}")
+        return downloaded(self.folder, name)
 
 
 @pytest.fixture

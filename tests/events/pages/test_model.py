@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import shutil
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME, changed_table
 from references import events as er
+from report_pages import unpacked
 
 from corefsample import AntecedentDistribution, InputError, map_clustering, read_documents
 from corefsample.coreference._exact import canonical_labels
@@ -33,10 +32,6 @@ from events.pages._marked import spaced
 from events.pages._rendering import packed
 from events.pages._report_content import _ordered_actors, read_report
 from events.rules._rules import load_rules
-
-
-def unpacked(part: str) -> Any:
-    return json.loads(zlib.decompress(base64.b64decode(part), wbits=-zlib.MAX_WBITS))
 
 
 def texts(folder: Path, **options: Any) -> dict[str, dict[str, Any]]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import base64
+import itertools
 import json
 import re
 import shutil
-import zlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from chromium import accessibility_faults, chromium, missing, resize, until
-from command_line import refused
+from command_line import Calls
+from events_audit_made import fill
 from learned_folders import made_learned
+from report_pages import allow_downloads, downloaded, evidence, unpacked
 
 from corefsample import InputError, read_documents
 from events.audit import read_run_documents
@@ -30,26 +32,19 @@ REASON = missing()
 
 def labelled(run: Path, folder: Path, actors: tuple[str, ...] | None = None) -> Path:
     """An audit of a run whose labels say that every document with P > 0, and the first with P = 0, has the event."""
-    run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=60, actors=actors))
-    sheet = pd.read_csv(folder / "sheet.csv", keep_default_na=False)
+    sheet = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=60, actors=actors)).sheet
     table = pd.read_parquet(run / "all_documents.parquet").set_index("doc_id")["probability"]
-    p = sheet["doc_id"].map(table)
-    has = (p > 0.0) | (sheet["doc_id"] == sheet["doc_id"][p == 0.0].iloc[0])
+    p = pd.read_csv(sheet)["doc_id"].map(table)
+    has = (p > 0.0) | (p.index == p.eq(0.0).idxmax())
     words = ("yes", "no") if actors is None else (f"{actors[0]};other", "none")
-    sheet.assign(label=has.map({True: words[0], False: words[1]})).to_csv(folder / "sheet.csv", index=False)
-    run_audit_estimate(run, [folder / "sheet.csv"], AuditEstimateOptions(pictures=False))
+    fill(sheet, np.where(has, *words).tolist())
+    run_audit_estimate(run, [sheet], AuditEstimateOptions(pictures=False))
     return folder
 
 
 @pytest.fixture(scope="module")
 def audit(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return labelled(run, tmp_path_factory.mktemp("audit") / "audit")
-
-
-def unpacked(parts: list[str]) -> list[Any]:
-    return [
-        each for part in parts for each in json.loads(zlib.decompress(base64.b64decode(part), wbits=-zlib.MAX_WBITS))
-    ]
 
 
 def test_every_document_without_evidence_is_counted_by_what_was_found(run: Path) -> None:
@@ -69,7 +64,7 @@ def test_a_small_choice_has_all_kinds_and_each_document_its_text(run: Path) -> N
     assert some is not None
     assert set(some.content["kind"]) == set(everything.content["kind"])
     assert set(some.content["id"]) < set(everything.content["id"])
-    texts = dict(zip(everything.content["id"], unpacked(everything.texts), strict=True))
+    texts = dict(zip(everything.content["id"], itertools.chain(*map(unpacked, everything.texts)), strict=True))
     kinds = dict(zip(everything.content["id"], everything.content["kind"], strict=True))
     assert all(texts.values())
     for doc_id, pieces in texts.items():
@@ -80,8 +75,7 @@ def test_a_small_choice_has_all_kinds_and_each_document_its_text(run: Path) -> N
 def test_labels_stand_beside_p_and_labelled_documents_come_first(run: Path, audit: Path) -> None:
     report = read_report(run, n_others=3, audit=audit)
     labels = pd.read_csv(audit / "labels.csv").set_index("doc_id")["label"]
-    evidence = pd.read_csv(run / "evidence.csv", keep_default_na=False)
-    assert report.counts["evidence"]["label"] == [labels.get(doc_id, "") for doc_id in evidence["doc_id"]]
+    assert report.counts["evidence"]["label"] == [labels.get(doc_id, "") for doc_id in evidence(run)["doc_id"]]
     assert report.others is not None
     assert [labels[doc_id] for doc_id in report.others.content["id"]] == report.others.content["label"]
     frame = read_run_documents(run)
@@ -103,7 +97,7 @@ def test_a_label_of_actors_says_something_about_each() -> None:
 
 
 def test_an_audit_of_another_run_or_without_labels_is_rejected(
-    run: Path, audit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, audit: Path, tmp_path: Path, call: Calls
 ) -> None:
     copy = Path(shutil.copytree(audit, tmp_path / "audit"))
     table = pd.read_csv(copy / "labels.csv", keep_default_na=False)
@@ -111,7 +105,7 @@ def test_an_audit_of_another_run_or_without_labels_is_rejected(
     with pytest.raises(InputError, match=r"labels must be of documents of this run, got 'stranger'$"):
         read_report(run, audit=copy)
     (copy / "labels.csv").unlink()
-    status, line = refused(capsys, "report", run, "--audit", copy, "--out", tmp_path / "page.html")
+    status, line = call.refused("report", run, "--audit", copy, "--out", tmp_path / "page.html")
     assert (status, "an audit must have audited.csv, labels.csv, audited.json, got no labels.csv" in line) == (3, True)
     damaged = pd.read_csv(audit / "audited.csv").assign(estimate="many")
     shutil.copy(audit / "labels.csv", copy)
@@ -175,18 +169,16 @@ def learned(run: Path, audit: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def unlabelled(run: Path, audit: Path) -> list[str]:
     """Documents with evidence and without a label."""
     labels = set(pd.read_csv(audit / "labels.csv", keep_default_na=False)["doc_id"])
-    evidence = pd.read_csv(run / "evidence.csv", keep_default_na=False)
-    return [doc_id for doc_id in dict.fromkeys(evidence["doc_id"]) if doc_id not in labels]
+    return [doc_id for doc_id in dict.fromkeys(evidence(run)["doc_id"]) if doc_id not in labels]
 
 
 @pytest.mark.parametrize("with_audit", [False, True])
 def test_learned_p_and_labels_stand_beside_p(run: Path, audit: Path, learned: Path, with_audit: bool) -> None:
     report = read_report(run, n_others=4, audit=audit if with_audit else None, learned=learned)
     table = pd.read_csv(learned / "learned.csv", keep_default_na=False).set_index("doc_id")
-    evidence = pd.read_csv(run / "evidence.csv", keep_default_na=False)
     rows = report.counts["evidence"]
-    assert rows["learned"] == [round(float(table.loc[doc_id, "learned"]), 4) for doc_id in evidence["doc_id"]]
-    assert rows["label"] == [table.loc[doc_id, "label"] for doc_id in evidence["doc_id"]]
+    assert rows["learned"] == [round(float(table.loc[doc_id, "learned"]), 4) for doc_id in evidence(run)["doc_id"]]
+    assert rows["label"] == [table.loc[doc_id, "label"] for doc_id in evidence(run)["doc_id"]]
     chosen = unlabelled(run, audit)[0]
     assert report.counts["chosen"] == [chosen]
     assert table.loc[chosen, "label"] == "yes"
@@ -212,7 +204,7 @@ def test_documents_without_evidence_are_those_with_the_highest_learned_p(
 
 
 def test_learned_p_of_another_plan_or_run_or_damaged_is_rejected(
-    run: Path, audit: Path, learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, audit: Path, learned: Path, tmp_path: Path, call: Calls
 ) -> None:
     copy = Path(shutil.copytree(learned, tmp_path / "learned"))
     (copy / "learned.json").write_text('{"plan": "another"}', encoding="utf-8")
@@ -224,7 +216,7 @@ def test_learned_p_of_another_plan_or_run_or_damaged_is_rejected(
         with pytest.raises(InputError, match="learned must be as it was written"):
             read_report(run, learned=copy)
     (copy / "learned.csv").unlink()
-    status, line = refused(capsys, "report", run, "--learned", copy, "--out", tmp_path / "page.html")
+    status, line = call.refused("report", run, "--learned", copy, "--out", tmp_path / "page.html")
     assert (status, "got no learned.csv (`corefsample audit learn` makes one)" in line) == (3, True)
 
 
@@ -243,8 +235,7 @@ class Reader:
 
     def __init__(self, browser: Any, folder: Path, page: Path) -> None:
         self.browser, self.folder = browser, folder
-        behaviour = {"behavior": "allow", "downloadPath": str(folder)}
-        browser.execute_cdp_cmd("Page.setDownloadBehavior", behaviour)
+        allow_downloads(browser, folder)
         browser.get(page.as_uri())
         until(browser, "document.documentElement.dataset.band === 'drawn'")
         until(browser, "document.documentElement.dataset.audited === 'drawn'")
@@ -263,12 +254,8 @@ class Reader:
 
     def sheet(self) -> pd.DataFrame:
         self.click("#save-labels")
-        path = self.folder / "chosen.csv"
-        for _ in range(400):
-            if path.is_file() and path.stat().st_size:
-                return pd.read_csv(path, keep_default_na=False, encoding="utf-8-sig", dtype=str)
-            until(self.browser, "true")
-        raise AssertionError(f"no sheet in {list(self.folder.iterdir())}")
+        path = downloaded(self.folder, "chosen.csv")
+        return pd.read_csv(path, keep_default_na=False, encoding="utf-8-sig", dtype=str)
 
 
 @pytest.mark.skipif(REASON is not None, reason=str(REASON))

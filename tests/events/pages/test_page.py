@@ -14,9 +14,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from command_line import called, refused
+from command_line import Calls
 from page_documents import HOSTILE_NAME, HOSTILE_TITLE
 from references import events as er
+from report_pages import quiet_run
 from run_cases import CountOptions, count_events
 
 from corefsample import ParameterError
@@ -130,32 +131,28 @@ def folder(run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(run, tmp_path / "run"))
 
 
-def test_the_page_is_written_into_the_folder_and_the_command_prints_its_name(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = called(capsys, "report", folder)
+def test_the_page_is_written_into_the_folder_and_the_command_prints_its_name(folder: Path, call: Calls) -> None:
+    status, out, err = call("report", folder)
     assert (status, err) == (0, "")
     assert str(folder / "report.html") in out
     assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert [name for name in os.listdir(folder) if name.startswith(".")] == []
 
 
-def test_an_existing_page_is_replaced_only_with_overwrite(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_page_is_replaced_only_with_overwrite(folder: Path, call: Calls) -> None:
     (folder / "report.html").write_text("mine")
-    status, _, err = called(capsys, "report", folder)
+    status, _, err = call("report", folder)
     assert status == 2
     rule = "output must not exist, got a file (--overwrite replaces it)"
     assert err == f"corefsample: {folder / 'report.html'}: {rule}\n"
     assert (folder / "report.html").read_text() == "mine"
-    assert called(capsys, "report", folder, "--overwrite")[0] == 0
+    assert call("report", folder, "--overwrite")[0] == 0
     assert (folder / "report.html").read_text() != "mine"
 
 
-def test_the_summary_for_programs_counts_what_is_left_out(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_summary_for_programs_counts_what_is_left_out(folder: Path, tmp_path: Path, call: Calls) -> None:
     out = tmp_path / "new" / "page.html"
-    status, printed, _ = called(capsys, "report", folder, "--out", out, "--documents", 7, "--title", "T", "--json")
+    status, printed, _ = call("report", folder, "--out", out, "--documents", 7, "--title", "T", "--json")
     summary = json.loads(printed)
     assert status == 0
     assert summary["n_texts"] == 7
@@ -163,20 +160,18 @@ def test_the_summary_for_programs_counts_what_is_left_out(
     left_out = summary["n_with_events"] - 7
     said = f"{left_out} texts are left out; <code>--documents {summary['n_with_events']}</code>"
     assert said in " ".join(out.read_text("utf-8").split())
-    _, printed, _ = called(capsys, "report", folder, "--out", out, "--documents", 7, "--overwrite")
+    _, printed, _ = call("report", folder, "--out", out, "--documents", 7, "--overwrite")
     assert f"{left_out} texts left out; --documents {summary['n_with_events']} includes them all." in printed
 
 
-def test_bad_usage_and_bad_input_have_their_status(
-    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_usage_and_bad_input_have_their_status(tmp_path: Path, folder: Path, call: Calls) -> None:
     (tmp_path / "a.html").mkdir()
     (tmp_path / "file").touch()
     for out, status in (("", 2), (tmp_path / "a.html", 2), (tmp_path / "file" / "report.html", 1)):
-        assert refused(capsys, "report", folder, "--out", out)[0] == status
+        assert call.refused("report", folder, "--out", out)[0] == status
     assert sorted(os.listdir(tmp_path)) == ["a.html", "file", "run"]
     (folder / "counts.parquet").unlink()
-    assert refused(capsys, "report", folder)[0] == 3
+    assert call.refused("report", folder)[0] == 3
     assert not (folder / "report.html").exists()
 
 
@@ -198,11 +193,9 @@ def test_repeating_a_run_removes_the_stale_page(tmp_path: Path) -> None:
 
 
 def test_a_run_without_any_event_has_a_page_that_says_so(tmp_path: Path) -> None:
-    quiet = [row for row in er.corpus() if not any(lemma == "attack" for lemma in row["tokens"]["lemma"])]
-    corpus = er.write_lines(tmp_path / "corpus.jsonl", quiet)
-    count_events(corpus, tmp_path / "run", CountOptions(n_samples=20, threads=1), pictures=False)
-    summary = write_report(tmp_path / "run")
+    run, _ = quiet_run(tmp_path)
+    summary = write_report(run)
     assert (summary.n_actors, summary.n_with_events) == (0, 0)
-    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    page = (run / "report.html").read_text(encoding="utf-8")
     assert "No document has an event." in page
     assert "vegaEmbed = " not in page  # no chart, so no chart library

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
 from importlib import resources
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from report_pages import unpacked
 
 from events.pages._labelling import LABEL_SOURCES
 from events.pages._rendering import Sources, bundled, embedded_json, packed_parts
@@ -44,7 +43,7 @@ def test_values_that_json_does_not_have_are_rejected() -> None:
 @given(st.lists(json_text, max_size=9), st.integers(1, 4))
 def test_packed_parts_have_all_contents_in_order(contents: list[str], per_part: int) -> None:
     parts = packed_parts(contents, per_part)
-    read = [json.loads(zlib.decompress(base64.b64decode(part), wbits=-zlib.MAX_WBITS)) for part in parts]
+    read = [unpacked(part) for part in parts]
     assert [each for part in read for each in part] == [text.encode("utf-8", "replace").decode() for text in contents]
     assert all(len(part) == per_part for part in read[:-1])
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from command_line import refused
+from command_line import Calls
 from page_documents import changed_table
 from run_cases import CountOptions, count_events
 
@@ -67,13 +67,11 @@ def nested(depth: int) -> Any:
         ("names", "XXX", "\ud800", "record must be readable JSON"),
     ],
 )
-def test_a_tampered_record(
-    capsys: pytest.CaptureFixture[str], copy: Path, section: str, key: str, value: object, message: str
-) -> None:
+def test_a_tampered_record(call: Calls, copy: Path, section: str, key: str, value: object, message: str) -> None:
     record = json.loads((copy / "run.json").read_text())
     record[section][key] = value
     (copy / "run.json").write_text(json.dumps(record))
-    status, line = refused(capsys, "report", copy)
+    status, line = call.refused("report", copy)
     assert (status, message in line) == (3, True)
 
 
@@ -85,11 +83,9 @@ def test_a_tampered_record(
         (lambda frame: frame.assign(mean=frame["mean"].astype(str)), "column mean must be double"),
     ],
 )
-def test_tampered_counts(
-    capsys: pytest.CaptureFixture[str], copy: Path, change: Callable[[pd.DataFrame], pd.DataFrame], message: str
-) -> None:
+def test_tampered_counts(call: Calls, copy: Path, change: Callable[[pd.DataFrame], pd.DataFrame], message: str) -> None:
     changed_table(copy / "counts.parquet", change)
-    status, line = refused(capsys, "report", copy)
+    status, line = call.refused("report", copy)
     assert (status, f"counts.parquet: {message}" in line) == (3, True)
 
 
@@ -124,7 +120,7 @@ def test_random_bytes_in_a_file_are_an_error_of_ours_or_make_a_page(copy: Path, 
         assert n_lines == 1
 
 
-def test_a_column_whose_name_is_not_utf8_is_damaged_parquet(capsys: pytest.CaptureFixture[str], copy: Path) -> None:
+def test_a_column_whose_name_is_not_utf8_is_damaged_parquet(call: Calls, copy: Path) -> None:
     for name, command in (("counts.parquet", "report"), ("documents.parquet", "events")):
         path = copy / name
         table = pq.read_table(path)
@@ -132,5 +128,5 @@ def test_a_column_whose_name_is_not_utf8_is_damaged_parquet(capsys: pytest.Captu
         pq.write_table(table.append_column("QQQQQQQQ", pa.array([1] * len(table))), path)
         path.write_bytes(path.read_bytes().replace(b"QQQQQQQQ", b"\xff" * 8))
         arguments = (copy,) if command == "report" else (path, "--out", copy / "out")
-        status, line = refused(capsys, command, *arguments)
+        status, line = call.refused(command, *arguments)
         assert (status, f"{path}: file must be Parquet, got: " in line) == (3, True)

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from command_line import called
+from command_line import Calls
 from expected_errors import error
 from references import events as er
 from remote_files import memory, web_server
@@ -86,10 +86,10 @@ def test_urls_that_differ_in_credentials_alone_are_an_error(counting: Case, tmp_
             initialise_run(inputs, tmp_path / "run", counting.options())
 
 
-def test_a_message_shows_no_credentials(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_message_shows_no_credentials(tmp_path: Path, call: Calls) -> None:
     with web_server(tmp_path, secrets=("right",)) as address:
         for name in ("1.jsonl?sig=right", "1.jsonl?sig=false"):
-            status, _, printed = called(capsys, "events", f"{address}/{name}#.jsonl", "--out", tmp_path / "run")
+            status, _, printed = call("events", f"{address}/{name}#.jsonl", "--out", tmp_path / "run")
             assert status == 3
             assert "sig=..." in printed
             assert name[-5:] not in printed

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import called
+from command_line import Calls
 from references import events as er
 from references import parses as pr
 from run_cases import CountOptions, count_events, in_groups
@@ -100,10 +100,10 @@ def test_the_record_does_not_depend_on_partitions_or_processes(tmp_path: Path, s
 
 
 @pytest.mark.parametrize("preset", ["asserted", "extended"])
-def test_the_screen_and_the_report_say_it(preset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_screen_and_the_report_say_it(preset: str, tmp_path: Path, call: Calls) -> None:
     news, out = in_groups(tmp_path / "news.parquet", lines()), tmp_path / "run"
     words = ("events", news, "--preset", preset, "--samples", "20", "--no-pictures", "--out", out)
-    status, printed, err = called(capsys, *words)
+    status, printed, err = call(*words)
     assert status == 0, err
     assert (TEXT in " ".join(printed.split())) == ("leaves out" in printed) == (preset == "asserted")
     pytest.importorskip("altair", reason="extra `report`")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import called
+from command_line import Calls
 from references import events as er
 from run_cases import CountOptions, count_events, in_groups
 
@@ -54,12 +54,12 @@ def test_the_record_does_not_depend_on_partitions_or_processes(
     assert count_events(news, *runs[0][:2], pictures=False).merged_actors == found
 
 
-def test_the_screen_and_the_report_say_it(news: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_screen_and_the_report_say_it(news: Path, tmp_path: Path, call: Calls) -> None:
     pages = {}
     for preset in ("extended", "paper"):
         out = tmp_path / preset
         words = ("events", news, "--preset", preset, "--samples", "60", "--no-pictures", "--out", out)
-        status, printed, err = called(capsys, *words)
+        status, printed, err = call(*words)
         assert status == 0, err
         sentence = "Coreference merges different actors with probability"
         assert (sentence in " ".join(printed.split())) == (preset == "extended")
@@ -70,7 +70,7 @@ def test_the_screen_and_the_report_say_it(news: Path, tmp_path: Path, capsys: py
         assert (sentence in pages[preset]) == (preset == "extended")
 
 
-def test_doctor_says_it_of_a_lexicon(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_says_it_of_a_lexicon(tmp_path: Path, call: Calls) -> None:
     apart = er.json_document("b", "1999-01-06", ["Iraq/PROPN>2:nsubj met=meet/VERB>0:root"], {})
     unknown = er.json_document("c", "1999-01-07", ["Iraq/PROPN>2:SBJ-X met=meet/VERB>0:root"], {})
     merging = er.json_document("a", "1999-01-05", SENTENCES, {1: {0: 30.0}})
@@ -79,18 +79,18 @@ def test_doctor_says_it_of_a_lexicon(tmp_path: Path, capsys: pytest.CaptureFixtu
         "different actors with probability 0.667 per mention that names one, before the samples are conditioned: "
     )
     for options in (("--lexicon", "countries"), ("--rule", "attack", "--preset", "paper"), ()):
-        _, printed, _ = called(capsys, "doctor", path, *options)  # the rule cannot read the third document
+        _, printed, _ = call("doctor", path, *options)  # the rule cannot read the third document
         assert (sentence + "above .2 for 66.7% of 3 mentions" in " ".join(printed.split())) == bool(options)
-    status, printed, _ = called(capsys, "doctor", path, "--lexicon", "countries", "--json")
+    status, printed, _ = call("doctor", path, "--lexicon", "countries", "--json")
     assert status == 0
     assert json.loads(printed)[0]["merged_actors"]["n_documents"] == {"as drawn": 1, "drawn again": 0, "chain": 1}
 
 
-def test_a_small_probability_is_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_small_probability_is_not_printed(tmp_path: Path, call: Calls) -> None:
     line = er.json_document("d", "1999-01-05", SENTENCES, {1: {0: -30.0}, 2: {0: 0.5}})
     path = er.write_lines(tmp_path / "d.jsonl", [line])
     out = tmp_path / "run"
-    status, printed, err = called(capsys, "events", path, "--preset", "extended", "--no-pictures", "--out", out)
+    status, printed, err = call("events", path, "--preset", "extended", "--no-pictures", "--out", out)
     assert status == 0, err
     assert merged(out)["probability"] == 0.0
     assert "Coreference merges" not in printed

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from command_line import called, refused
+from command_line import Calls
 from expected_errors import error
 from run_cases import CountOptions, count_events
 
@@ -234,12 +234,7 @@ DAMAGE: dict[str, tuple[str, str, Callable[[list[Any]], Any]]] = {
 
 @pytest.mark.parametrize(("name", "column", "change"), DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_table_of_a_run_is_one_line(
-    run: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    name: str,
-    column: str,
-    change: Callable[[list[Any]], Any],
+    run: Path, tmp_path: Path, call: Calls, name: str, column: str, change: Callable[[list[Any]], Any]
 ) -> None:
     broken = shutil.copytree(run, tmp_path / "broken")
     path = broken / f"{name}.parquet"
@@ -265,7 +260,7 @@ def test_a_damaged_table_of_a_run_is_one_line(
         assert f"{name}.parquet" in str(caught.value.place)
         assert "\n" not in str(caught.value)
     if name == "count_samples":
-        status, line = refused(capsys, "report", broken, "--out", tmp_path / "page.html")
+        status, line = call.refused("report", broken, "--out", tmp_path / "page.html")
         assert (status, "count_samples.parquet" in line) == (3, True)
 
 
@@ -277,9 +272,7 @@ def test_damaged_metadata_for_pandas_do_no_harm(run: Path, tmp_path: Path) -> No
     assert np.array_equal(read_count_samples(broken).counts, read_count_samples(run).counts)
 
 
-def test_scores_of_two_kinds_are_not_counted_together(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_of_two_kinds_are_not_counted_together(folder: Path, tmp_path: Path, call: Calls) -> None:
     half = [*recalibrated(4), *scored(8)[4:]]
     write_documents(half, tmp_path / "mixed.jsonl")
     write_documents(scored(30)[24:], tmp_path / "more.jsonl")
@@ -287,14 +280,14 @@ def test_scores_of_two_kinds_are_not_counted_together(
     own = folder / "own.jsonl"
     for n, inputs in enumerate(((tmp_path / "mixed.jsonl",), (own, tmp_path / "more.jsonl"))):
         for more in ((), ("--on-error", "quarantine")):  # the corpus is wrong, not a document
-            status, line = refused(capsys, "events", *inputs, *more, "--out", tmp_path / f"run{n}{len(more)}")
+            status, line = call.refused("events", *inputs, *more, "--out", tmp_path / f"run{n}{len(more)}")
             assert (status, rule in line) == (3, True)
             assert line.endswith("(--uncertainty none counts all as they are)")
             assert n or "mixed.jsonl: line 5: doc_id" in line
     counter = EventCounter(n_samples=N_SAMPLES)
     with pytest.raises(InputError, match=rule):
         counter.update(half)
-    called(capsys, "events", *inputs, "--uncertainty", "none", "--no-pictures", "--out", tmp_path / "none")
+    call("events", *inputs, "--uncertainty", "none", "--no-pictures", "--out", tmp_path / "none")
 
 
 def test_partitions_that_were_counted_apart_must_agree(folder: Path, tmp_path: Path) -> None:
@@ -325,10 +318,10 @@ def test_an_uncertainty_that_is_not_known_is_an_error(folder: Path, tmp_path: Pa
         EventCounter(uncertainty="fit").update(scored(2))
 
 
-def test_the_scope_is_printed(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_scope_is_printed(folder: Path, tmp_path: Path, call: Calls) -> None:
     for source, scope in (("own", "coreference and the recalibration"), ("plain", "coreference only")):
         arguments = ("--samples", 50, "--no-pictures", "--out", tmp_path / source)
-        text = " ".join(called(capsys, "events", folder / f"{source}.jsonl", *arguments)[1].split())
+        text = " ".join(call("events", folder / f"{source}.jsonl", *arguments)[1].split())
         assert f"The intervals cover {scope}, not errors of" in text
 
 

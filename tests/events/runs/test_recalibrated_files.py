@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import called, refused
+from command_line import Calls
 from run_cases import CountOptions, count_events
 
 from corefsample import Recalibration, read_documents, write_documents
@@ -66,11 +66,9 @@ def test_uncertainty_alone_widens_the_counts_of_recalibrated_scores(tmp_path: Pa
     assert wide["sd"].sum() > narrow["sd"].sum()
 
 
-def test_scores_with_another_recalibration_are_refused(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scores_with_another_recalibration_are_refused(folder: Path, tmp_path: Path, call: Calls) -> None:
     arguments = ("--recalibration", "english", "--no-pictures", "--out", tmp_path / "run")
-    status, line = refused(capsys, "events", folder / "fitted.jsonl", *arguments)
+    status, line = call.refused("events", folder / "fitted.jsonl", *arguments)
     mark = next(read_documents(folder / "fitted.jsonl")).metadata["recalibration"]
     assert status == 3
     assert "line 1: doc_id 'sim-000000': scores must be like those to which the recalibration was fitted" in line
@@ -93,14 +91,12 @@ def test_a_fit_to_recalibrated_scores_is_for_such_scores(folder: Path, tmp_path:
 
 
 @pytest.mark.parametrize("mentions", MENTION_SOURCES)
-def test_the_english_model_scores_as_the_command_does(
-    mentions: MentionSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_english_model_scores_as_the_command_does(mentions: MentionSource, tmp_path: Path, call: Calls) -> None:
     documents = [each.document for each in simulate_documents(3, seed=4)]
     plain = list(score_english(documents, recalibrated=False, mentions=mentions))
     change = english_recalibration(mentions).recalibration
     write_documents(documents, tmp_path / "d.jsonl")
-    called(capsys, "score", tmp_path / "d.jsonl", "--mentions", mentions, "--out", tmp_path / "s.jsonl")
+    call("score", tmp_path / "d.jsonl", "--mentions", mentions, "--out", tmp_path / "s.jsonl")
     by_command = read_documents(tmp_path / "s.jsonl")
     for scored, other, document in zip(score_english(documents, mentions=mentions), by_command, plain, strict=True):
         expected = change.apply_document(document)

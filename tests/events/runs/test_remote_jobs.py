@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import called, refused
+from command_line import Calls
 from references import events as er
 from remote_files import memory, s3_server, stored_in
 from run_cases import CountOptions, count_events
@@ -72,13 +72,11 @@ def system(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     memory()
 
 
-def test_rules_are_read_by_url_and_a_demo_is_local(
-    system: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rules_are_read_by_url_and_a_demo_is_local(system: Any, tmp_path: Path, call: Calls) -> None:
     system.pipe_file("/b/rule.yaml", (resources.files("events") / "data" / "rules" / "attack.yaml").read_bytes())
     options = dataclasses.replace(OPTIONS, rule="memory://b/rule.yaml")
     assert count_events(INPUTS, tmp_path / "run", options, pictures=False).n_documents == 40
-    status, line = refused(capsys, "demo", "--out", "memory://b/demo")
+    status, line = call.refused("demo", "--out", "memory://b/demo")
     assert (status, line) == (2, "corefsample: --out must be a local folder, got memory://b/demo")
 
 
@@ -115,14 +113,12 @@ def test_a_calibration_is_written_to_a_folder_and_replaced(system: Any, tmp_path
     assert stored_in(system, "/b/calibration").keys() == found.keys()
 
 
-def test_files_are_converted_recalibrated_and_set_aside(
-    system: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    status, _, _ = called(capsys, "convert", INPUTS, "memory://b/all.parquet")
+def test_files_are_converted_recalibrated_and_set_aside(system: Any, call: Calls, tmp_path: Path) -> None:
+    status, _, _ = call("convert", INPUTS, "memory://b/all.parquet")
     assert status == 0
     local = tmp_path / "all.parquet"
     system.get_file("/b/all.parquet", str(local))
-    status, line = refused(capsys, "convert", INPUTS, "memory://b/all.parquet")
+    status, line = call.refused("convert", INPUTS, "memory://b/all.parquet")
     assert (status, line) == (
         2,
         "corefsample: memory://b/all.parquet: output must not exist, got a file (--overwrite replaces it)",
@@ -130,18 +126,16 @@ def test_files_are_converted_recalibrated_and_set_aside(
     options = ("--form", "global", "--objective", "likelihood", "--folds", "2", "--resamples", "2")
     for place in ("memory://b/all.parquet", local):
         out = f"{place}.recalibrated.jsonl"
-        status, _, err = called(capsys, "recalibrate", place, place, "--out", out, *options)
+        status, _, err = call("recalibrate", place, place, "--out", out, *options)
         assert status == 0, err
     ours = system.cat_file("/b/all.parquet.recalibrated.jsonl")
     assert ours == Path(f"{local}.recalibrated.jsonl").read_bytes()
     assert system.exists("/b/all.parquet.recalibrated.jsonl.recalibration.json")
     system.pipe_file("/b/bad.jsonl", system.cat_file("/b/in/news-1.jsonl") + b"no JSON\n")
-    status, _, _ = called(
-        capsys, "convert", "memory://b/bad.jsonl", "memory://b/good.jsonl", "--on-error", "quarantine"
-    )
+    status, _, _ = call("convert", "memory://b/bad.jsonl", "memory://b/good.jsonl", "--on-error", "quarantine")
     assert status == 0
     assert b"no JSON" in system.cat_file("/b/good.jsonl.quarantine.jsonl")
-    status, line = refused(capsys, "convert", INPUTS, "https://host/all.parquet")
+    status, line = call.refused("convert", INPUTS, "https://host/all.parquet")
     assert (status, line.split(": ")[1]) == (2, "https://host/all.parquet")
 
 
@@ -195,7 +189,7 @@ def test_errors_of_s3_are_one_line(
     bucket: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    call: Calls,
     arguments: str,
     environment: dict[str, str],
     status: int,
@@ -205,7 +199,7 @@ def test_errors_of_s3_are_one_line(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     s3fs.S3FileSystem.clear_instance_cache()
-    found, line = refused(capsys, *arguments.split())
+    found, line = call.refused(*arguments.split())
     s3fs.S3FileSystem.clear_instance_cache()
     assert line.startswith("corefsample: s3://")
     assert words in line

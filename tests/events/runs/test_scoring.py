@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import called, refused
+from command_line import Calls
 from expected_errors import error
 from places import PROJECT
 from references import scoring as sr
@@ -256,27 +256,27 @@ def test_a_pipeline_parses_the_words_of_annotated_documents(
 
 
 def test_documents_without_a_parse_need_a_pipeline(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, model: AntecedentModel, model_path: Path, tiny: str
+    call: Calls, tmp_path: Path, model: AntecedentModel, model_path: Path, tiny: str
 ) -> None:
     corpus = unparsed_file(tmp_path)
     arguments = ("score", corpus, "--model", model_path, "--out", tmp_path / "s.jsonl")
-    status, line = refused(capsys, *arguments)
+    status, line = call.refused(*arguments)
     assert status == 3
     assert line.endswith(
         "doc_id 'u_0': a document must have a parse, got no dependency labels "
         "(--pipeline names a spaCy pipeline that parses its words)"
     )
-    status, line = refused(capsys, *arguments, "--pipeline", tiny, "--parses", 2)
+    status, line = call.refused(*arguments, "--pipeline", tiny, "--parses", 2)
     assert status == 2
     assert line.startswith("corefsample: --parses is for text, got documents that are words already (")
 
 
 def test_a_document_with_a_parse_among_others_is_rejected_with_a_pipeline(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, corpus: Path, model_path: Path, tiny: str
+    call: Calls, tmp_path: Path, corpus: Path, model_path: Path, tiny: str
 ) -> None:
     first = unparsed_file(tmp_path)
     arguments = ("--model", model_path, "--pipeline", tiny, "--workers", 1, "--out", tmp_path / "s.jsonl")
-    status, line = refused(capsys, "score", first, corpus, *arguments)
+    status, line = call.refused("score", first, corpus, *arguments)
     assert status == 3
     assert line.endswith(
         "document 1: doc_id 'sim-000000': a document to be parsed must have no parse, got one "
@@ -325,17 +325,15 @@ def test_metadata_with_the_name_of_a_field_is_renamed_or_raises() -> None:
         article_metadata(Article("a", day, "", "", {"article_gold": 2, "gold": 1}))
 
 
-def test_columns_and_numbers_of_articles_are_options(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path, tiny: str
-) -> None:
+def test_columns_and_numbers_of_articles_are_options(call: Calls, tmp_path: Path, model_path: Path, tiny: str) -> None:
     news = tmp_path / "news.csv"
     news.write_text("body,day,head\nFrance left .,03.02.2001,Norvo\nThey left .,04.02.2001,\n")
     columns = ("--text-column", "body", "--date-column", "day", "--title-column", "head", "--date-format", "%d.%m.%Y")
     out = tmp_path / "s.jsonl"
     arguments = ("--pipeline", tiny, "--model", model_path, "--workers", 1, *columns)
-    status, line = refused(capsys, "score", news, "--out", out, *arguments)
+    status, line = call.refused("score", news, "--out", out, *arguments)
     assert (status, line.endswith("(--id-column names another)")) == (3, True)
-    status, text, err = called(capsys, "score", news, "--out", out, *arguments, "--number-articles")
+    status, text, err = call("score", news, "--out", out, *arguments, "--number-articles")
     assert (status, err) == (0, "")
     assert "2 documents" in text
     first, second = read_documents(out)
@@ -343,17 +341,12 @@ def test_columns_and_numbers_of_articles_are_options(
     assert second.doc_id == "news.csv#2"
 
 
-def test_two_commands_turn_news_into_counts(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path, tiny: str
-) -> None:
+def test_two_commands_turn_news_into_counts(call: Calls, tmp_path: Path, model_path: Path, tiny: str) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS)
     scored = tmp_path / "scored.parquet"
-    assert (
-        called(capsys, "score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--out", scored)[0]
-        == 0
-    )
+    assert call("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--out", scored)[0] == 0
     arguments = ("--samples", 20, "--out", tmp_path / "run", "--no-pictures")
-    status, out, err = called(capsys, "events", scored, *arguments)
+    status, out, err = call("events", scored, *arguments)
     assert (status, err) == (0, "")
     assert out.startswith("3 documents, 2001Q1 to 2001Q2")
     counts = pd.read_csv(tmp_path / "run" / "counts.csv")
@@ -362,17 +355,15 @@ def test_two_commands_turn_news_into_counts(
     assert row["mean"] > 0.5
 
 
-def test_text_without_a_date_raises_or_is_quarantined(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path, tiny: str
-) -> None:
+def test_text_without_a_date_raises_or_is_quarantined(call: Calls, tmp_path: Path, model_path: Path, tiny: str) -> None:
     undated = {"doc_id": "x", "text": "France left ."}
     news = news_file(tmp_path / "news.jsonl", [NEWS[0], undated, NEWS[2]])
     out = tmp_path / "s.jsonl"
     arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--out", out)
-    status, line = refused(capsys, *arguments)
+    status, line = call.refused(*arguments)
     assert (status, line) == (3, f"corefsample: {news}: line 2: doc_id 'x': date is missing")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
-    status, text, err = called(capsys, *arguments, "--on-error", "quarantine")
+    status, text, err = call(*arguments, "--on-error", "quarantine")
     assert (status, err) == (0, "")
     assert f"1 bad document set aside in {out}.quarantine.jsonl" in text
     assert f"  {news}: line 2: doc_id 'x': date is missing" in text.splitlines()
@@ -389,12 +380,10 @@ def test_text_that_the_pipeline_cannot_parse_is_quarantined_unchanged(tmp_path: 
     assert (rejected["place"], json.loads(rejected["document"])["text"]) == ("article 1", "REFUSED")
 
 
-def test_a_corpus_without_a_good_document_raises(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path, tiny: str
-) -> None:
+def test_a_corpus_without_a_good_document_raises(call: Calls, tmp_path: Path, model_path: Path, tiny: str) -> None:
     news = news_file(tmp_path / "news.jsonl", [{"doc_id": "x", "text": "France left ."}])
     arguments = ("--pipeline", tiny, "--model", model_path, "--out", tmp_path / "s.jsonl", "--on-error", "quarantine")
-    status, line = refused(capsys, "score", news, *arguments)
+    status, line = call.refused("score", news, *arguments)
     assert status == 3
     assert "a corpus must have at least one document, got none, 1 rejected, first:" in line
     assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
@@ -404,7 +393,7 @@ def test_a_corpus_without_a_good_document_raises(
 
 
 def test_a_pipeline_without_a_parser_raises_before_the_first_document(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, model_path: Path
+    call: Calls, tmp_path: Path, model_path: Path
 ) -> None:
     import spacy
 
@@ -414,7 +403,7 @@ def test_a_pipeline_without_a_parser_raises_before_the_first_document(
     news = tmp_path / "news.jsonl"
     news.write_text("this is no JSON\n")
     arguments = ("score", news, "--model", model_path, "--out", tmp_path / "s.jsonl", "--pipeline")
-    status, line = refused(capsys, *arguments, tmp_path / "blank")
+    status, line = call.refused(*arguments, tmp_path / "blank")
     assert status == 2
     assert line.startswith("corefsample: --pipeline must parse text, got ")
     assert line.endswith(": doc must have a parse, got none (the pipeline needs a parser)")
@@ -454,12 +443,10 @@ def test_scoring_recalibrated_scores_again_forgets_their_recalibration(corpus: P
     assert all("recalibration" not in document.metadata for document in read_documents(plain.out))
 
 
-def test_the_screen_says_that_scores_were_recalibrated(
-    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_screen_says_that_scores_were_recalibrated(tmp_path: Path, corpus: Path, call: Calls) -> None:
     for mentions, name in (("parse", ""), ("annotated", " for annotated mentions")):
         arguments = ("--mentions", mentions, "--out", tmp_path / f"{mentions}.jsonl")
-        status, shown, _ = called(capsys, "score", corpus, *arguments)
+        status, shown, _ = call("score", corpus, *arguments)
         assert status == 0
         text = f"Recalibrated (the English model's recalibration{name}); --recalibration none"
         assert text in " ".join(shown.split())
@@ -580,13 +567,13 @@ def test_the_kind_of_a_parquet_file_follows_from_its_columns(
 
 
 def test_standard_input_is_read(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_path: Path, tiny: str
+    call: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_path: Path, tiny: str
 ) -> None:
     lines = news_file(tmp_path / "news.jsonl", NEWS)
     arguments = ("score", "-", "--model", model_path, "--pipeline", tiny, "--workers", 1, "--out", tmp_path / "s.jsonl")
     with lines.open("rb") as stream:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stream))
-        assert called(capsys, *arguments)[0] == 0
+        assert call(*arguments)[0] == 0
     assert [document.doc_id for document in read_documents(tmp_path / "s.jsonl")] == ["a", "b", "c"]
 
 
@@ -600,9 +587,9 @@ def test_the_record_describes_the_run(corpus: Path, model_path: Path, score: Sco
     assert record["pipeline"] is None
 
 
-def test_the_screen_shows_what_was_scored(capsys: pytest.CaptureFixture[str], corpus: Path, model_path: Path) -> None:
+def test_the_screen_shows_what_was_scored(call: Calls, corpus: Path, model_path: Path) -> None:
     out = corpus.with_name("s.jsonl")
-    status, text, err = called(capsys, "score", corpus, "--model", model_path, "--mentions", "parse", "--out", out)
+    status, text, err = call("score", corpus, "--model", model_path, "--mentions", "parse", "--out", out)
     assert (status, err) == (0, "")
     documents = list(read_documents(out))
     n_mentions = sum(document.n_mentions for document in documents)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import called, refused
+from command_line import Calls
 from expected_errors import error
 from places import EN_CORE_WEB_SM, EN_GUM_UD
 from references import coreference as references
@@ -123,12 +123,10 @@ def test_a_temperature_near_0_leaves_the_usual_parse(news: Path, pipeline: Path,
     assert (tmp_path / "s.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
 
 
-def test_the_record_says_how_parses_were_sampled(
-    news: Path, pipeline: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_record_says_how_parses_were_sampled(news: Path, pipeline: Path, tmp_path: Path, call: Calls) -> None:
     out = tmp_path / "s.parquet"
     arguments = ("--pipeline", pipeline, "--parses", 2, "--parse-temperature", 2, "--workers", 1, "--out", out)
-    assert called(capsys, "score", news, *arguments)[0] == 0
+    assert call("score", news, *arguments)[0] == 0
     record = json.loads((tmp_path / "s.parquet.scoring.json").read_text())
     assert (record["arguments"]["parses"], record["arguments"]["parse_temperature"]) == (2, 2.0)
     assert [document.n_parses for document in read_documents(out)] == [3, 3, 3]
@@ -138,9 +136,9 @@ def test_the_record_says_how_parses_were_sampled(
 
 
 def test_a_pipeline_whose_parser_cannot_be_sampled_is_rejected_before_the_first_document(
-    news: Path, tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    news: Path, tiny: str, tmp_path: Path, call: Calls
 ) -> None:
-    line = refused(capsys, "score", news, "--pipeline", tiny, "--parses", 3, "--out", tmp_path / "s.jsonl")
+    line = call.refused("score", news, "--pipeline", tiny, "--parses", 3, "--out", tmp_path / "s.jsonl")
     assert "--pipeline must have a transition parser (spaCy's parser), got the components" in str(line)
     assert not list(tmp_path.iterdir())
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import called
+from command_line import Calls
 from expected_errors import error
 from run_cases import score_corpus, stop_after
 
@@ -37,10 +37,10 @@ def news(tmp_path: Path) -> Path:
 
 
 def test_the_screen_says_what_is_wrong_with_texts_and_what_to_do(
-    capsys: pytest.CaptureFixture[str], news: Path, model_path: Path, tiny: str
+    call: Calls, news: Path, model_path: Path, tiny: str
 ) -> None:
     arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--quiet")
-    status, out, err = called(capsys, *arguments, "--out", news.with_name("s.jsonl"))
+    status, out, err = call(*arguments, "--out", news.with_name("s.jsonl"))
     assert (status, err) == (0, "")
     out = " ".join(out.split())
     assert "Without upper case: 1 of 4 documents (25.0%)." in out
@@ -48,7 +48,7 @@ def test_the_screen_says_what_is_wrong_with_texts_and_what_to_do(
     assert "repair the text with --fix-text" in out
     assert "Characters lost (\N{REPLACEMENT CHARACTER}): 1 of 4 documents (25.0%)." in out
     assert "Text repaired" not in out
-    status, out, err = called(capsys, *arguments, "--fix-text", "--json", "--out", news.with_name("r.jsonl"))
+    status, out, err = call(*arguments, "--fix-text", "--json", "--out", news.with_name("r.jsonl"))
     assert (status, err) == (0, "")
     assert json.loads(out)["texts"] == {
         "n_texts": 4,
@@ -68,7 +68,7 @@ def test_texts_are_repaired_before_they_are_parsed(news: Path, model_path: Path,
 
 
 def test_a_long_run_warns_after_its_first_part_and_a_resumed_one_counts_all_texts(
-    news: Path, model_path: Path, tiny: str, capsys: pytest.CaptureFixture[str]
+    news: Path, model_path: Path, tiny: str, call: Calls
 ) -> None:
     rows = [json.loads(line) for line in news.read_text(encoding="utf-8").splitlines()]
     rows = [{**rows[1 if n % 4 else 0], "doc_id": str(n)} for n in range(20)]
@@ -82,7 +82,7 @@ def test_a_long_run_warns_after_its_first_part_and_a_resumed_one_counts_all_text
     run = score_corpus(news, out, options)
     assert (run.n_resumed, run.texts) == (16, TextTally(n_texts=20, n_lower_case=15))
     arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--out", out, "--overwrite")
-    status, _, err = called(capsys, *arguments)
+    status, _, err = call(*arguments)
     rule = "of the first texts have no upper-case letter; taggers and parsers of English need upper case"
     known, lower = err.splitlines()
     assert (status, lower) == (0, f"corefsample: 12 of 16 {rule}")
