@@ -1,11 +1,9 @@
-"""Training of the antecedent model: AdaGrad on the summed likelihood of gold antecedents.
+"""Training of the antecedent model: AdaGrad on the summed likelihood of gold antecedents, and losses of documents.
 
 Two terms can be added to the likelihood. Softmax-margin costs (Durrett & Klein 2013) raise the scores of wrong
 decisions while training. The link term is the log loss of the model's exact link marginals over all pairs of mentions:
 the likelihood does not depend on which gold antecedent has the probability, nor on how errors add up along a chain of
 links, but the marginals do.
-
-Also here: the descent that fits weights, and figures on held-out documents.
 """
 
 from __future__ import annotations
