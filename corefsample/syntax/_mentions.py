@@ -192,15 +192,14 @@ def _named_countries(
     found = {}
     is_name, words = parse.upos == Upos.PROPN, [text.lower() for text in tokens.text]
     for i, head in enumerate(heads.tolist()):
-        if not is_name[head]:
-            continue
-        first = max(head + 1 - _LONGEST_NAME, 0)
-        begins = [start for start in range(first, head + 1) if tokens.sent[start] == tokens.sent[head]]
-        listed = (start for start in begins if " ".join(words[start : head + 1]) in language.countries)
-        start = next(listed, None)
-        if start is not None and not (start > 0 and is_name[start - 1] and parse.head[start - 1] == head):
-            found[i] = language.countries[" ".join(words[start : head + 1])]
-    return {i: codes for i, codes in found.items() if codes}
+        for start in range(max(head + 1 - _LONGEST_NAME, 0), head + 1) if is_name[head] else ():
+            codes = language.countries.get(" ".join(words[start : head + 1]))
+            if codes is not None and tokens.sent[start] == tokens.sent[head]:
+                is_part = start > 0 and is_name[start - 1] and parse.head[start - 1] == head  # Michael Jordan
+                if codes and not is_part:
+                    found[i] = codes
+                break
+    return found
 
 
 def _is_inside(mentions: Ints32, inner: int, outer: int) -> bool:
