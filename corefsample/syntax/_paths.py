@@ -194,11 +194,19 @@ def path_labels(path: str) -> tuple[str, ...]:
 
 def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
     """Tokens where a path ends that starts at token `start`, each once, in no particular order."""
-    compiled = compiled_path(path)
-    if not all(test(view, start) for test in compiled.start):
+    return _ends(compiled_path(path), view, start)
+
+
+def follow_all(paths: tuple[str, ...], view: ParseView, start: int) -> set[int]:
+    """Tokens where one of the paths ends that start at token `start`; cheaper than following each."""
+    return {end for compiled in _together(paths) for end in _ends(compiled, view, start)}
+
+
+def _ends(path: Path, view: ParseView, start: int) -> Iterable[int]:
+    if path.start and not all(test(view, start) for test in path.start):
         return ()
     here = {start}
-    for step in compiled.steps:
+    for step in path.steps:
         here = _reached(step, view, here)
         if not here:
             break

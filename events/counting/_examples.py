@@ -85,7 +85,8 @@ def example_results(rule: Rule, lexicon: Lexicon | None = None) -> Iterator[Exam
     if own is None or is_shipped_rule(rule.source):
         own = load_lexicon(language=rule.language)
     if rule.defaults:  # in examples every default actor is one of the lexicon
-        own = replace(own, kinds={default.actor: rule.name for default in rule.defaults.values()} | {**own.kinds})
+        kinds = {each.actor: min(rule.classes.get(role, {rule.name})) for role, each in rule.defaults.items()}
+        own = replace(own, kinds=kinds | {**own.kinds})
     for number, example in enumerate(rule.examples):
         if rule.preset not in example.expect:
             continue

@@ -64,12 +64,13 @@ def described_as_in(
 def code_of(members: Ints32, rules: Rules, q: int, role: int, m: int, a: int, i: int) -> int:
     """The i-th code that a role has, or -1: those of its entity, or the code of no actor if it has none.
 
-    Where the default actor has the event too, its code is the second.
+    Where the default actor has the event too, its code is the last.
     """
     if members[rules.groups[q, role], a, 0] == NONE:
-        if i == 0:
-            return int(rules.absent[q, role])
-        return int(rules.defaults[q, role] if i == 1 and m == DEFAULT else NONE)
+        absent = int(rules.absent[q, role])
+        if i == 0 and absent != NONE:
+            return absent
+        return int(rules.defaults[q, role] if m == DEFAULT and i == (absent != NONE) else NONE)
     return int(members[rules.groups[q, role], a, i])
 
 
@@ -99,7 +100,7 @@ def add_events(
         e = code_of(members, rules, q, 0, instance[0], first, i)
         if e == NONE:
             break
-        how = BY_DEFAULT if i == 1 and instance[0] == DEFAULT else NAMED
+        how = BY_DEFAULT if instance[0] == DEFAULT and e == rules.defaults[q, 0] else NAMED
         if n_roles == 1:
             hits[first_events[q] + e, sample] |= how
             instance_hits[e] += 1
@@ -109,7 +110,7 @@ def add_events(
             c = code_of(members, rules, q, 1, instance[1], second, j)
             if c == NONE:
                 break
-            if j == 1 and instance[1] == DEFAULT:
+            if instance[1] == DEFAULT and c == rules.defaults[q, 1]:
                 hits[first_events[q] + e * sizes[q, 1] + c, sample] |= BY_DEFAULT
             else:
                 hits[first_events[q] + e * sizes[q, 1] + c, sample] |= how

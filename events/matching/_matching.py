@@ -18,14 +18,13 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._paths import Dependents, ParseView, follow, leading_to
+from corefsample.syntax._paths import Dependents, ParseView, follow_all, leading_to
 from corefsample.syntax._schemes import document_schemes
 from events.lexicon._content import INNER, parts
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._triggers import LemmaIndex, frame_triggers
-from events.rules._conditions import Condition
 from events.rules._format import NEAR
-from events.rules._rules import Default, Frame, Rule
+from events.rules._rules import Frame, Rule
 
 ABSENT = -1  # in place of a mention: nothing fills an optional role
 DEFAULT = -2  # the same, and the role's default actor does
@@ -282,7 +281,7 @@ class _Reading:
         self.scheme = scheme
         self._language = load_language(language or ENGLISH)
         self._feats = tokens.extra.get("feats") or [""] * len(tokens)
-        self._sentences = tokens.sent
+        self.sentences = tokens.sent
         self.view = ParseView(tokens, SCHEMES[scheme], self._language)
         self.index = LemmaIndex(self.view, words)
         self.by_head = Dependents(mentions[:, 2], len(tokens))  # mentions by the token that is their head
@@ -322,20 +321,6 @@ class _Reading:
             for j in self.by_head[other]
         ]
         return np.array(pairs, np.int32).reshape(-1, 2)
-
-    def is_filled_by_default(self, default: Default, conditions: Mapping[str, Condition], trigger: int) -> bool:
-        """Whether the conditions of a default actor hold at a trigger."""
-
-        def holds(name: str) -> bool:
-            tokens: Iterable[int] = (trigger,)
-            if name.startswith(NEAR):
-                own = int(self._sentences[trigger])
-                start, end = np.searchsorted(self._sentences, (own - 1, own + 2)).tolist()
-                tokens = range(start, end)
-            condition = conditions[name.removeprefix(NEAR)]
-            return any(condition.holds(self.view, token, self.scheme) for token in tokens)
-
-        return (not default.when or any(map(holds, default.when))) and not any(map(holds, default.unless))
 
     def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
         """Mentions and the actors that they are described as; once for all rules with the same paths."""
@@ -391,14 +376,18 @@ class _RuleReading:
                 defaulted = {
                     r
                     for r, role in enumerate(rule.event)
-                    if role in rule.defaults
-                    and (token, role) not in reached
-                    and parse.is_filled_by_default(rule.defaults[role], rule.conditions, token)
+                    if (token, role) not in reached
+                    and is_filled_by_default(rule, role, parse.view, parse.sentences, parse.scheme, token)
                 }
                 for instance, frame in instances.items():
-                    self.instances.append(tuple(DEFAULT if r in defaulted else m for r, m in enumerate(instance)))
+                    filled = tuple(DEFAULT if r in defaulted else m for r, m in enumerate(instance))
+                    if any(
+                        m == ABSENT and role not in rule.optional for role, m in zip(rule.event, filled, strict=True)
+                    ):
+                        continue
+                    self.instances.append(filled)
                     self._frames.append(frame)
-                self._triggers += [token] * len(instances)
+                    self._triggers.append(token)
 
     def matches(self, found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
         """Add the mentions that are described as an actor, given the names of actors in the text."""
@@ -443,11 +432,29 @@ class _RuleReading:
         )
 
 
+def is_filled_by_default(rule: Rule, role: str, view: ParseView, sentences: Ints32, scheme: str, trigger: int) -> bool:
+    """Whether a role has a default actor whose conditions hold at a trigger."""
+    if role not in rule.defaults:
+        return False
+    default = rule.defaults[role]
+
+    def holds(name: str) -> bool:
+        tokens: Iterable[int] = (trigger,)
+        if name.startswith(NEAR):
+            own = int(sentences[trigger])
+            start, end = np.searchsorted(sentences, (own - 1, own + 2)).tolist()
+            tokens = range(start, end)
+        condition = rule.conditions[name.removeprefix(NEAR)]
+        return any(condition.holds(view, token, scheme) for token in tokens)
+
+    return (not default.when or any(map(holds, default.when))) and not any(map(holds, default.unless))
+
+
 def _role_codes(rule: Rule, role: str, actors: tuple[str, ...], lexicon: Lexicon, default: str) -> tuple[str, ...]:
     """Codes that can fill a role: of its classes, or all, none for an optional role, and its default actor."""
     codes = lexicon.countable(actors, rule.classes.get(role))
     last = (default,) if default and default not in codes else ()
-    return (*codes, NO_ACTOR, *last) if role in rule.optional else codes
+    return (*codes, *((NO_ACTOR,) if role in rule.optional else ()), *last)
 
 
 def described_words(
@@ -481,11 +488,11 @@ def _fillers(
 ) -> list[int]:
     """Mentions that fill a role at a trigger; for an optional role that nothing fills, its absence."""
     paths = frame.roles.get(role, {}).get(parse.scheme, ())
-    heads = {head for path in paths for head in follow(path, parse.view, token)}
+    heads = follow_all(paths, parse.view, token)
     if heads:
         reached.add((token, role))
     found = {mention for head in heads for mention in parse.by_head[head]}
-    return sorted(found) or ([ABSENT] if role in rule.optional - frame.required else [])
+    return sorted(found) or ([ABSENT] if role in rule.may_be_absent - frame.required else [])
 
 
 def _most_complete(instances: dict[tuple[int, ...], str]) -> dict[tuple[int, ...], str]:

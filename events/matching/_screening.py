@@ -107,6 +107,13 @@ class Screen:
         self._bits_of_rules = [
             sum(1 << i for i, (other, _) in enumerate(frames) if other is rule) for rule in self._rules
         ]
+        # Of the frames in which default actors may fill all roles
+        self._bits_of_defaults = [
+            sum(1 << i for i, (other, frame) in enumerate(frames) if other is rule and not frame.required)
+            if rule.may_be_absent.issuperset(rule.event)
+            else 0
+            for rule in self._rules
+        ]
         self._lemmas = _WordTable(lambda words: (by_lemma.get(word.lower(), 0) for word in words), {})
         self._upos = _WordTable(lambda words: (by_upos.get(word, 0) for word in words), {})
         self._starts = _WordTable(lambda words: lexicon.may_start(words).tolist(), {})
@@ -165,11 +172,12 @@ class Screen:
         named = _bits_of(batch, starts) != 0
         reach = _Reach(batch, readable, flags, named)
         promising = []
-        for rule, bits in zip(self._rules, self._bits_of_rules, strict=True):
+        for rule, bits, by_default in zip(self._rules, self._bits_of_rules, self._bits_of_defaults, strict=True):
             rows: Bools = (of_documents & bits) != 0
             if not rule.optional.issuperset(rule.event):
                 rows = rows & named
                 rows = rows & reach.fillable(rule, rows) if rows.any() else rows
+                rows = rows | (of_documents & by_default != 0)
             promising.append(rows)
         return of_documents != 0, named, promising
 

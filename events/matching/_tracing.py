@@ -17,7 +17,7 @@ from corefsample.syntax import SCHEMES
 from corefsample.syntax._path_traces import PathTrace, connecting_path, nearest_trace, trace_path
 from corefsample.syntax._paths import Dependents, ParseView
 from events.lexicon._lexicon import Lexicon, LexiconMatches
-from events.matching._matching import described_words, readable_schemes, served_schemes
+from events.matching._matching import described_words, is_filled_by_default, readable_schemes, served_schemes
 from events.matching._triggers import LemmaIndex, frame_triggers
 from events.rules._rules import Frame, Rule
 
@@ -180,7 +180,7 @@ class _Tracer:
     ) -> None:
         self._rule, self._lexicon, self._scheme = rule, lexicon, scheme
         self._view = ParseView(tokens, SCHEMES[scheme], load_language(rule.language or ENGLISH))
-        self._sentences = tokens.sent.tolist()
+        self._sentences = tokens.sent
         self.names = lexicon.match(tokens.text, self._view.heads, date, tokens.lemma)
         self._mentions = Dependents(mentions[:, 2], len(tokens))  # by the token that is their head
         self._codes: dict[int, set[str]] = {}  # by head of a mention
@@ -226,6 +226,9 @@ class _Tracer:
         ]
         if not filled:
             nearest = nearest_trace(of_scheme, view, token)
+            if role not in frame.required and not (nearest and nearest.ends):
+                by_default = is_filled_by_default(self._rule, role, view, self._sentences, self._scheme, token)
+                is_optional = is_optional or by_default
             return RoleTrace(role, is_optional, None, None, (), False, nearest)
         # Of several mentions the one that comes nearest to an event.
         joint = self._rule.distinct_actors

@@ -316,9 +316,9 @@ def _faults_of_defaults(
     file: RuleFile, defaults: dict[str, DefaultEntry], conditions: set[str], place: str
 ) -> Iterator[InputError]:
     for role, default in defaults.items():
-        if role not in file.event or role not in file.optional:
-            known = ", ".join(each for each in file.event if each in file.optional) or "none"
-            yield InputError(f"defaults must name optional roles of the event ({known}), got {role!r}", place=place)
+        if role not in file.event:
+            known = ", ".join(file.event) or "none"
+            yield InputError(f"defaults must name roles of the event ({known}), got {role!r}", place=place)
         for key, names in (("when", default.when), ("unless", default.unless)):
             for name in names:
                 if name.removeprefix(NEAR) not in conditions:

@@ -121,7 +121,7 @@ class Rule:
     optional
         Roles that may be absent, or filled by an entity that is no actor of the lexicon.
     defaults
-        For some optional roles, who fills them where the text has nobody who could.
+        For some roles, who fills them where the text has nobody who could.
     filled
         Which actors have an event: those that the text names ("named"), those that fill a role by default ("default"),
         or both ("either"). An event in which no role has an actor is the same in all three.
@@ -207,6 +207,11 @@ class Rule:
             }
             for role in dict.fromkeys(role for frame in self.frames for role in frame.roles)
         }
+
+    @property
+    def may_be_absent(self) -> frozenset[str]:
+        """Roles that nothing need fill: those that are optional, or have a default actor."""
+        return self.optional.union(self.defaults)
 
     def serves(self, scheme: str) -> bool:
         """Whether the rule has paths in a scheme: for descriptions, and in every frame for each role it requires."""

@@ -31,7 +31,7 @@ EXCLUDING = ("negated", "modal", "future", "imperative", "conditional", "desired
 ASSERTION = {*EXCLUDING, "reported"}  # the others say what form or sense a trigger has
 SENSES = {
     "arrest": ("no_arrest",),
-    "conflict": ("dealings",),
+    "conflict": ("dealings", "sport"),
     "force": ("disaster", "aircraft", "dismissal", "contest", "debate"),
     "kill": ("disaster",),
     "police_action": ("disaster", "aircraft", "dismissal", "contest", "debate", "no_arrest"),

@@ -127,6 +127,30 @@ def test_a_default_actor_has_the_event_where_nobody_else_can(
     assert probabilities(replace(rule, filled="named"), *sentences) == named
 
 
+@pytest.mark.parametrize(("sentences", "expected"), CASES)
+def test_a_required_role_has_its_default_actor_and_no_event_of_nobody(
+    tmp_path: Path, sentences: list[str], expected: dict[str, float]
+) -> None:
+    rule = load_rules(written(tmp_path, optional=[]), "wide")
+    of_police = {key: p for key, p in expected.items() if key == "POLICE"}
+    by_default = of_police if "-" in expected else {}
+    assert probabilities(rule, *sentences) == of_police
+    assert probabilities(replace(rule, filled="default"), *sentences) == by_default
+    assert probabilities(replace(rule, filled="named"), *sentences) == (of_police if not by_default else {})
+    # A document in which nobody is named is read where a default may apply, and only there.
+    counter = EventCounter(rule, load_lexicon("police"), n_samples=10)
+    counter.update([er.scored(er.json_document("d", "2000-01-01", sentences))])
+    assert dict(counter.evidence()[["actor", "filled"]].to_numpy().tolist()) == (
+        {"POLICE": "default" if by_default else "named"} if of_police else {}
+    )
+
+
+def test_frames_that_require_a_role_have_no_default(tmp_path: Path) -> None:
+    frames = [frame | {"required": ["agent"]} for frame in RULE["frames"]]
+    rule = load_rules(written(tmp_path, optional=[], frames=frames), "wide")
+    assert probabilities(rule, PASSIVE) == probabilities(rule, NOUN) == {}
+
+
 def test_a_preset_can_do_without_defaults_or_have_others(tmp_path: Path) -> None:
     path = written(tmp_path)
     assert probabilities(load_rules(path, "plain"), PASSIVE) == {"-": 1.0}
@@ -140,15 +164,12 @@ def test_a_role_has_no_default_actor_whom_the_lexicon_does_not_have(rule: Rule) 
 @pytest.mark.parametrize(
     ("changes", "parameter"),
     [
-        ({"defaults": {"victim": {"actor": "POLICE"}}}, "optional roles"),
-        ({"optional": []}, "optional roles"),
+        ({"defaults": {"victim": {"actor": "POLICE"}}}, "roles of the event"),
         ({"defaults": {"agent": {"actor": "POLICE", "when": ["near nothing"]}}}, "defaults.agent.when"),
         ({"defaults": {"agent": {"actor": "POLICE", "unless": ["asleep"]}}}, "defaults.agent.unless"),
     ],
 )
-def test_defaults_are_of_optional_roles_and_known_conditions(
-    tmp_path: Path, changes: dict[str, Any], parameter: str
-) -> None:
+def test_defaults_are_of_roles_and_known_conditions(tmp_path: Path, changes: dict[str, Any], parameter: str) -> None:
     with pytest.raises(InputError, match=parameter):
         load_rules(written(tmp_path, **changes), "wide")
 
