@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from corefsample._log import log_step
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.mention_ranking import _kernels, _training_kernels
+from corefsample.mention_ranking._english import english_model
 from corefsample.mention_ranking._model import (
     LARGEST_TABLE,
     AntecedentModel,
@@ -38,6 +39,7 @@ from corefsample.mention_ranking.features._hash_kernels import Hashed
 from corefsample.mention_ranking.features._pair_kernels import Encoded
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
 
+Start = Literal["english", "none"]
 BATCH = 2  # documents per step; each has a gradient buffer of its own, so that threads change no sum
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out
 LINK_FLOOR = 1e-4  # probabilities of antecedents below this count as 0 in link marginals
@@ -151,9 +153,13 @@ def examples_of(
 class _Descent:
     """AdaGrad over the documents in one of the orders, pass by pass, with the average of its weights."""
 
-    def __init__(self, examples: Sequence[Example], l2: float, options: FitOptions, number: int) -> None:
+    def __init__(
+        self, examples: Sequence[Example], l2: float, options: FitOptions, number: int, start: Floats32 | None
+    ) -> None:
         self._examples, self._l2, self._options = examples, l2, options
         self._weights, self._squares = np.zeros(options.n_buckets, np.float32), np.zeros(options.n_buckets)
+        if start is not None:  # what another language taught is not forgotten at the first slope
+            self._weights[:], self._squares[:] = start, 1.0
         self._gradients = np.zeros((BATCH, options.n_buckets), np.float32)
         self._sums, self._n_summed = np.zeros(options.n_buckets), 0
         # The first order is that of the seed alone; each further one has a stream of its own.
@@ -192,8 +198,9 @@ def fit(
     options: FitOptions,
     threads: Executor,
     on_epoch: Callable[[EpochReport], None] | None = None,
+    start: Floats32 | None = None,
 ) -> tuple[Floats32, EpochReport]:
-    """Train with one penalty.
+    """Train with one penalty, from the weights `start`, or from zeros.
 
     Returns
     -------
@@ -203,7 +210,7 @@ def fit(
     EpochReport
         Of that pass.
     """
-    descents = [_Descent(examples, l2, options, number) for number in range(options.orders)]
+    descents = [_Descent(examples, l2, options, number, start) for number in range(options.orders)]
     n_mentions = sum(example.n_annotated for example in examples)
     best: tuple[float, Floats32, EpochReport] | None = None
     for epoch in range(1, options.epochs + 1):
@@ -325,6 +332,7 @@ def train(
     mentions: TrainingMentions = "annotated",
     windows: bool = False,
     language: str | Language = ENGLISH,
+    start: Start | None = None,
     provenance: Mapping[str, Any] | None = None,
     on_epoch: Callable[[EpochReport], None] | None = None,
 ) -> AntecedentModel:
@@ -373,6 +381,10 @@ def train(
         Whether to train on windows of 1 to 6 sentences, too, half of them with the document's first sentence in front.
     language
         As of `corefsample.languages.load_language`, or its result.
+    start
+        "english": begin with the weights of the English model, whose features other languages share; "none": with
+        zeros. None: "english" for other languages, unless `bits` or `templates` are not those of that model, or it has
+        seen one of the documents.
     provenance
         Further entries of the model's provenance, in addition to options and held-out figures.
     on_epoch
@@ -417,8 +429,14 @@ def train(
     held_out_examples = None if held_out is None else examples_of(held_out, vocabulary, templates, scheme, **read)
     if held_out_examples is not None and not held_out_examples:
         raise ParameterError("must have annotated entities, got none", parameter="held_out")
+    checksums = {document_checksum(document.tokens) for document in corpus}
+    begun = _start(start, checksums, templates, bits, resources)
+    weights_of_start = None if begun is None else begun.weights
     with ThreadPoolExecutor(n_workers) as threads:
-        runs = [fit(examples, held_out_examples, penalty, options, threads, on_epoch) for penalty in penalties]
+        runs = [
+            fit(examples, held_out_examples, penalty, options, threads, on_epoch, weights_of_start)
+            for penalty in penalties
+        ]
     weights, report = min(runs, key=lambda run: run[1].held_out.loss if run[1].held_out else 0.0)
     more = {
         "mentions": mentions,
@@ -427,15 +445,19 @@ def train(
         "bits": bits,
         "min_count": min_count,
         "l2_tried": list(penalties),
+        "start": "none" if begun is None else "english",
     }
-    notes = {
-        **(provenance or {}),
+    notes = dict(provenance or {})
+    if begun is not None:  # the model has learned from those documents too
+        checksums.update(begun.provenance["documents"])
+        notes["start"] = {"attribution": begun.provenance["attribution"]}
+    notes |= {
         "options": {**asdict(options), **more},
         "l2": report.l2,
         "epoch": report.epoch,
         "n_documents": len(examples),
         "n_mentions": sum(example.n_annotated for example in examples),
-        "documents": sorted({document_checksum(document.tokens) for document in corpus}),
+        "documents": sorted(checksums),
         "held_out": None if report.held_out is None else asdict(report.held_out),
     }
     return AntecedentModel(weights, vocabulary, templates, notes, resources)
@@ -466,6 +488,25 @@ def _vocabulary(documents: Iterable[MentionDocument], language: Language, min_co
             words = set(tokens.text) | set(tokens.lemma)
             counts.update({word.lower() for word in words})
     return np.unique(np.array([word_hash(word) for word, n in counts.items() if n >= min_count], np.uint32))
+
+
+def _start(
+    start: Start | None, checksums: set[str], templates: TemplateSet, bits: int, language: Language
+) -> AntecedentModel | None:
+    """The model whose weights training begins with."""
+    if start is not None and _checks.choice("start", start, get_args(Start)) == "none":
+        return None
+    if start is None and language.resources == ENGLISH:
+        return None
+    model = english_model()
+    fits = templates == model.templates and len(model.weights) == 1 << bits
+    if start is None:
+        return model if fits and checksums.isdisjoint(model.provenance["documents"]) else None
+    if not fits:
+        raise ParameterError(
+            "must be none with other templates or bits than those of the English model", parameter="start"
+        )
+    return model
 
 
 def _penalties(l2: float | Sequence[float]) -> tuple[float, ...]:

@@ -67,6 +67,8 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
         Train on windows of 1 to 6 sentences, too, as counts of events need.
     language
         Code of the language of the corpora (es), or a folder with its resources. [default: that of the documents]
+    start
+        Begin with the weights of the English model, or with zeros. [default: english for other languages]
     l2
         Penalty to try; repeatable. [default: 0.02 and 0.05]
     epochs
@@ -101,6 +103,7 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
     mentions: Literal["annotated", "parse", "both"] = "annotated"
     windows: bool = False
     language: str | None = option(default=None, metavar="CODE")
+    start: Literal["english", "none"] | None = None
     l2: tuple[float, ...] = option(default=(), at_least=0.0)
     epochs: int = option(default=5, at_least=1)
     orders: int = option(default=3, at_least=1)

@@ -25,7 +25,16 @@ from events.runs.scoring._options import ScoreOptions
 from events.runs.scoring._run import RECORD_SUFFIX, ScoreResult
 from events.runs.scoring._workers import load_recalibration
 
-_RECIPE = ("bits", "link_weight", "min_count", "mentions", "orders", "seed", "windows")  # options of training, by name
+_RECIPE = (
+    "bits",
+    "link_weight",
+    "min_count",
+    "mentions",
+    "orders",
+    "seed",
+    "start",
+    "windows",
+)  # options of training, by name
 
 
 def recipe_of(model: AntecedentModel) -> dict[str, Any]:

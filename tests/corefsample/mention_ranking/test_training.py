@@ -19,7 +19,7 @@ from corefsample import ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.mention_ranking import AntecedentModel, _kernels, _training_kernels
+from corefsample.mention_ranking import AntecedentModel, _kernels, _training_kernels, english_model
 from corefsample.mention_ranking import _training as module
 from corefsample.mention_ranking._training import EpochReport, HeldOutFigures, SoftmaxMargin, held_out_figures, train
 from corefsample.mention_ranking.features._encoding import word_hash
@@ -117,13 +117,17 @@ def slopes_of(example: module.Example, weights: np.ndarray, link_weight: float) 
     return gradient.astype(np.float64)
 
 
-def expected_weights(documents: Sequence[AnnotatedDocument], epochs: int, orders: int) -> np.ndarray:
+def expected_weights(
+    documents: Sequence[AnnotatedDocument], epochs: int, orders: int, start: np.ndarray | None = None
+) -> np.ndarray:
     """What `train` gives with seed 0 and no penalty: two documents per step, averages over the last pass or two."""
     examples = module.examples_of(documents, train(documents, **QUICK).vocabulary, SMALL)
     averages = []
     for number in range(orders):
         generator = np.random.Generator(np.random.Philox(0).jumped(number))
         weights, squares = np.zeros(1024), np.zeros(1024)
+        if start is not None:
+            weights, squares = start.astype(np.float64), np.ones(1024)
         passes: list[list[np.ndarray]] = []
         for epoch in range(epochs):
             drawn, after = generator.permutation(len(examples)).tolist(), []
@@ -148,6 +152,21 @@ def test_training_is_adagrad_over_shuffled_pairs_of_documents(epochs: int, order
     # Rounding in another order may move a weight by one step of the grid.
     np.testing.assert_allclose(model.weights, wanted, atol=1.01 * np.abs(wanted).max() / 127)
     assert (np.abs(model.weights - wanted) < 1e-6).mean() > 0.98
+
+
+def test_training_from_another_model_begins_with_its_weights_and_squares_of_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = train(tales(4, first=50), **QUICK)
+    other.provenance["attribution"] = "tales"
+    monkeypatch.setattr(module, "english_model", lambda: other)
+    model = train(tales(5), l2=0.0, link_weight=3.0, start="english", **QUICK)
+    wanted = expected_weights(tales(5), 2, 1, other.weights)
+    np.testing.assert_allclose(model.weights, wanted, atol=1.01 * np.abs(wanted).max() / 127)
+    assert (np.abs(model.weights - wanted) < 1e-6).mean() > 0.98
+    # Not by itself where that model has seen a document: folds of it would be scored by what it learned there.
+    chosen = [train(each, language="none", **QUICK).provenance["options"]["start"] for each in (tales(5), tales(3, 49))]
+    assert chosen == ["english", "none"]
 
 
 def test_of_equally_good_passes_the_first_is_kept() -> None:
@@ -262,13 +281,37 @@ def test_the_model_records_its_provenance() -> None:
     assert notes["options"] == {
         "n_buckets": 1024, "epochs": 2, "rate": 0.2, "link_weight": 4.0, "seed": 3, "orders": 1, "bits": 10,
         "min_count": 1, "costs": {"false_anaphor": 0.1, "false_new": 3.0, "wrong_link": 1.0}, "l2_tried": [0.5, 2.0],
-        "mentions": "annotated", "windows": False,
+        "mentions": "annotated", "windows": False, "start": "none",
     }  # fmt: skip
     assert notes["l2"] in (0.5, 2.0)
     assert notes["n_documents"] == 4
     assert notes["n_mentions"] == sum(document.n_mentions for document in tales(4))
     assert json.loads(json.dumps(dict(notes))) == notes
     assert model.templates == SMALL
+
+
+def test_another_language_begins_with_the_weights_of_english() -> None:
+    english, few = english_model(), {"epochs": 1, "orders": 1, "l2": 0.0}
+    model = train(tales(3), language="es", **few)
+    assert content(model) == content(train(tales(3), language="es", start="english", **few))
+    # Features that do not occur keep their weights, up to the grid of the file.
+    from_zero = train(tales(3), language="es", start="none", **few)
+    unseen = (from_zero.weights == 0) & (english.weights != 0)
+    step = np.abs(model.weights).max() / 127
+    assert unseen.sum() > 200_000
+    assert np.abs(model.weights - english.weights)[unseen].max() <= step
+    assert held_out_figures(model, tales(5, 90)).loss < held_out_figures(from_zero, tales(5, 90)).loss
+    # What that model has learned from, this one has too, and says so.
+    assert {*english.provenance["documents"]} < {*model.provenance["documents"]}
+    assert model.provenance["start"] == {"attribution": english.provenance["attribution"]}
+    assert (model.provenance["options"]["start"], from_zero.provenance["options"]["start"]) == ("english", "none")
+
+
+def test_english_and_models_of_other_features_begin_with_zeros() -> None:
+    assert train(tales(2), epochs=1, orders=1).provenance["options"]["start"] == "none"
+    assert train(tales(2), language="es", **QUICK).provenance["options"]["start"] == "none"
+    with error(ParameterError, "start"):
+        train(tales(2), language="es", start="english", **QUICK)
 
 
 def test_weights_of_a_trained_model_lie_on_the_grid_of_its_file() -> None:
