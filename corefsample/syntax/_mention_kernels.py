@@ -26,6 +26,7 @@ class ParsedText(NamedTuple):
     relative: Bools  # pronouns that ask or relate
     elsewhere: Bools  # nouns that head a phrase of their own somewhere
     closing: Bools  # closing brackets and quotation marks
+    bracketed: Bools  # single words in brackets
 
 
 @kernel_in_place
@@ -62,7 +63,9 @@ def subtrees(head: Ints32, n_waiting: Ints32, ready: Ints32, low: Ints32, high: 
 def heads_phrase(text: ParsedText, h: int) -> bool:
     """Whether a token heads a noun phrase."""
     role, tag = text.link[h], text.upos[h]
-    if role == Role.FLAT or role == Role.FUNCTION or Role.DETERMINER <= role <= Role.NUMERAL:
+    if role == Role.FLAT:
+        return bool(tag == Upos.PROPN and text.bracketed[h])  # the European Union (EU)
+    if role == Role.FUNCTION or Role.DETERMINER <= role <= Role.NUMERAL:
         return False
     if role == Role.ADVERB or role == Role.EXPLETIVE or text.relative[h]:
         return False

@@ -80,12 +80,19 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: 
         relative=_relative_pronouns(words, parse, language),
         elsewhere=_heads_elsewhere(tokens, parse),
         closing=np.array([word in _CLOSING for word in words], np.bool_),
+        bracketed=_bracketed(words),
     )
     found = found[: _mention_kernels.phrases(text, np.zeros(len(tokens), np.bool_), found)]
     if language.possessive_determiners:
         own = _possessive_determiners(tokens, words, language)
         found = np.concatenate([found, own[~np.isin(own[:, 2], found[:, 2])]])
     return found[np.lexsort((-found[:, 1], found[:, 0]))]
+
+
+def _bracketed(words: list[str]) -> Bools:
+    """Mark the words that stand alone in brackets."""
+    around = zip(["", *words], [*words[1:], ""], strict=False)
+    return np.array([before == "(" and after == ")" for before, after in around], np.bool_)
 
 
 def _relative_pronouns(words: list[str], parse: NeutralParse, language: Language) -> Bools:

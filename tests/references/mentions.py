@@ -15,7 +15,7 @@ AFTER = (
 )  # fmt: skip
 OF_A_CLAUSE = (Role.OBLIQUE, Role.CLAUSE, Role.ADVERBIAL_NOUN)
 NEVER = (
-    Role.FLAT, Role.FUNCTION, Role.DETERMINER, Role.NUMERAL, Role.ADJECTIVE, Role.ADVERB, Role.EXPLETIVE,
+    Role.FUNCTION, Role.DETERMINER, Role.NUMERAL, Role.ADJECTIVE, Role.ADVERB, Role.EXPLETIVE,
 )  # fmt: skip
 ARGUMENTS = (Role.SUBJECT, Role.PASSIVE_SUBJECT, Role.OBJECT, Role.OBLIQUE)
 
@@ -49,6 +49,10 @@ def heads_elsewhere(tokens: Tokens, parse: NeutralParse, token: int) -> bool:
 def heads_phrase(tokens: Tokens, parse: NeutralParse, token: int) -> bool:
     """Whether a token heads a mention."""
     link, upos = parse.link[token], tokens.upos[token]
+    if link == Role.FLAT:
+        return (
+            upos == "PROPN" and tokens.text[token - 1 : token] == ["("] and tokens.text[token + 1 : token + 2] == [")"]
+        )
     if link in NEVER or is_relative(tokens, parse, token):
         return False
     if link == Role.COMPOUND:
