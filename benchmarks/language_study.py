@@ -17,7 +17,7 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from corefsample.languages._language import load_language
 from corefsample.mention_ranking import AntecedentModel, score_documents
 from corefsample.mention_ranking._model import MentionSource
 from corefsample.mention_ranking._readings import gold_of_found
-from corefsample.mention_ranking._training import HeldOutFigures, held_out_figures, train
+from corefsample.mention_ranking._training import HeldOutFigures, Start, held_out_figures, train
 from corefsample.metrics import corpus_scores
 from corefsample.metrics._scores import clustering_scores
 from corefsample.recalibration import LinkScore, RecalibrationFitter
@@ -102,14 +102,20 @@ def recalibrated(scored: Sequence[ScoredDocument]) -> list[ScoredDocument]:
 
 
 def tested(
-    seen: Sequence[AnnotatedDocument], unseen: Sequence[AnnotatedDocument], language: str, *, zeros: bool, both: bool
+    seen: Sequence[AnnotatedDocument],
+    unseen: Sequence[AnnotatedDocument],
+    language: str,
+    *,
+    zeros: bool,
+    both: bool,
+    start: Start | None,
 ) -> TestedPart:
     """Scores of one part by the models of the others."""
 
     def trained(mentions: MentionSource) -> AntecedentModel:
         documents = seen if zeros else [without_zeros(each) for each in seen]
         recipe: dict[str, Any] = {"mentions": "both", "windows": True} if both else {"mentions": mentions}
-        return train(documents, language=load_language(language), epochs=3, n_threads=1, **recipe)
+        return train(documents, language=load_language(language), epochs=3, n_threads=1, start=start, **recipe)
 
     model = trained("annotated")
     readable = unseen if zeros else [without_zeros(each) for each in unseen]
@@ -142,11 +148,14 @@ def main() -> None:
     parser.add_argument("--words", action="store_true")
     parser.add_argument("--both", action="store_true", help="one model, by the recipe of the models that ship")
     parser.add_argument("--recalibrated", action="store_true", help="recalibrate scores, fitted to other documents")
+    parser.add_argument(
+        "--start", choices=get_args(Start), help="what models begin with; by default as `train` chooses"
+    )
     arguments = parser.parse_args()
     documents = [each for each in read_corefud(arguments.corpus) if each.n_mentions]
     edges = np.arange(arguments.folds + 1) * len(documents) // arguments.folds
     print(f"{len(documents)} documents, {sum(each.n_mentions for each in documents):,} annotated mentions")
-    options = {"zeros": not arguments.words, "both": arguments.both}
+    options = {"zeros": not arguments.words, "both": arguments.both, "start": arguments.start}
     for language in arguments.language:
         parts = [
             tested([*documents[:start], *documents[end:]], documents[start:end], language, **options)

@@ -27,7 +27,7 @@ from corefsample.files._archives import npy_array, npy_bytes, read_archive, writ
 from corefsample.files._contents import parsed_json
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import Language
-from corefsample.mention_ranking._model import LARGEST_TABLE, SHIPPED_MODELS, AntecedentModel
+from corefsample.mention_ranking._model import LARGEST_TABLE, SHIPPED_MODELS, AntecedentModel, MentionSource
 from corefsample.mention_ranking.features._encoding import features_hash
 from corefsample.mention_ranking.features._templates import TemplateSet
 
@@ -102,21 +102,23 @@ def save_model(model: AntecedentModel, path: PathLike, *, overwrite: bool = Fals
     write_archive(path, parts, overwrite=overwrite)
 
 
-def model_file(name: PathLike) -> str:
+def model_file(name: PathLike, mentions: MentionSource = "parse") -> str:
     """Path of a model: those of other languages that are in the package have codes, others are paths already."""
     text = os.fspath(name)
     if text not in SHIPPED_MODELS:
         return text
-    return str(resources.files("corefsample.mention_ranking").joinpath("data", SHIPPED_MODELS[text]))
+    return str(resources.files("corefsample.mention_ranking").joinpath("data", SHIPPED_MODELS[text][mentions]))
 
 
-def load_model(path: PathLike) -> AntecedentModel:
+def load_model(path: PathLike, mentions: MentionSource = "parse") -> AntecedentModel:
     """Read a model file.
 
     Parameters
     ----------
     path
         The file; or "es" for the Spanish model of the package.
+    mentions
+        That it will score: for annotated mentions the package has another Spanish model. A file is for either.
 
     Raises
     ------
@@ -124,7 +126,7 @@ def load_model(path: PathLike) -> AntecedentModel:
         If the file cannot be read, is not a model, is of another version, or has templates or features that this
         version of corefsample does not have.
     """
-    path = model_file(path)
+    path = model_file(path, mentions)
     parts = read_archive(path, _LIMITS, FORMAT)
     try:
         header, language = _header(parts["header.json"])

@@ -19,12 +19,12 @@ from corefsample.recalibration._uncertain import UncertainRecalibration
 
 ENGLISH, SPANISH, NO_RECALIBRATION = "english", "spanish", "none"
 _OF_MODELS = {None: ENGLISH, "es": SPANISH}  # by the model's name; None: the default
-_ANNOTATED = {name: f"{name}-annotated" for name in _OF_MODELS.values()}
+# For annotated mentions; the Spanish model of these is calibrated better without one.
+_ANNOTATED: dict[str | None, str | None] = {ENGLISH: "english-annotated", SPANISH: None}
 SHIPPED = {  # names, and what they are
     ENGLISH: "the English model's recalibration",
-    _ANNOTATED[ENGLISH]: "the English model's recalibration for annotated mentions",
+    "english-annotated": "the English model's recalibration for annotated mentions",
     SPANISH: "the Spanish model's recalibration",
-    _ANNOTATED[SPANISH]: "the Spanish model's recalibration for annotated mentions",
 }
 
 
@@ -42,7 +42,7 @@ def chosen_recalibration(
         Path of the model, or "es" for the Spanish one of the package; None: the English one.
     mentions
         That are scored: what people marked is more often in an entity with others than what a parse has, so "english"
-        is "english-annotated" for annotated mentions, and likewise "spanish".
+        is "english-annotated" for annotated mentions, and "spanish" is none.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def chosen_recalibration(
     name = named_recalibration(choice)
     if choice is None:
         name = _OF_MODELS.get(None if model is None else os.fspath(model))
-    return _ANNOTATED.get(name or "", name) if mentions == "annotated" else name
+    return _ANNOTATED.get(name, name) if mentions == "annotated" else name
 
 
 _MOST_MIB = 16  # of a record: a thousand refits with offsets by kind take half a MiB
@@ -78,8 +78,7 @@ def read_recalibration(path: PathLike) -> UncertainRecalibration:
     Parameters
     ----------
     path
-        The file; or "english", "english-annotated", "spanish" or "spanish-annotated" for those of the models of the
-        package.
+        The file; or "english", "english-annotated" or "spanish" for those of the models of the package.
 
     Raises
     ------

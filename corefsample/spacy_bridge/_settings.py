@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import corefsample as cs
 from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.syntax import SCHEMES
+
+if TYPE_CHECKING:
+    from corefsample.mention_ranking._model import MentionSource
 
 FROM_PARSE = "parse"
 
@@ -77,12 +81,15 @@ class Settings:
         _checks.at_most("sample_groups", _checks.whole("sample_groups", self.sample_groups, 0), self.n_samples)
 
     @property
+    def mention_source(self) -> MentionSource:
+        """Whether mentions are found in the parse, or marked."""
+        return "parse" if self.mentions == FROM_PARSE else "annotated"
+
+    @property
     def named_recalibration(self) -> str | None:
         """Name or path of the recalibration, by default that of a model of the package; None for none."""
-        from corefsample.mention_ranking._model import MentionSource
         from corefsample.recalibration._shipped import chosen_recalibration
 
         if self.recalibration is None and cs.Recalibration(self.temperature, self.new_bias) != cs.Recalibration():
             return None
-        mentions: MentionSource = "parse" if self.mentions == FROM_PARSE else "annotated"
-        return chosen_recalibration(self.recalibration, self.model, mentions)
+        return chosen_recalibration(self.recalibration, self.model, self.mention_source)

@@ -190,8 +190,9 @@ class CorefComponent(Pipe):
             If the model file cannot be read.
         """
         if self._model is None:
-            path = self.settings.model
-            self._model = cs.mention_ranking.english_model() if path is None else cs.mention_ranking.load_model(path)
+            path, mentions = self.settings.model, self.settings.mention_source
+            ranking = cs.mention_ranking
+            self._model = ranking.english_model() if path is None else ranking.load_model(path, mentions)
             self._require_language(self._model.language.code)
         return self._model
 

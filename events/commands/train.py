@@ -333,6 +333,8 @@ def print_train(run: TrainResult) -> None:
 
     click.echo(f"Language: {run.model.language.code} (resources: {run.model.language.resources}).")
     click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
+    if run.model.provenance["options"]["start"] == "english":
+        click.echo("Began with the weights of the English model (--start none: with zeros).")
     print_counts(
         (run.n_held_out, "document", "held out"),
         (run.n_without_gold, "document", "without annotated entities left out"),

@@ -64,7 +64,8 @@ def score_folds(
     started = time.time()
     require_suffix(options.out, SUFFIXES, ParameterError)
     record = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
-    given = None if options.model is None else load_model(options.model)
+    source = options.mentions or "annotated"
+    given = None if options.model is None else load_model(options.model, source)
     like = given or english_model()
     recipe = recipe_of(like)
     with quarantine_file(options.out, on_error=options.on_error, overwrite=options.overwrite) as on_rejected:
@@ -72,7 +73,6 @@ def score_folds(
         corpus = read_corpus(documents, Selection(options.where), options.scheme, on_rejected, on_progress)
         language = chosen_language(None if given is None else given.language, [corpus])
         tally = ScoringTally()
-        source = options.mentions or "annotated"
         change = load_recalibration(options.recalibration or "none", options.model, source, language.code)
         scored = _scored(corpus, options, {**recipe, "language": language, "templates": like.templates}, tally)
         recalibrated = scored if change is None else map(change.apply_document, scored)

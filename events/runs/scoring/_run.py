@@ -24,7 +24,7 @@ from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike, is_file, require_suffix, suffix_of
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QuarantineFile, convert, quarantine_file, write_documents
-from corefsample.mention_ranking._model import ScoringTally, few_known_words
+from corefsample.mention_ranking._model import MentionSource, ScoringTally, few_known_words
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.syntax._roles import is_unparsed
 from events._csv_cells import write_csv
@@ -288,7 +288,7 @@ def score_corpus(
         left_out: dict[str, int] = {}
         if clusters is not None:
             left_out = dict(write_annotated(path, clusters, clustering=options.clusters, on_unwritable="skip").left_out)
-        source = options.mentions or ("annotated" if documents.first_of("news") is None else "parse")
+        source = _source(options, documents)
         run = ScoreResult(
             out=path,
             record=record,
@@ -310,7 +310,7 @@ def score_corpus(
             {**dataclasses.asdict(options), "out": path},
             [file.to_record(file.sha256) for file in plan.inputs],
             started,
-            model={**plan.contents["model"][1], "provenance": dict(scorer.model.provenance)},
+            model={**plan.contents["model"][1], "provenance": dict(scorer.models[source].provenance)},
             recalibration=scorer.recalibration_of(source),
             pipeline=plan.contents["pipeline"][1],
             summary=run.to_json(),
@@ -344,6 +344,11 @@ def _written_duplicates(documents: DocumentInputs, path: str, duplicates: Duplic
     return {"n_repeated": len(rows), "duplicates": name}
 
 
+def _source(options: ScoringOptions, documents: DocumentInputs) -> MentionSource:
+    """Which mentions are scored."""
+    return options.mentions or ("annotated" if documents.first_of("news") is None else "parse")
+
+
 def is_scored(inputs: PathLike | Iterable[PathLike], path: str, options: ScoringOptions) -> bool:
     """Whether a file has the scores of these inputs with these options, and of the model that there is now."""
     if not (is_file(path) and is_file(path + RECORD_SUFFIX)) or Places(path).any() is not None:
@@ -355,7 +360,7 @@ def is_scored(inputs: PathLike | Iterable[PathLike], path: str, options: Scoring
     plan = planned(documents.paths, scorer)
     try:
         record = read_json(path + RECORD_SUFFIX)
-        model = {**plan.contents["model"][1], "provenance": dict(scorer.model.provenance)}
+        model = {**plan.contents["model"][1], "provenance": dict(scorer.models[_source(options, documents)].provenance)}
         now = {
             "corefsample": corefsample.__version__,
             "arguments": {**dataclasses.asdict(options), "out": path},

@@ -86,6 +86,15 @@ class Scored:
     texts: TextTally = field(default_factory=TextTally)
 
 
+def _models(name: str | None) -> dict[MentionSource, AntecedentModel]:
+    """The model for mentions of either kind; all but the Spanish one of the package are for both."""
+    if name is None:
+        return dict.fromkeys(MENTION_SOURCES, english_model())
+    files = {source: model_file(name, source) for source in MENTION_SOURCES}
+    models = {file: load_model(file) for file in set(files.values())}
+    return {source: models[file] for source, file in files.items()}
+
+
 class Scorer:
     """Scores documents of every kind; each result depends on the options and its document alone.
 
@@ -97,12 +106,12 @@ class Scorer:
 
     def __init__(self, options: ScoringOptions) -> None:
         self.options = options
-        self.model: AntecedentModel = english_model() if options.model is None else load_model(options.model)
+        self.models = _models(options.model)
         self.pipeline: Any = None if options.pipeline is None else load_pipeline(options.pipeline, options.scheme)
         self.sampler: Any = None
         if options.parses is not None and self.pipeline is not None:
             self.sampler = parse_sampler(self.pipeline, options.parse_temperature)
-        language = self.model.language.code
+        language = self.models["parse"].language.code
         if self.pipeline is not None:
             of_pipeline = code_of(self.pipeline.lang)
             hint = other_model(of_pipeline)
@@ -122,7 +131,8 @@ class Scorer:
             name = "the English model of the package"
             content = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").read_bytes()
         else:
-            name, content = options.model, Path(model_file(options.model)).read_bytes()
+            files = dict.fromkeys(model_file(options.model, source) for source in MENTION_SOURCES)
+            name, content = options.model, b"".join(Path(file).read_bytes() for file in files)
         sampling = {}
         if options.parses is not None:
             temperature = options.parse_temperature or parse_temperature(self.pipeline)
@@ -155,7 +165,7 @@ class Scorer:
             tally = ScoringTally()
             try:
                 source = item.document
-                self.model.require_language(source.metadata, item.source)
+                self.models["parse"].require_language(source.metadata, item.source)
                 if isinstance(source, Article) and self.options.fix_text:
                     source = repaired(source)
                 document = self._scored(source, tally)
@@ -175,7 +185,7 @@ class Scorer:
             return self._scored_article(document, tally)
         mentions = self.options.mentions or "annotated"
         (scored,) = score_documents(
-            self.model,
+            self.models[mentions],
             [self._with_parse(document)],
             mentions=mentions,
             min_prob=self.options.min_prob,
@@ -215,13 +225,14 @@ class Scorer:
                 parsed = [(1, joined([tokens_of_doc(doc) for doc in self.pipeline.pipe(texts)]))]
             else:
                 parsed = sampled_parses(texts, article.doc_id, self.sampler, options.parses)
-        metadata = scored_metadata(self.model, article_metadata(article))
+        model = self.models["parse"]
+        metadata = scored_metadata(model, article_metadata(article))
         tokens = [each for _, each in parsed]
         try:
-            scored = score_parses(self.model, tokens, min_prob=options.min_prob, scheme=options.scheme)
+            scored = score_parses(model, tokens, min_prob=options.min_prob, scheme=options.scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {article.doc_id!r}") from None
-        tally.add(scored[0][1], None, self.model.known_words(tokens[0]))
+        tally.add(scored[0][1], None, model.known_words(tokens[0]))
         documents = [
             self._recalibrated(
                 ScoredDocument(article.doc_id, mentions, pruned.distribution, article.date, each, None, metadata),

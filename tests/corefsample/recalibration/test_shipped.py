@@ -16,11 +16,11 @@ from corefsample.spacy_bridge._settings import Settings
     ("choice", "model", "of_parse", "of_annotated"),
     [
         (None, None, "english", "english-annotated"),
-        (None, "es", "spanish", "spanish-annotated"),
+        (None, "es", "spanish", None),
         (None, "own.npz", None, None),
         ("none", None, None, None),
         ("none", "es", None, None),
-        ("spanish", "own.npz", "spanish", "spanish-annotated"),
+        ("spanish", "own.npz", "spanish", None),
         ("english-annotated", None, "english-annotated", "english-annotated"),
         ("own.json", "es", "own.json", "own.json"),
     ],
@@ -36,14 +36,15 @@ def test_the_models_of_the_package_have_a_recalibration_by_default(
 def test_the_component_takes_that_of_its_model() -> None:
     found = [Settings(model=model).named_recalibration for model in (None, "es", "own.npz")]
     assert found == ["english", "spanish", None]
-    assert Settings(model="es", mentions="found").named_recalibration == "spanish-annotated"
+    assert Settings(mentions="found").named_recalibration == "english-annotated"
+    assert Settings(model="es", mentions="found").named_recalibration is None
     assert Settings(model="es", recalibration="none").named_recalibration is None
 
 
-def test_each_model_has_two_and_each_says_its_language() -> None:
+def test_each_is_of_a_model_and_says_its_language() -> None:
     assert {
         chosen_recalibration(None, model, mentions) for model in (None, *SHIPPED_MODELS) for mentions in MENTION_SOURCES
-    } == {*SHIPPED}
+    } == {None, *SHIPPED}
     languages = {name: read_recalibration(name).language for name in SHIPPED}
     assert languages == {name: "en" if name.startswith("english") else "es" for name in SHIPPED}
 

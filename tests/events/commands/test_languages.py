@@ -18,6 +18,7 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.errors import InputError
 from corefsample.mention_ranking import load_model, save_model, score_documents
+from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource
 from corefsample.mention_ranking._training import train
 from corefsample.recalibration import read_recalibration
 from events import EventCounter, load_lexicon, load_rules
@@ -94,22 +95,23 @@ def test_a_recalibration_of_another_language_is_an_error(tmp_path: Path, corpus:
     assert {document.metadata["lang"] for document in read_documents(tmp_path / "s.jsonl")} == {"es"}
 
 
-@pytest.mark.parametrize("mentions", ["parse", "annotated"])
 def test_scores_of_the_spanish_model_have_its_recalibration_unless_it_is_turned_off(
-    call: Calls, tmp_path: Path, corpus: Path, mentions: Any
+    call: Calls, tmp_path: Path, corpus: Path
 ) -> None:
-    out, options = tmp_path / "s.jsonl", {"model": "es", "mentions": mentions, "overwrite": True}
+    out, options = tmp_path / "s.jsonl", {"model": "es", "mentions": "parse", "overwrite": True}
     run_score(corpus, ScoreOptions(out=out, recalibration="none", **options))
     plain = list(read_documents(out))
     assert not any("recalibration" in document.metadata for document in plain)
-    status, screen, _ = call("score", corpus, "--out", out, "--model", "es", "--mentions", mentions, "--overwrite")
+    status, screen, _ = call("score", corpus, "--out", out, "--model", "es", "--mentions", "parse", "--overwrite")
     assert (status, "Recalibrated (the Spanish model's recalibration" in screen) == (0, True)
-    change = read_recalibration("spanish" if mentions == "parse" else "spanish-annotated").recalibration
+    change = read_recalibration("spanish").recalibration
     for document, expected in zip(read_documents(out), map(change.apply_document, plain), strict=True):
         assert document.metadata == expected.metadata
         assert document.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
     with error(InputError, place="english"):
         run_score(corpus, ScoreOptions(out=out, recalibration="english", **options))
+    # Annotated mentions have a model of their own, which is calibrated without one.
+    assert run_score(corpus, ScoreOptions(out=out, **options | {"mentions": "annotated"})).recalibration is None
 
 
 # --- out-of-fold scores ------------------------------------------------------------------------------------
@@ -142,10 +144,29 @@ def test_each_document_is_scored_by_a_model_that_was_trained_without_its_fold(
     assert (record["model"]["folds"], record["model"]["language"]) == (3, "es")
 
 
+@pytest.mark.parametrize("mentions", MENTION_SOURCES)
+def test_the_spanish_model_of_the_package_is_that_of_the_mentions(
+    tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument], mentions: MentionSource
+) -> None:
+    model = load_model("es", mentions)
+    assert recipe_of(model)["mentions"] == ("both" if mentions == "parse" else "annotated")
+    run_score(
+        corpus,
+        ScoreOptions(out=tmp_path / "s.jsonl", model="es", mentions=mentions, recalibration="none", min_prob=0.0),
+    )
+    written = read_documents(tmp_path / "s.jsonl")
+    for scored, expected in zip(
+        written, score_documents(model, documents, mentions=mentions, min_prob=0.0), strict=True
+    ):
+        assert scored.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
+    record = json.loads((tmp_path / "s.jsonl.scoring.json").read_text())
+    assert record["model"]["provenance"] == model.provenance
+
+
 def test_the_recipe_of_a_model_is_that_of_its_training(spanish: Path) -> None:
     recipe = recipe_of(load_model(spanish))
-    assert {name: recipe[name] for name in ("l2", "epochs", "bits", "orders", "mentions", "windows")} == {
-        "l2": 0.02, "epochs": 1, "bits": 8, "orders": 1, "mentions": "annotated", "windows": False,
+    assert {name: recipe[name] for name in ("l2", "epochs", "bits", "orders", "mentions", "windows", "start")} == {
+        "l2": 0.02, "epochs": 1, "bits": 8, "orders": 1, "mentions": "annotated", "windows": False, "start": "none",
     }  # fmt: skip
 
 
