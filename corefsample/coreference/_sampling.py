@@ -318,14 +318,14 @@ def _drawn(
         return labels, Conditioned(n_clashes, "as drawn")
     pairs = apart.starts, apart.earlier
     pilot = np.empty((labels.shape[0], _PILOT), np.int32)
-    own = *rows, antecedents.probs, antecedents.new_probs
+    own = _distinct_kernels.Rows(*rows, antecedents.probs, antecedents.new_probs, *pairs)
     key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
-    _, n_found = _distinct_kernels.redraw(*own, *pairs, key, np.arange(_PILOT), 0, 1, _PILOT_CONSISTENT, pilot)
+    _, n_found = _distinct_kernels.redraw(own, key, np.arange(_PILOT), 0, 1, _PILOT_CONSISTENT, pilot)
     key = np.uint64(document_key(seed, f"{doc_id}\0again"))
     way: Way = "drawn again"
     for p, (begin, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
         chosen = wrong[(wrong >= begin) & (wrong < end)]
-        given = *rows, probs[p], new_probs[p], *pairs, key
+        given = _distinct_kernels.Rows(*rows, probs[p], new_probs[p], *pairs), key
         if n_found == _PILOT_CONSISTENT:
             most = _MOST_TRIES, chosen.size + 1
             _, n_good = _distinct_kernels.redraw(*given, chosen, first_sample, *most, labels)
