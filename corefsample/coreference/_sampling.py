@@ -22,7 +22,6 @@ from corefsample.coreference._antecedents import (
     probabilities,
     require_distribution,
 )
-from corefsample.errors import ParameterError
 
 Way = Literal["as drawn", "drawn again", "chain"]
 WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain")
@@ -224,11 +223,11 @@ def sample_rescored(
     antecedents: AntecedentDistribution,
     scores: Floats,
     n_samples: Ints,
-    *,
-    seed: int = 0,
-    doc_id: str = "",
-    first_sample: int = 0,
     apart: Apart | None = None,
+    *,
+    seed: int,
+    doc_id: str,
+    first_sample: int,
 ) -> tuple[Ints32, Conditioned | None]:
     """Draw clusterings of the same candidates under several sets of scores, one after another.
 
@@ -240,33 +239,21 @@ def sample_rescored(
     antecedents
         Distribution of one document, of which only the candidates count.
     scores
-        float64 (n_sets, n_candidates): natural-log scores relative to NEW = 0, in the order of `antecedents`.
+        float64 (n_sets, n_candidates): finite natural-log scores relative to NEW = 0, in the order of `antecedents`.
     n_samples
         int64 (n_sets,): samples of each set, at least 1.
-    seed, doc_id, first_sample
-        As of `sample_clusterings`.
     apart
         Mentions on whose being apart the clusterings are conditioned.
+    seed, doc_id, first_sample
+        As of `sample_clusterings`.
 
     Returns
     -------
     array of shape (n_mentions, n_samples of all sets), int32
     Conditioned or None
         What it took to keep mentions apart, where some were given.
-
-    Raises
-    ------
-    ParameterError
-        If a score is not finite, an array has another shape, or a parameter is outside its range.
     """
-    require_distribution(antecedents)
     n_sets = len(n_samples)
-    if scores.shape != (n_sets, antecedents.n_candidates) or not np.isfinite(scores).all():
-        rule = f"must be {n_sets} sets of {antecedents.n_candidates} finite numbers"
-        raise ParameterError(f"{rule}, got others of the shape {scores.shape}", parameter="scores")
-    if not n_sets or n_samples.min() < 1:
-        raise ParameterError("must be at least one, of at least 1 each", parameter="n_samples")
-    first_sample = _checks.whole("first_sample", first_sample, 0)
     bounds = np.concatenate(([0], np.cumsum(n_samples, dtype=np.int64)))
     starts = antecedents.indptr[:-1] + antecedents.n_candidates * np.arange(n_sets)[:, None]
     rows = np.append(starts.ravel(), scores.size)

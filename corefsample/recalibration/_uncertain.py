@@ -205,22 +205,6 @@ def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
     return RecalibrationDraws(parts["temperature"], parts["new_bias"], 0, parts.get("offsets"))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SampleShare:
-    """Some of the samples of a document, such as those with one of its parses.
-
-    Attributes
-    ----------
-    samples
-        int64 (n,): their indices, increasing.
-    n_in_all
-        Number of all samples of the document.
-    """
-
-    samples: Ints
-    n_in_all: int
-
-
 class MixedRecalibrations:
     """Recalibrations as arrays, for many documents.
 
@@ -266,13 +250,13 @@ def mixture_labels(
     recalibrations: MixedRecalibrations,
     antecedents: AntecedentDistribution,
     kinds: Bytes | None,
-    *,
+    samples: Ints,
     n_samples: int,
+    apart: Apart | None = None,
+    *,
     seed: int,
     doc_id: str,
     first_sample: int = 0,
-    share: SampleShare | None = None,
-    apart: Apart | None = None,
 ) -> tuple[Ints32, Conditioned | None]:
     """Sample clusterings whose recalibration is uncertain.
 
@@ -285,23 +269,24 @@ def mixture_labels(
         At least one.
     antecedents, kinds
         Of one document, as scored; its kinds of mentions are needed for offsets by kind.
-    n_samples, seed, doc_id, first_sample
-        As for `corefsample.coreference.sample_clusterings`.
-    share
-        Which of the document's samples these n_samples are, if not all: each keeps the recalibration of its index.
+    samples
+        int64 (n,): indices of the samples to draw, increasing, such as those with one of the document's parses; each
+        keeps the recalibration of its index.
+    n_samples
+        Number of all samples of the document.
     apart
         Mentions on whose being apart the clusterings are conditioned; each recalibration keeps its samples.
+    seed, doc_id, first_sample
+        As for `corefsample.coreference.sample_clusterings`.
 
     Returns
     -------
-    array of shape (n_mentions, n_samples), int32
+    array of shape (n_mentions, n), int32
     Conditioned or None
         What it took to keep mentions apart, where some were given.
     """
-    n_in_all = n_samples if share is None else share.n_in_all
-    bounds = np.linspace(0, n_in_all, min(len(recalibrations), n_in_all) + 1).astype(np.int64)
-    if share is not None:
-        bounds = np.searchsorted(share.samples, bounds)
+    bounds = np.linspace(0, n_samples, min(len(recalibrations), n_samples) + 1).astype(np.int64)
+    bounds = np.searchsorted(samples, bounds)
     sizes = np.diff(bounds)
     used = np.flatnonzero(sizes)
     places = None if recalibrations.tables is None else places_of(antecedents, kinds)
@@ -312,8 +297,8 @@ def mixture_labels(
         chosen = used[start : start + at_once]
         changed = recalibrations.scores(chosen, antecedents.scores, places)
         first = first_sample + int(bounds[chosen[0]])
-        sampling: dict[str, Any] = {"seed": seed, "doc_id": doc_id, "first_sample": first}
-        labels, own = sample_rescored(antecedents, changed, sizes[chosen], **sampling, apart=apart)
+        given = antecedents, changed, sizes[chosen], apart
+        labels, own = sample_rescored(*given, seed=seed, doc_id=doc_id, first_sample=first)
         parts.append(labels)
         conditioned = own if conditioned is None or own is None else conditioned + own
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1), conditioned
