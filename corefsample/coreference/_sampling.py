@@ -15,13 +15,8 @@ from corefsample._equality import ByValue
 from corefsample._lazy import pd
 from corefsample._random import document_key
 from corefsample.calibration.binning._results import Result
-from corefsample.coreference import _distinct_kernels, _kernels
-from corefsample.coreference._antecedents import (
-    AntecedentDistribution,
-    later_and_earlier,
-    probabilities,
-    require_distribution,
-)
+from corefsample.coreference import _antecedents, _distinct_kernels, _kernels
+from corefsample.coreference._antecedents import AntecedentDistribution
 
 Way = Literal["as drawn", "drawn again", "chain"]
 WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain")
@@ -55,7 +50,7 @@ class Apart:
 
         Raises ParameterError if a pair is not of two different mentions.
         """
-        given = later_and_earlier("apart", pairs, n_mentions)
+        given = _antecedents.later_and_earlier("apart", pairs, n_mentions)
         starts = np.searchsorted(given[:, 0], np.arange(n_mentions + 1))
         counted = None if n_counted is None else cls.of_pairs(np.asarray(pairs)[:n_counted], n_mentions)
         return cls(starts.astype(np.int64), given[:, 1].astype(np.int32), counted)
@@ -212,7 +207,7 @@ def sample_clusterings(
     n_samples = _checks.n_samples(n_samples, 1)
     first_sample = _checks.whole("first_sample", first_sample, 0)
     _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
-    require_distribution(antecedents)
+    _antecedents.require_distribution(antecedents)
     pairs = apart if apart is None or isinstance(apart, Apart) else Apart.of_pairs(apart, antecedents.n_mentions)
     sets = antecedents.probs[None], antecedents.new_probs[None], np.array([0, n_samples])
     labels, conditioned = _drawn(antecedents, *sets, pairs, seed=seed, doc_id=doc_id, first_sample=first_sample)
@@ -257,7 +252,7 @@ def sample_rescored(
     bounds = np.concatenate(([0], np.cumsum(n_samples, dtype=np.int64)))
     starts = antecedents.indptr[:-1] + antecedents.n_candidates * np.arange(n_sets)[:, None]
     rows = np.append(starts.ravel(), scores.size)
-    probs, new_probs = probabilities(rows, np.ascontiguousarray(scores).ravel())
+    probs, new_probs = _antecedents.probabilities(rows, np.ascontiguousarray(scores).ravel())
     probs.flags.writeable = new_probs.flags.writeable = False  # as those of a distribution: one kernel serves both
     sets = probs.reshape(n_sets, -1), new_probs.reshape(n_sets, -1), bounds
     return _drawn(antecedents, *sets, apart, seed=seed, doc_id=doc_id, first_sample=first_sample)

@@ -14,17 +14,10 @@ from corefsample._random import document_key
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._sampling import Apart, Conditioned, sample_rescored
 from corefsample.errors import ParameterError
+from corefsample.recalibration import _model
 from corefsample.recalibration._applied import after, described
 from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._model import (
-    N_GLOBAL,
-    N_KINDS,
-    N_PARAMETERS,
-    Recalibration,
-    json_fields,
-    places_of,
-    recalibrated_scores,
-)
+from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._refits import RecalibrationDraws
 
 Uncertainty = Literal["none", "fit", "domain"]
@@ -139,7 +132,7 @@ class UncertainRecalibration:
                 raise ParameterError(rule, parameter="uncertainty", hint=hint)
             key = document_key(seed, domain) if domain else _checks.seed(seed)
             rng = np.random.Generator(np.random.Philox(key))
-            shifts = rng.standard_normal((n_draws, N_PARAMETERS)) * self.domain_effect.sds()
+            shifts = rng.standard_normal((n_draws, _model.N_PARAMETERS)) * self.domain_effect.sds()
             shifts[:, : vectors.shape[1]] += vectors
             vectors = shifts
         return tuple(map(Recalibration.from_vector, vectors))
@@ -186,9 +179,10 @@ class UncertainRecalibration:
 
 
 def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
-    widths = {"temperature": (), "new_bias": (), **({"offsets": (N_PARAMETERS - N_GLOBAL,)} if by_kind else {})}
+    offsets = {"offsets": (_model.N_PARAMETERS - _model.N_GLOBAL,)} if by_kind else {}
+    widths = {"temperature": (), "new_bias": (), **offsets}
     every = content if isinstance(content, Mapping) else ()
-    json_fields("draws", content, tuple(widths), set(every) - set(widths))
+    _model.json_fields("draws", content, tuple(widths), set(every) - set(widths))
     parts: dict[str, Floats] = {}
     for name, width in widths.items():
         try:
@@ -226,7 +220,7 @@ class MixedRecalibrations:
     def __init__(self, recalibrations: Sequence[Recalibration]) -> None:
         self.temperatures = np.array([each.temperature for each in recalibrations])
         self.biases = np.array([each.new_bias for each in recalibrations])
-        none = np.zeros(N_KINDS**2)
+        none = np.zeros(_model.N_KINDS**2)
         tables = [none if each.offsets is None else each.offsets.table().ravel() for each in recalibrations]
         by_kind = any(each.offsets is not None for each in recalibrations)
         self.tables: Floats | None = np.stack(tables) if by_kind else None
@@ -243,7 +237,7 @@ class MixedRecalibrations:
             If a score would overflow.
         """
         offsets = None if self.tables is None else self.tables[chosen][:, places]
-        return recalibrated_scores(scores, self.temperatures[chosen, None], self.biases[chosen, None], offsets)
+        return _model.recalibrated_scores(scores, self.temperatures[chosen, None], self.biases[chosen, None], offsets)
 
 
 def mixture_labels(
@@ -289,7 +283,7 @@ def mixture_labels(
     bounds = np.searchsorted(samples, bounds)
     sizes = np.diff(bounds)
     used = np.flatnonzero(sizes)
-    places = None if recalibrations.tables is None else places_of(antecedents, kinds)
+    places = None if recalibrations.tables is None else _model.places_of(antecedents, kinds)
     parts = []
     conditioned: Conditioned | None = None
     at_once = max(1, _MOST_SCORES // max(antecedents.n_candidates, 1))
