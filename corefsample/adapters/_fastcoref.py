@@ -10,17 +10,8 @@ import numpy as np
 
 from corefsample._arrays import Bools, Ints
 from corefsample._checks import choice, shown
+from corefsample.adapters import _assembly
 from corefsample.adapters._arrays import SYSTEMS_HINT, float_matrix, head_array, int_matrix
-from corefsample.adapters._assembly import (
-    ALIGNMENTS,
-    Links,
-    Spans,
-    align,
-    assemble,
-    is_spacy_doc,
-    require_new,
-    spacy_tokens,
-)
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
@@ -79,14 +70,14 @@ def from_fastcoref(
         raise ParameterError(
             f"must have one column more than rows, the last for NEW, got shape {scores.shape}", parameter="coref_logit"
         )
-    require_new("coref_logit", scores[:, n_rows], "end")
-    links = Links.from_square("coref_logit", scores[:, :n_rows], scores[:, n_rows])
+    _assembly.require_new("coref_logit", scores[:, n_rows], "end")
+    links = _assembly.Links.from_square("coref_logit", scores[:, :n_rows], scores[:, n_rows])
     rows, characters = _mapped_rows(result.char_map, n_rows)
     words, token_spans, aligned = _token_spans(result.text, tokens, offsets, characters, alignment)
     bounds, valid = np.zeros((n_rows, 2), np.int64), np.zeros(n_rows, bool)
     bounds[rows], valid[rows] = token_spans, aligned
-    spans = Spans(bounds[:, 0], bounds[:, 1], head_array(heads, n_rows, "row"), valid)
-    return assemble("fastcoref", links, spans, doc_id=doc_id, tokens=words, date=date, metadata=metadata)
+    spans = _assembly.Spans(bounds[:, 0], bounds[:, 1], head_array(heads, n_rows, "row"), valid)
+    return _assembly.assemble("fastcoref", links, spans, doc_id=doc_id, tokens=words, date=date, metadata=metadata)
 
 
 def _mapped_rows(char_map: Mapping[Any, Any], n_rows: int) -> tuple[Ints, Ints]:
@@ -108,9 +99,9 @@ def _token_spans(
     text: Any, tokens: Any, offsets: Any, characters: Ints, alignment: str
 ) -> tuple[Tokens | None, Ints, Bools]:
     """Tokens of the document, start and end of the spans among them, and which spans align with tokens."""
-    choice("alignment", alignment, ALIGNMENTS)
+    choice("alignment", alignment, _assembly.ALIGNMENTS)
     words = None if isinstance(text, str) else [str(word) for word in text]
-    if is_spacy_doc(tokens):
+    if _assembly.is_spacy_doc(tokens):
         if words is None:
             if tokens.text != text:
                 raise ParameterError(
@@ -119,7 +110,7 @@ def _token_spans(
                 )
             if offsets is None:
                 offsets = [(word.idx, word.idx + len(word.text)) for word in tokens]
-        tokens = spacy_tokens(tokens)
+        tokens = _assembly.spacy_tokens(tokens)
     if tokens is not None and not isinstance(tokens, Tokens):
         raise ParameterError(f"must be a spaCy Doc or Tokens, got {type(tokens).__name__}", parameter="tokens")
     if words is not None:
@@ -134,7 +125,7 @@ def _token_spans(
         )
     bounds = int_matrix("offsets", offsets, 2)
     _require_offsets(bounds, tokens)
-    starts, ends, aligned = align(characters, bounds, "char_map span", alignment)
+    starts, ends, aligned = _assembly.align(characters, bounds, "char_map span", alignment)
     return tokens, np.stack((starts, ends), axis=1), aligned
 
 

@@ -16,13 +16,7 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._equality import ByValue
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
-from corefsample.coreference import _kernels
-from corefsample.coreference._check_kernels import (
-    ANTECEDENT_NOT_BEFORE,
-    ANTECEDENT_TWICE,
-    check_antecedents,
-    in_order,
-)
+from corefsample.coreference import _check_kernels, _kernels
 from corefsample.coreference._dense import NewPlace, dense_rows, log_probabilities
 from corefsample.errors import ParameterError
 
@@ -159,7 +153,7 @@ class AntecedentDistribution(ByValue, Result):
             rule = f"must be as long as antecedents ({candidates.size})"
             raise ParameterError(f"{rule}, got {log_scores.size}", parameter="scores")
         _checks.at_most("n_mentions", starts.shape[0] - 1, _checks.MAX_MENTIONS)
-        if not in_order(starts, candidates, log_scores):
+        if not _check_kernels.in_order(starts, candidates, log_scores):
             for fault in candidate_faults(np.array([0, starts.shape[0] - 1]), starts, candidates, log_scores).values():
                 raise ParameterError(fault)
             mentions = np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts))
@@ -470,15 +464,15 @@ def candidate_faults(mention_bounds: Ints, indptr: Ints, antecedents: Ints32, sc
     codes = np.zeros(mention_bounds.shape[0] - 1, np.int8)
     places = np.zeros(codes.shape[0], np.int64)
     last_named_by = np.full(np.diff(mention_bounds).max(initial=0), -1, np.int64)
-    check_antecedents(mention_bounds, indptr, antecedents, scores, last_named_by, codes, places)
+    _check_kernels.check_antecedents(mention_bounds, indptr, antecedents, scores, last_named_by, codes, places)
     faults = {}
     for document in np.flatnonzero(codes).tolist():
         place = int(places[document])
         row = int(np.searchsorted(indptr, place, side="right")) - 1
         i, k = row - int(mention_bounds[document]), place - int(indptr[row])
-        if codes[document] == ANTECEDENT_NOT_BEFORE:
+        if codes[document] == _check_kernels.ANTECEDENT_NOT_BEFORE:
             faults[document] = f"antecedents[{i}][{k}] must be a mention before {i}, got {antecedents[place]}"
-        elif codes[document] == ANTECEDENT_TWICE:
+        elif codes[document] == _check_kernels.ANTECEDENT_TWICE:
             faults[document] = f"antecedents[{i}] must be distinct, got {antecedents[place]} twice"
         else:
             faults[document] = f"scores[{i}][{k}] must be finite, got {float(scores[place])}"

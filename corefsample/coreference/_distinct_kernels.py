@@ -14,6 +14,8 @@ after the last one that is apart from another.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
@@ -22,6 +24,17 @@ from corefsample._random_kernels import GAMMA, mix
 
 TO_UNIT = 2.0**-53
 U11 = np.uint64(11)
+
+
+class Rows(NamedTuple):
+    """Candidates of the mentions, and which mentions are apart."""
+
+    indptr: Ints
+    antecedents: Ints32
+    probs: Floats
+    new_probs: Floats
+    starts: Ints
+    earlier: Ints32
 
 
 @kernel
@@ -38,17 +51,9 @@ def clashes(starts: Ints, earlier: Ints32, labels: Ints32, clash: Bools) -> None
 
 
 @inner_kernel
-def draw_one(
-    indptr: Ints,
-    antecedents: Ints32,
-    probs: Floats,
-    new_probs: Floats,
-    starts: Ints,
-    earlier: Ints32,
-    state: np.uint64,
-    labels: Ints32,
-) -> bool:
+def draw_one(rows: Rows, state: np.uint64, labels: Ints32) -> bool:
     """Draw the labels of one clustering; False as soon as a pair has one label."""
+    indptr, antecedents, probs, new_probs, starts, earlier = rows
     for i in range(labels.shape[0]):
         left = np.float64(mix(state + np.uint64(i + 1) * GAMMA) >> U11) * TO_UNIT - new_probs[i]
         labels[i] = i
@@ -65,18 +70,7 @@ def draw_one(
 
 @kernel
 def redraw(
-    indptr: Ints,
-    antecedents: Ints32,
-    probs: Floats,
-    new_probs: Floats,
-    starts: Ints,
-    earlier: Ints32,
-    key: np.uint64,
-    chosen: Ints,
-    first: int,
-    most_tries: int,
-    most_found: int,
-    labels: Ints32,
+    rows: Rows, key: np.uint64, chosen: Ints, first: int, most_tries: int, most_found: int, labels: Ints32
 ) -> tuple[int, int]:
     """Draw labels[:, s] for the chosen s until each is consistent; return the numbers of tries and of consistent ones.
 
@@ -91,8 +85,7 @@ def redraw(
         for t in range(most_tries):
             n_tries += 1
             state = mix(stream + np.uint64(t + 1) * GAMMA)
-            good = draw_one(indptr, antecedents, probs, new_probs, starts, earlier, state, own)
-            if good:
+            if draw_one(rows, state, own):
                 n_found += 1
                 break
         for i in range(labels.shape[0]):
@@ -103,25 +96,14 @@ def redraw(
 
 
 @kernel
-def run_chains(
-    indptr: Ints,
-    antecedents: Ints32,
-    probs: Floats,
-    new_probs: Floats,
-    starts: Ints,
-    earlier: Ints32,
-    key: np.uint64,
-    chosen: Ints,
-    first: int,
-    n_steps: int,
-    labels: Ints32,
-) -> None:
+def run_chains(rows: Rows, key: np.uint64, chosen: Ints, first: int, n_steps: int, labels: Ints32) -> None:
     """Draw labels[:, s] for the chosen s by a Metropolis-Hastings sampler for each, with independent proposals.
 
     A proposal draws each mention's antecedent in turn among those with which no pair has one label. Its weight, its
     probability under the distribution divided by that of being proposed, is the product of the probability that each
     mention's choice had to be left with; a proposal is taken with the ratio of its weight to the present one's.
     """
+    indptr, antecedents, probs, new_probs, starts, earlier = rows
     n = labels.shape[0]
     own, barred = np.empty(n, np.int32), np.zeros(n, np.bool_)
     for c in range(chosen.shape[0]):

@@ -15,14 +15,8 @@ from corefsample._equality import ByValue
 from corefsample._lazy import pd
 from corefsample._random import document_key
 from corefsample.calibration.binning._results import Result
-from corefsample.coreference import _distinct_kernels, _kernels
-from corefsample.coreference._antecedents import (
-    AntecedentDistribution,
-    later_and_earlier,
-    probabilities,
-    require_distribution,
-)
-from corefsample.errors import ParameterError
+from corefsample.coreference import _antecedents, _distinct_kernels, _kernels
+from corefsample.coreference._antecedents import AntecedentDistribution
 
 Way = Literal["as drawn", "drawn again", "chain"]
 WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain")
@@ -56,7 +50,7 @@ class Apart:
 
         Raises ParameterError if a pair is not of two different mentions.
         """
-        given = later_and_earlier("apart", pairs, n_mentions)
+        given = _antecedents.later_and_earlier("apart", pairs, n_mentions)
         starts = np.searchsorted(given[:, 0], np.arange(n_mentions + 1))
         counted = None if n_counted is None else cls.of_pairs(np.asarray(pairs)[:n_counted], n_mentions)
         return cls(starts.astype(np.int64), given[:, 1].astype(np.int32), counted)
@@ -213,7 +207,7 @@ def sample_clusterings(
     n_samples = _checks.n_samples(n_samples, 1)
     first_sample = _checks.whole("first_sample", first_sample, 0)
     _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
-    require_distribution(antecedents)
+    _antecedents.require_distribution(antecedents)
     pairs = apart if apart is None or isinstance(apart, Apart) else Apart.of_pairs(apart, antecedents.n_mentions)
     sets = antecedents.probs[None], antecedents.new_probs[None], np.array([0, n_samples])
     labels, conditioned = _drawn(antecedents, *sets, pairs, seed=seed, doc_id=doc_id, first_sample=first_sample)
@@ -224,11 +218,11 @@ def sample_rescored(
     antecedents: AntecedentDistribution,
     scores: Floats,
     n_samples: Ints,
-    *,
-    seed: int = 0,
-    doc_id: str = "",
-    first_sample: int = 0,
     apart: Apart | None = None,
+    *,
+    seed: int,
+    doc_id: str,
+    first_sample: int,
 ) -> tuple[Ints32, Conditioned | None]:
     """Draw clusterings of the same candidates under several sets of scores, one after another.
 
@@ -240,37 +234,25 @@ def sample_rescored(
     antecedents
         Distribution of one document, of which only the candidates count.
     scores
-        float64 (n_sets, n_candidates): natural-log scores relative to NEW = 0, in the order of `antecedents`.
+        float64 (n_sets, n_candidates): finite natural-log scores relative to NEW = 0, in the order of `antecedents`.
     n_samples
         int64 (n_sets,): samples of each set, at least 1.
-    seed, doc_id, first_sample
-        As of `sample_clusterings`.
     apart
         Mentions on whose being apart the clusterings are conditioned.
+    seed, doc_id, first_sample
+        As of `sample_clusterings`.
 
     Returns
     -------
     array of shape (n_mentions, n_samples of all sets), int32
     Conditioned or None
         What it took to keep mentions apart, where some were given.
-
-    Raises
-    ------
-    ParameterError
-        If a score is not finite, an array has another shape, or a parameter is outside its range.
     """
-    require_distribution(antecedents)
     n_sets = len(n_samples)
-    if scores.shape != (n_sets, antecedents.n_candidates) or not np.isfinite(scores).all():
-        rule = f"must be {n_sets} sets of {antecedents.n_candidates} finite numbers"
-        raise ParameterError(f"{rule}, got others of the shape {scores.shape}", parameter="scores")
-    if not n_sets or n_samples.min() < 1:
-        raise ParameterError("must be at least one, of at least 1 each", parameter="n_samples")
-    first_sample = _checks.whole("first_sample", first_sample, 0)
     bounds = np.concatenate(([0], np.cumsum(n_samples, dtype=np.int64)))
     starts = antecedents.indptr[:-1] + antecedents.n_candidates * np.arange(n_sets)[:, None]
     rows = np.append(starts.ravel(), scores.size)
-    probs, new_probs = probabilities(rows, np.ascontiguousarray(scores).ravel())
+    probs, new_probs = _antecedents.probabilities(rows, np.ascontiguousarray(scores).ravel())
     probs.flags.writeable = new_probs.flags.writeable = False  # as those of a distribution: one kernel serves both
     sets = probs.reshape(n_sets, -1), new_probs.reshape(n_sets, -1), bounds
     return _drawn(antecedents, *sets, apart, seed=seed, doc_id=doc_id, first_sample=first_sample)
@@ -318,14 +300,14 @@ def _drawn(
         return labels, Conditioned(n_clashes, "as drawn")
     pairs = apart.starts, apart.earlier
     pilot = np.empty((labels.shape[0], _PILOT), np.int32)
-    own = *rows, antecedents.probs, antecedents.new_probs
+    own = _distinct_kernels.Rows(*rows, antecedents.probs, antecedents.new_probs, *pairs)
     key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
-    _, n_found = _distinct_kernels.redraw(*own, *pairs, key, np.arange(_PILOT), 0, 1, _PILOT_CONSISTENT, pilot)
+    _, n_found = _distinct_kernels.redraw(own, key, np.arange(_PILOT), 0, 1, _PILOT_CONSISTENT, pilot)
     key = np.uint64(document_key(seed, f"{doc_id}\0again"))
     way: Way = "drawn again"
     for p, (begin, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
         chosen = wrong[(wrong >= begin) & (wrong < end)]
-        given = *rows, probs[p], new_probs[p], *pairs, key
+        given = _distinct_kernels.Rows(*rows, probs[p], new_probs[p], *pairs), key
         if n_found == _PILOT_CONSISTENT:
             most = _MOST_TRIES, chosen.size + 1
             _, n_good = _distinct_kernels.redraw(*given, chosen, first_sample, *most, labels)

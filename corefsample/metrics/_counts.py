@@ -12,6 +12,7 @@ from corefsample.metrics import _kernels as kernels
 from corefsample.metrics._alignment import Key
 
 Counts = Mapping[str, Floats]
+Cells = tuple[Ints32, Ints32, Ints32, Ints]  # key entity, label and number of mentions of cells, and how many there are
 Metric = Literal["muc", "b3", "ceafe", "ceafm", "lea", "blanc", "conll"]
 Part = Literal["recall", "precision", "f1"]
 
@@ -64,7 +65,7 @@ def _block_counts(key: Key, responses: Ints32, singletons: bool, metrics: Sequen
     n_samples, n_mentions = responses.shape
     n_labels = int(responses.max(initial=-1)) + 1
     response_sizes = np.empty((n_samples, n_labels), np.int32)
-    cell_keys, cell_labels, cell_sizes = (np.empty((n_samples, n_mentions), np.int32) for _ in range(3))
+    cell_keys, cell_labels, cell_sizes = (np.zeros((n_samples, n_mentions), np.int32) for _ in range(3))
     totals = np.empty((n_samples, kernels.N_TOTALS))
     kernels.overlaps(
         key.members, key.indptr, responses, singletons, response_sizes, cell_keys, cell_labels, cell_sizes, totals
@@ -112,22 +113,34 @@ def _columns(*columns: float | Floats) -> Floats:
     return np.stack(np.broadcast_arrays(*columns), axis=1).astype(np.float64)
 
 
-def _heaviest_matching(
-    key: Key, response_sizes: Ints32, cells: tuple[Ints32, Ints32, Ints32, Ints], *, by_entity: bool
-) -> Floats:
-    """Weight of the heaviest one-to-one matching of key and response entities: float64 (n_samples,)."""
+def _heaviest_matching(key: Key, response_sizes: Ints32, cells: Cells, *, by_entity: bool) -> Floats:
+    """Weight of the heaviest one-to-one matching of key and response entities: float64 (n_samples,).
+
+    The weight of a cell is the Dice coefficient of its two entities (CEAFe: by_entity) or its number of mentions
+    (CEAFm).
+    """
     from scipy.optimize import linear_sum_assignment
 
-    n_samples, n_mentions = cells[0].shape
-    rows, columns = np.empty((2, n_samples, n_mentions), np.int32)
-    weights, settled, shape = np.empty(cells[0].shape), np.empty(n_samples), np.empty((n_samples, 3), np.int64)
-    kernels.settle(key.indptr, response_sizes, *cells, by_entity, settled, rows, columns, weights, shape)
-    for s in np.flatnonzero(shape[:, 2]).tolist():
-        n_rows, n_columns, n_rest = shape[s].tolist()
-        matrix = np.zeros((n_rows, n_columns))
-        matrix[rows[s, :n_rest], columns[s, :n_rest]] = weights[s, :n_rest]
-        settled[s] += matrix[linear_sum_assignment(matrix, maximize=True)].sum()
-    return settled
+    keys, labels, shared, n_cells = cells
+    n_samples = keys.shape[0]
+    if not n_cells.any():
+        return np.zeros(n_samples)
+    sizes = key.sizes[keys] + np.take_along_axis(response_sizes, labels, 1) if by_entity else 2.0
+    weights = 2.0 * shared / sizes  # 0 past the last cell
+    responses, n_entities = key.sizes.shape[0] + labels, key.sizes.shape[0] + response_sizes.shape[1]
+    matching = np.empty(n_samples)
+    kernels.match_certain(keys, responses, n_cells, weights, n_entities, matching)
+    sample, cell = np.nonzero(weights)  # of the rest, whose entities are numbered from 0 in each sample
+    places = (sample * n_entities + each[sample, cell] for each in (keys, responses))
+    rows, columns = (np.unique(each, return_inverse=True)[1] for each in places)
+    bounds = np.searchsorted(sample, np.arange(n_samples + 1))
+    for s in np.flatnonzero(np.diff(bounds)).tolist():
+        own = slice(bounds[s], bounds[s + 1])
+        row, column = rows[own] - rows[own].min(), columns[own] - columns[own].min()
+        matrix = np.zeros((row.max() + 1, column.max() + 1))
+        matrix[row, column] = weights[s, cell[own]]
+        matching[s] += matrix[linear_sum_assignment(matrix, maximize=True)].sum()
+    return matching
 
 
 def scores_of(metric: Metric, counts: Counts) -> Floats:

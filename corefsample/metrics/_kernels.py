@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._jit import inner_kernel, kernel
 
 # Columns of `totals`. Pairs are unordered; "shared" mentions are those of both key and response.
@@ -117,105 +117,42 @@ def measure_key_entity(key_size: int, labels: Ints32, sizes: Ints32, response_si
 
 
 @kernel
-def settle(
-    indptr: Ints,
-    response_sizes: Ints32,
-    cell_keys: Ints32,
-    cell_labels: Ints32,
-    cell_sizes: Ints32,
-    n_cells: Ints,
-    by_entity: bool,
-    settled: Floats,
-    rest_rows: Ints32,
-    rest_columns: Ints32,
-    rest_weights: Floats,
-    rest_shape: Ints,
+def match_certain(
+    keys: Ints32, responses: Ints32, n_cells: Ints, weights: Floats, n_entities: int, certain: Floats
 ) -> None:
-    """Match the entities that some heaviest matching matches for certain; list the other cells.
-
-    The weight of a cell is the Dice coefficient of its two entities (CEAFe: by_entity) or its number of mentions
-    (CEAFm). settled[s] becomes the matched weight. The other cells fill rest_* from the front, with entities numbered
-    from 0; rest_shape[s] = number of key entities, of response entities and of cells among them.
-    """
-    n_keys = indptr.shape[0] - 1
-    n_entities = n_keys + response_sizes.shape[1]
-    weights = np.empty(cell_keys.shape[1], np.float64)
-    responses = np.empty(cell_keys.shape[1], np.int32)
-    matched, number = np.empty(n_entities, np.bool_), np.empty(n_entities, np.int64)
-    best, second = np.empty(n_entities, np.float64), np.empty(n_entities, np.float64)
-    best_cell = np.empty(n_entities, np.int64)
-    for s in range(settled.shape[0]):
-        keys = cell_keys[s, : n_cells[s]]
-        for c in range(n_cells[s]):
-            k, r, n = keys[c], cell_labels[s, c], cell_sizes[s, c]
-            responses[c] = n_keys + r
-            weights[c] = 2.0 * n / (indptr[k + 1] - indptr[k] + response_sizes[s, r]) if by_entity else float(n)
-        matched[:] = False
-        settled[s] = 0.0
-        while True:
-            heaviest_cells(keys, responses, weights, matched, best, second, best_cell)
-            taken = take_certain(keys, responses, weights, matched, best, second, best_cell)
-            if taken == 0.0:
-                break
-            settled[s] += taken
-        number[:] = -1
-        shape = rest_shape[s]
-        shape[:] = 0
-        for c in range(n_cells[s]):
-            if not matched[keys[c]] and not matched[responses[c]]:
-                rest_rows[s, shape[2]] = numbered(keys[c], number, shape[:1])
-                rest_columns[s, shape[2]] = numbered(responses[c], number, shape[1:2])
-                rest_weights[s, shape[2]] = weights[c]
-                shape[2] += 1
-
-
-@inner_kernel
-def heaviest_cells(
-    keys: Ints32, responses: Ints32, weights: Floats, matched: Bools, best: Floats, second: Floats, best_cell: Ints
-) -> None:
-    """Find the heaviest cell of each unmatched entity, and the weights of its two heaviest cells."""
-    best[:] = 0.0
-    second[:] = 0.0
-    best_cell[:] = -1
-    for c in range(keys.shape[0]):
-        if matched[keys[c]] or matched[responses[c]]:
-            continue
-        for e in (keys[c], responses[c]):
-            if weights[c] > best[e]:
-                second[e] = best[e]
-                best[e] = weights[c]
-                best_cell[e] = c
-            elif weights[c] > second[e]:
-                second[e] = weights[c]
-
-
-@inner_kernel
-def take_certain(
-    keys: Ints32, responses: Ints32, weights: Floats, matched: Bools, best: Floats, second: Floats, best_cell: Ints
-) -> float:
     """Match the entities of each cell that is at least as heavy as the heaviest other cells of both together.
 
-    A matching without that cell stays as heavy if the cell replaces the (at most two) cells that exclude it. Cells
-    matched in this round still count as others: this matches fewer cells, never a wrong one.
+    Some heaviest matching has such a cell: one without it stays as heavy if the cell replaces the (at most two) cells
+    that exclude it. certain[s] becomes the matched weight; the weights of cells with a matched entity become 0. Cells
+    matched in a round still count as others: this matches fewer cells, never a wrong one.
     """
-    taken = 0.0
-    for c in range(keys.shape[0]):
-        k, r = keys[c], responses[c]
-        if matched[k] or matched[r]:
-            continue
-        other_of_k = second[k] if best_cell[k] == c else best[k]
-        other_of_r = second[r] if best_cell[r] == c else best[r]
-        if weights[c] >= other_of_k + other_of_r:
-            matched[k] = True
-            matched[r] = True
-            taken += weights[c]
-    return taken
-
-
-@inner_kernel
-def numbered(entity: int, number: Ints, n_numbered: Ints) -> int:
-    """Return the number of an entity; a new entity gets the next number."""
-    if number[entity] < 0:
-        number[entity] = n_numbered[0]
-        n_numbered[0] += 1
-    return int(number[entity])
+    best, second, best_cell = np.empty(n_entities), np.empty(n_entities), np.empty(n_entities, np.int64)
+    matched = np.empty(n_entities, np.bool_)
+    for s in range(certain.shape[0]):
+        matched[:] = False
+        certain[s], before = 0.0, -1.0
+        while certain[s] > before:
+            before = certain[s]
+            best[:] = 0.0
+            second[:] = 0.0
+            best_cell[:] = -1
+            for c in range(n_cells[s]):
+                k, r = keys[s, c], responses[s, c]
+                weight = weights[s, c] = 0.0 if matched[k] or matched[r] else weights[s, c]
+                for e in (k, r):
+                    if weight > best[e]:
+                        second[e] = best[e]
+                        best[e] = weight
+                        best_cell[e] = c
+                    elif weight > second[e]:
+                        second[e] = weight
+            for c in range(n_cells[s]):
+                k, r = keys[s, c], responses[s, c]
+                if matched[k] or matched[r]:
+                    continue
+                other_of_k = second[k] if best_cell[k] == c else best[k]
+                other_of_r = second[r] if best_cell[r] == c else best[r]
+                if weights[s, c] >= other_of_k + other_of_r:
+                    matched[k] = True
+                    matched[r] = True
+                    certain[s] += weights[s, c]

@@ -18,7 +18,7 @@ from corefsample.documents._batch import DocumentBatch, from_documents
 from corefsample.documents._scored import ScoredDocument
 from corefsample.posterior._recalibrated import DrawnRecalibration
 from corefsample.recalibration._model import kinds_of
-from corefsample.recalibration._uncertain import SampleShare, mixture_labels
+from corefsample.recalibration._uncertain import mixture_labels
 
 _CLUSTERINGS = 2**40  # clusterings that each parse of a document has for itself in the document's random stream
 
@@ -193,26 +193,23 @@ class PosteriorSamples:
         own, recalibrated = self.posterior.parses[parse].first_mentions(n_mentions), self.posterior.recalibrated
         samples = np.flatnonzero(self.parses == parse)
         pairs = None if apart is None else Apart.of_pairs(apart, own.antecedents.n_mentions, n_counted)
+        labels, conditioned = np.zeros((own.antecedents.n_mentions, 0), np.int32), None
+        likely = own.antecedents
         stream: dict[str, Any] = {
-            "n_samples": samples.size,
             "seed": self.seed,
             "doc_id": self.posterior.doc_id,
             "first_sample": parse * _CLUSTERINGS,
             "apart": pairs,
         }
-        if recalibrated is None:
-            drawn = sample_clusterings(own.antecedents, **stream) if samples.size else None
-            labels, conditioned = (None, None) if drawn is None else (drawn.labels.T, drawn.conditioned)
-            likeliest = map_clustering(own.antecedents)
-        else:
-            share = SampleShare(samples, self.n_samples)
-            draws = recalibrated.mixed
-            labels, conditioned = None, None
-            if samples.size:
-                labels, conditioned = mixture_labels(draws, own.antecedents, own.kinds, **stream, share=share)
-            likeliest = map_clustering(recalibrated.recalibration.apply(own.antecedents, own.kinds))
-        labels = np.zeros((len(likeliest), 0), np.int32) if labels is None else labels
-        return ParseSamples(samples, labels, likeliest, conditioned)
+        if recalibrated is not None:
+            likely = recalibrated.recalibration.apply(own.antecedents, own.kinds)
+        if recalibrated is not None and samples.size:
+            given = recalibrated.mixed, own.antecedents, own.kinds, samples, self.n_samples
+            labels, conditioned = mixture_labels(*given, **stream)
+        elif samples.size:
+            drawn = sample_clusterings(own.antecedents, n_samples=samples.size, **stream)
+            labels, conditioned = drawn.labels.T, drawn.conditioned
+        return ParseSamples(samples, labels, map_clustering(likely), conditioned)
 
 
 def parse_rows(batch: DocumentBatch, row: int) -> list[tuple[float, DocumentBatch, int]]:

@@ -11,22 +11,15 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
+from corefsample.recalibration import _model
 from corefsample.recalibration._losses import Derivatives
-from corefsample.recalibration._model import (
-    LINK_OFFSETS,
-    LOG_TEMPERATURE,
-    N_PARAMETERS,
-    NEW_BIAS,
-    NEW_OFFSETS,
-    json_fields,
-)
 from corefsample.recalibration._newton import quadratic_minimum
 
 BLOCKS = {
-    "log_temperature": slice(LOG_TEMPERATURE, LOG_TEMPERATURE + 1),
-    "new_bias": slice(NEW_BIAS, NEW_BIAS + 1),
-    "new_offsets": slice(NEW_OFFSETS, LINK_OFFSETS),
-    "link_offsets": slice(LINK_OFFSETS, N_PARAMETERS),
+    "log_temperature": slice(_model.LOG_TEMPERATURE, _model.LOG_TEMPERATURE + 1),
+    "new_bias": slice(_model.NEW_BIAS, _model.NEW_BIAS + 1),
+    "new_offsets": slice(_model.NEW_OFFSETS, _model.LINK_OFFSETS),
+    "link_offsets": slice(_model.LINK_OFFSETS, _model.N_PARAMETERS),
 }
 FEWEST_DOMAINS = 3  # whose differences can be estimated
 _ROUNDS = 300  # of the estimation of the domains' variances
@@ -56,7 +49,7 @@ class DomainEffect:
     @classmethod
     def from_json(cls, content: Any) -> Self:
         """Build from its fields by name; raise ParameterError if one is missing, unknown or out of range."""
-        *sds, n_domains = json_fields("domain_effect", content, (*BLOCKS, "n_domains"))
+        *sds, n_domains = _model.json_fields("domain_effect", content, (*BLOCKS, "n_domains"))
         for name, value in zip(BLOCKS, sds, strict=True):
             _checks.at_least_zero(f"domain_effect.{name}", value)
         _checks.whole("domain_effect.n_domains", n_domains, 1)
@@ -64,7 +57,7 @@ class DomainEffect:
 
     def sds(self) -> Floats:
         """Standard deviation of each parameter: float64 (N_PARAMETERS,)."""
-        sds = np.empty(N_PARAMETERS)
+        sds = np.empty(_model.N_PARAMETERS)
         for name, block in BLOCKS.items():
             sds[block] = getattr(self, name)
         return sds
@@ -118,9 +111,9 @@ def _positive(matrix: Floats) -> Floats:
 
 
 def _em(slopes: Sequence[Floats], curvatures: Sequence[Floats]) -> DomainEffect:
-    variances = np.full(N_PARAMETERS, 0.1**2)
+    variances = np.full(_model.N_PARAMETERS, 0.1**2)
     for _ in range(_ROUNDS):
-        before, squares = variances.copy(), np.zeros(N_PARAMETERS)
+        before, squares = variances.copy(), np.zeros(_model.N_PARAMETERS)
         for slope, curvature in zip(slopes, curvatures, strict=True):
             covariance = np.linalg.inv(curvature + np.diag(1.0 / variances))
             mean = -covariance @ slope

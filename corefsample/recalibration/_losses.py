@@ -17,17 +17,9 @@ from corefsample._processors import processors
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated
-from corefsample.recalibration import _kernels
+from corefsample.recalibration import _kernels, _model
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._model import (
-    LINK_OFFSETS,
-    LOG_TEMPERATURE,
-    N_KINDS,
-    N_PARAMETERS,
-    Recalibration,
-    changes_by_parameters,
-    document_kinds,
-)
+from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._objectives import OBJECTIVES, DocumentObjective, LinkScore, Objective
 
 _SEARCH_SAMPLES = 300  # clusterings of a document, of sampled losses
@@ -101,11 +93,11 @@ class Likelihood(Losses):
     name = "likelihood"
 
     def __init__(self, gold: GoldSet, *, by_kind: bool = False) -> None:
-        self._gold, self._n_kinds = gold, N_KINDS if by_kind else 1
-        self._changes = changes_by_parameters(by_kind=by_kind)
+        self._gold, self._n_kinds = gold, _model.N_KINDS if by_kind else 1
+        self._changes = _model.changes_by_parameters(by_kind=by_kind)
         self._kinds: Bytes = np.zeros(len(gold.kinds), np.uint8)
         if by_kind:
-            self._kinds = np.concatenate([document_kinds(each) for each in gold.documents])
+            self._kinds = np.concatenate([_model.document_kinds(each) for each in gold.documents])
         self._antecedents = np.concatenate([each.antecedents.antecedents for each in gold.documents])
         self.n_terms = gold.n_terms
 
@@ -195,7 +187,8 @@ class CalledLosses(Losses):
         Those in the log temperature and in the offsets of links, which change only documents with such a link, give all
         others (`changes_by_parameters`).
         """
-        vector, places = recalibration.vector(), [LOG_TEMPERATURE, *range(LINK_OFFSETS, N_PARAMETERS)]
+        vector = recalibration.vector()
+        places = [_model.LOG_TEMPERATURE, *range(_model.LINK_OFFSETS, _model.N_PARAMETERS)]
         hessians = np.zeros((len(gradients), len(places), len(places)))
         for row, place in enumerate(places):
             log_step("%s: second derivatives, %d of %d", self.name, row + 1, len(places))
@@ -205,7 +198,7 @@ class CalledLosses(Losses):
             found = self._each(objective.gradient, Recalibration.from_vector(moved), documents)
             for d, (_, gradient) in zip(changed, found, strict=True):
                 hessians[d, row] = (gradient - gradients[d])[places] / _DIFFERENCE
-        return _in_parameters((hessians + hessians.transpose(0, 2, 1)) / 2, changes_by_parameters(by_kind=True))
+        return _in_parameters((hessians + hessians.transpose(0, 2, 1)) / 2, _model.changes_by_parameters(by_kind=True))
 
     def around(self, point: Floats, n_samples: int) -> Losses:
         """Quadratics if the losses are sampled; otherwise itself, with the Hessians of the first such point."""

@@ -14,17 +14,10 @@ from corefsample._random import document_key
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._sampling import Apart, Conditioned, sample_rescored
 from corefsample.errors import ParameterError
+from corefsample.recalibration import _model
 from corefsample.recalibration._applied import after, described
 from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._model import (
-    N_GLOBAL,
-    N_KINDS,
-    N_PARAMETERS,
-    Recalibration,
-    json_fields,
-    places_of,
-    recalibrated_scores,
-)
+from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._refits import RecalibrationDraws
 
 Uncertainty = Literal["none", "fit", "domain"]
@@ -139,7 +132,7 @@ class UncertainRecalibration:
                 raise ParameterError(rule, parameter="uncertainty", hint=hint)
             key = document_key(seed, domain) if domain else _checks.seed(seed)
             rng = np.random.Generator(np.random.Philox(key))
-            shifts = rng.standard_normal((n_draws, N_PARAMETERS)) * self.domain_effect.sds()
+            shifts = rng.standard_normal((n_draws, _model.N_PARAMETERS)) * self.domain_effect.sds()
             shifts[:, : vectors.shape[1]] += vectors
             vectors = shifts
         return tuple(map(Recalibration.from_vector, vectors))
@@ -186,9 +179,10 @@ class UncertainRecalibration:
 
 
 def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
-    widths = {"temperature": (), "new_bias": (), **({"offsets": (N_PARAMETERS - N_GLOBAL,)} if by_kind else {})}
+    offsets = {"offsets": (_model.N_PARAMETERS - _model.N_GLOBAL,)} if by_kind else {}
+    widths = {"temperature": (), "new_bias": (), **offsets}
     every = content if isinstance(content, Mapping) else ()
-    json_fields("draws", content, tuple(widths), set(every) - set(widths))
+    _model.json_fields("draws", content, tuple(widths), set(every) - set(widths))
     parts: dict[str, Floats] = {}
     for name, width in widths.items():
         try:
@@ -203,22 +197,6 @@ def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
     if not (parts["temperature"] > 0).all():
         raise ParameterError(f"must be above 0, got {parts['temperature'].min()}", parameter="draws.temperature")
     return RecalibrationDraws(parts["temperature"], parts["new_bias"], 0, parts.get("offsets"))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SampleShare:
-    """Some of the samples of a document, such as those with one of its parses.
-
-    Attributes
-    ----------
-    samples
-        int64 (n,): their indices, increasing.
-    n_in_all
-        Number of all samples of the document.
-    """
-
-    samples: Ints
-    n_in_all: int
 
 
 class MixedRecalibrations:
@@ -242,7 +220,7 @@ class MixedRecalibrations:
     def __init__(self, recalibrations: Sequence[Recalibration]) -> None:
         self.temperatures = np.array([each.temperature for each in recalibrations])
         self.biases = np.array([each.new_bias for each in recalibrations])
-        none = np.zeros(N_KINDS**2)
+        none = np.zeros(_model.N_KINDS**2)
         tables = [none if each.offsets is None else each.offsets.table().ravel() for each in recalibrations]
         by_kind = any(each.offsets is not None for each in recalibrations)
         self.tables: Floats | None = np.stack(tables) if by_kind else None
@@ -259,20 +237,20 @@ class MixedRecalibrations:
             If a score would overflow.
         """
         offsets = None if self.tables is None else self.tables[chosen][:, places]
-        return recalibrated_scores(scores, self.temperatures[chosen, None], self.biases[chosen, None], offsets)
+        return _model.recalibrated_scores(scores, self.temperatures[chosen, None], self.biases[chosen, None], offsets)
 
 
 def mixture_labels(
     recalibrations: MixedRecalibrations,
     antecedents: AntecedentDistribution,
     kinds: Bytes | None,
-    *,
+    samples: Ints,
     n_samples: int,
+    apart: Apart | None = None,
+    *,
     seed: int,
     doc_id: str,
     first_sample: int = 0,
-    share: SampleShare | None = None,
-    apart: Apart | None = None,
 ) -> tuple[Ints32, Conditioned | None]:
     """Sample clusterings whose recalibration is uncertain.
 
@@ -285,26 +263,27 @@ def mixture_labels(
         At least one.
     antecedents, kinds
         Of one document, as scored; its kinds of mentions are needed for offsets by kind.
-    n_samples, seed, doc_id, first_sample
-        As for `corefsample.coreference.sample_clusterings`.
-    share
-        Which of the document's samples these n_samples are, if not all: each keeps the recalibration of its index.
+    samples
+        int64 (n,): indices of the samples to draw, increasing, such as those with one of the document's parses; each
+        keeps the recalibration of its index.
+    n_samples
+        Number of all samples of the document.
     apart
         Mentions on whose being apart the clusterings are conditioned; each recalibration keeps its samples.
+    seed, doc_id, first_sample
+        As for `corefsample.coreference.sample_clusterings`.
 
     Returns
     -------
-    array of shape (n_mentions, n_samples), int32
+    array of shape (n_mentions, n), int32
     Conditioned or None
         What it took to keep mentions apart, where some were given.
     """
-    n_in_all = n_samples if share is None else share.n_in_all
-    bounds = np.linspace(0, n_in_all, min(len(recalibrations), n_in_all) + 1).astype(np.int64)
-    if share is not None:
-        bounds = np.searchsorted(share.samples, bounds)
+    bounds = np.linspace(0, n_samples, min(len(recalibrations), n_samples) + 1).astype(np.int64)
+    bounds = np.searchsorted(samples, bounds)
     sizes = np.diff(bounds)
     used = np.flatnonzero(sizes)
-    places = None if recalibrations.tables is None else places_of(antecedents, kinds)
+    places = None if recalibrations.tables is None else _model.places_of(antecedents, kinds)
     parts = []
     conditioned: Conditioned | None = None
     at_once = max(1, _MOST_SCORES // max(antecedents.n_candidates, 1))
@@ -312,8 +291,8 @@ def mixture_labels(
         chosen = used[start : start + at_once]
         changed = recalibrations.scores(chosen, antecedents.scores, places)
         first = first_sample + int(bounds[chosen[0]])
-        sampling: dict[str, Any] = {"seed": seed, "doc_id": doc_id, "first_sample": first}
-        labels, own = sample_rescored(antecedents, changed, sizes[chosen], **sampling, apart=apart)
+        given = antecedents, changed, sizes[chosen], apart
+        labels, own = sample_rescored(*given, seed=seed, doc_id=doc_id, first_sample=first)
         parts.append(labels)
         conditioned = own if conditioned is None or own is None else conditioned + own
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1), conditioned

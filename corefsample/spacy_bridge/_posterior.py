@@ -18,15 +18,8 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge._mention_results import (
-    MEMBERS,
-    JoinProbability,
-    Members,
-    SpanAntecedents,
-    join_share,
-    mention_frame,
-    span_antecedents,
-)
+from corefsample.spacy_bridge import _mention_results
+from corefsample.spacy_bridge._mention_results import JoinProbability, Members, SpanAntecedents
 from corefsample.spacy_bridge._settings import require_text
 from corefsample.spacy_bridge._state import Content, content_of
 
@@ -185,7 +178,7 @@ class DocPosterior:
         ParameterError
             If it is not a mention of this Doc.
         """
-        return span_antecedents(self.distribution, self.number(mention), self.mentions)
+        return _mention_results.span_antecedents(self.distribution, self.number(mention), self.mentions)
 
     # --- drawn parses --------------------------------------------------------------------------------------
 
@@ -349,14 +342,14 @@ class DocPosterior:
         ParameterError
             If there is no other mention in the cluster, or for "together" no sample has it in one entity.
         """
-        _checks.choice("members", members, MEMBERS)
+        _checks.choice("members", members, _mention_results.MEMBERS)
         i = self.number(mention)
         others = sorted({self.number(each) for each in cluster} - {i})
         if not others:
             raise ParameterError("must have a mention other than the one that joins, got none", parameter="cluster")
         if len(others) == 1:
             return JoinProbability(float(self.link_marginals[i, others[0]]), 0.0, 0)
-        return join_share(self.samples.labels.T, i, others, members)
+        return _mention_results.join_share(self.samples.labels.T, i, others, members)
 
     # --- spans ---------------------------------------------------------------------------------------------
 
@@ -415,7 +408,7 @@ class DocPosterior:
         mention, start, end (tokens of the Doc), text, new_prob, antecedent (the likeliest candidate, <NA> if there is
         none), antecedent_prob, map_entity (the first mention of its entity in the clustering "map").
         """
-        return mention_frame(self.distribution, self.mentions, self.labels("map"))
+        return _mention_results.mention_frame(self.distribution, self.mentions, self.labels("map"))
 
 
 def drawn_parses(posterior: DocPosterior) -> tuple[tuple[float, DocPosterior], ...]:

@@ -18,20 +18,9 @@ from corefsample._memory import require_memory
 from corefsample._random import document_key
 from corefsample.calibration.binning._results import Result
 from corefsample.errors import ParameterError
+from corefsample.tagging import _passes
 from corefsample.tagging._chain_kernels import best_sequences
-from corefsample.tagging._passes import (
-    Messages,
-    PassArrays,
-    Transitions,
-    blocks,
-    log_backward,
-    log_sums,
-    messages_by_logs,
-    passes,
-    passes_of_rows,
-    sentence_arrays,
-    valid_scores,
-)
+from corefsample.tagging._passes import Messages, PassArrays, Transitions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,8 +119,8 @@ class LinearChain(HtmlTable):
         array([[0.333, 0.667],
                [0.667, 0.333]])
         """
-        rows = valid_scores("unary", unary, (2,))
-        matrices = valid_scores("pairwise", pairwise, (2, 3))
+        rows = _passes.valid_scores("unary", unary, (2,))
+        matrices = _passes.valid_scores("pairwise", pairwise, (2, 3))
         n, n_tags = rows.shape
         if n == 0 or n_tags == 0:
             rule = "must have at least one token and one tag"
@@ -141,10 +130,10 @@ class LinearChain(HtmlTable):
             rule = f"must have the shape {(n_tags, n_tags)} or {(n - 1, n_tags, n_tags)}, as unary has {rows.shape}"
             raise ParameterError(f"{rule}, got {matrices.shape}", parameter="pairwise")
         if matrices.ndim == 3 and n > 1:
-            return cls(rows, matrices, messages_by_logs(rows, matrices))
+            return cls(rows, matrices, _passes.messages_by_logs(rows, matrices))
         shared = matrices if matrices.ndim == 2 else np.zeros((n_tags, n_tags))
         transitions = Transitions.of(shared)
-        batch = passes_of_rows(np.array([0, n]), rows, shared, transitions, PassArrays.empty(n, n_tags))
+        batch = _passes.passes_of_rows(np.array([0, n]), rows, shared, transitions, PassArrays.empty(n, n_tags))
         return cls(rows, matrices, batch.by_logs.get(0) or Messages(batch.probs, batch.arrays, transitions))
 
     @classmethod
@@ -166,11 +155,11 @@ class LinearChain(HtmlTable):
         ParameterError
             As for `from_scores`.
         """
-        matrix = valid_scores("pairwise", pairwise, (2,))
-        sentences = sentence_arrays(unaries, matrix)
+        matrix = _passes.valid_scores("pairwise", pairwise, (2,))
+        sentences = _passes.sentence_arrays(unaries, matrix)
         transitions = Transitions.of(matrix)
         chains: list[Self] = []
-        for bounds, rows, arrays, probs, by_logs in passes(sentences, matrix, transitions, again=False):
+        for bounds, rows, arrays, probs, by_logs in _passes.passes(sentences, matrix, transitions, again=False):
             for c, (a, b) in enumerate(neighbours(bounds)):
                 messages = by_logs.get(c) or Messages(probs[a:b], arrays.rows(a, b), transitions)
                 chains.append(cls(rows[a:b], matrix, messages))
@@ -209,7 +198,7 @@ class LinearChain(HtmlTable):
             probs[p] is the float64 (n_tags, n_tags) matrix of tokens first + p and first + p + 1.
         """
         size = None if block_size is None else _checks.whole("block_size", block_size, 1)
-        return ((first, self._pairs(first, stop)) for first, stop in blocks(self.n - 1, self.n_tags, size))
+        return ((first, self._pairs(first, stop)) for first, stop in _passes.blocks(self.n - 1, self.n_tags, size))
 
     def _pairs(self, first: int, stop: int) -> Floats:
         probs = np.empty((stop - first, self.n_tags, self.n_tags))
@@ -287,10 +276,10 @@ class LinearChain(HtmlTable):
     def _conditionals(self) -> Iterator[tuple[Floats, Floats]]:
         """Of the first token, then of blocks of places: P(a tag), and the log of P(the next tag | that tag)."""
         pairwise = _stack(self.pairwise)
-        backward, scales = log_backward(self.unary, pairwise)
+        backward, scales = _passes.log_backward(self.unary, pairwise)
         ends = self.unary + backward
-        yield np.ones((1, 1, 1)), ends[None, None, 0] - log_sums(ends[0], 0)
-        for first, stop in blocks(self.n - 1, self.n_tags):
+        yield np.ones((1, 1, 1)), ends[None, None, 0] - _passes.log_sums(ends[0], 0)
+        for first, stop in _passes.blocks(self.n - 1, self.n_tags):
             matrices = pairwise if len(pairwise) == 1 else pairwise[first:stop]
             starts = backward[first:stop] + scales[first:stop, None]
             logs = matrices + ends[first + 1 : stop + 1, None] - starts[:, :, None]
@@ -393,9 +382,9 @@ def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> 
     array([[0.333, 0.667],
            [0.667, 0.333]])
     """
-    matrix = valid_scores("pairwise", pairwise, (2,))
+    matrix = _passes.valid_scores("pairwise", pairwise, (2,))
     found: list[Floats] = []
-    for batch in passes(sentence_arrays(unaries, matrix), matrix, Transitions.of(matrix), again=True):
+    for batch in _passes.passes(_passes.sentence_arrays(unaries, matrix), matrix, Transitions.of(matrix), again=True):
         found += [batch.probs[a:b] for a, b in neighbours(batch.bounds)]
     return found
 
@@ -427,8 +416,8 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
     [[[0.333 0.   ]
       [0.333 0.333]]]
     """
-    matrix = valid_scores("pairwise", pairwise, (2,))
-    sentences = sentence_arrays(unaries, matrix)
+    matrix = _passes.valid_scores("pairwise", pairwise, (2,))
+    sentences = _passes.sentence_arrays(unaries, matrix)
     n_cells = max((len(each) - 1 for each in sentences), default=0) * matrix.size
     hint = "LinearChain.pair_marginal_blocks computes those of a long sentence block by block"
     require_memory(8 * n_cells, parameter="unaries", what="an array of pair marginals", hint=hint)
@@ -437,7 +426,7 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
 
 def _pairs(sentences: list[npt.NDArray[np.number]], pairwise: Floats, cells: Floats) -> Iterator[tuple[Floats, Floats]]:
     n_tags, transitions = len(pairwise), Transitions.of(pairwise)
-    for bounds, rows, arrays, probs, by_logs in passes(sentences, pairwise, transitions, again=True):
+    for bounds, rows, arrays, probs, by_logs in _passes.passes(sentences, pairwise, transitions, again=True):
         whole = Messages(probs, arrays, transitions)
         for c, (a, b) in enumerate(neighbours(bounds)):
             pair_probs = cells[: (b - a - 1) * n_tags**2].reshape(b - a - 1, n_tags, n_tags)

@@ -21,15 +21,9 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample._extras import require_extra
 from corefsample.errors import InputError, ParameterError
+from corefsample.tagging import _sentences
 from corefsample.tagging._chain import LinearChain
-from corefsample.tagging._sentences import (
-    TaggedSentence,
-    TrainedModel,
-    checked_sentences,
-    checked_words,
-    require_rows,
-    tagset,
-)
+from corefsample.tagging._sentences import TaggedSentence, TrainedModel
 
 Features = Literal["basic", "advanced"]
 _HEADER = struct.Struct("<4sI4s9I")
@@ -66,7 +60,9 @@ class LinearWeights:
 
     def __post_init__(self) -> None:
         self.transitions.flags.writeable = False  # so that chains share it
-        require_rows(self.indptr, self.codes, self.weights.shape[0], len(self.attributes), len(self.tags), "codes")
+        _sentences.require_rows(
+            self.indptr, self.codes, self.weights.shape[0], len(self.attributes), len(self.tags), "codes"
+        )
 
 
 def read_crfsuite(content: bytes) -> LinearWeights:
@@ -160,9 +156,9 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
             If there is no sentence, an item is not a TaggedSentence, or python-crfsuite (the extra `tagging`) is
             missing.
         """
-        given = checked_sentences(sentences, TaggedSentence)
+        given = _sentences.checked_sentences(sentences, TaggedSentence)
         found = read_crfsuite(self._trained(given))
-        missing = set(tagset(given)) - set(found.tags)
+        missing = set(_sentences.tagset(given)) - set(found.tags)
         if missing:
             raise ParameterError(f"must keep every tag, got none of {min(missing)!r} trained", parameter="sentences")
         return self._with(found)
@@ -201,7 +197,7 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
             Before `fit`, or if there is no word.
         """
         weights = self.weights
-        attributes = FEATURES[self.features](checked_words(words))
+        attributes = FEATURES[self.features](_sentences.checked_words(words))
         scores = np.zeros((len(attributes), len(weights.tags)))
         for row, texts in zip(scores, attributes, strict=True):
             for text in texts:

@@ -11,15 +11,9 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
+from corefsample.tagging import _sentences
 from corefsample.tagging._chain import LinearChain
-from corefsample.tagging._sentences import (
-    TaggedSentence,
-    TrainedModel,
-    checked_sentences,
-    checked_words,
-    require_rows,
-    tagset,
-)
+from corefsample.tagging._sentences import TaggedSentence, TrainedModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,12 +45,12 @@ class HmmCounts:
 
     def __post_init__(self) -> None:
         n_tags, n_rows = len(self.tags), len(self.words) + 1
-        require_rows(self.indptr, self.emitted_by, self.emissions.shape[0], n_rows, n_tags, "emitted_by")
+        _sentences.require_rows(self.indptr, self.emitted_by, self.emissions.shape[0], n_rows, n_tags, "emitted_by")
 
     @classmethod
     def of(cls, sentences: Sequence[TaggedSentence], rare_count: int) -> HmmCounts:
         """Count the tags of sentences; words that occur at most `rare_count` times are unknown words."""
-        tags = tagset(sentences)
+        tags = _sentences.tagset(sentences)
         tag_code = {tag: code for code, tag in enumerate(tags)}
         total = Counter(word for sentence in sentences for word in sentence.words)
         words = tuple(sorted(word for word, count in total.items() if count > rare_count))
@@ -129,7 +123,7 @@ class HiddenMarkovModel(TrainedModel[HmmCounts]):
         ParameterError
             If there is no sentence, or an item is not a TaggedSentence.
         """
-        return self._with(HmmCounts.of(checked_sentences(sentences, TaggedSentence), self.rare_count))
+        return self._with(HmmCounts.of(_sentences.checked_sentences(sentences, TaggedSentence), self.rare_count))
 
     def _with(self, counts: HmmCounts) -> Self:
         c, n_tags, n_words = self.pseudocount, len(counts.tags), len(counts.words)
@@ -158,7 +152,7 @@ class HiddenMarkovModel(TrainedModel[HmmCounts]):
             Before `fit`, or if there is no word.
         """
         counts = self.counts
-        rows = np.full((len(checked_words(words)), len(counts.tags)), self.pseudocount)
+        rows = np.full((len(_sentences.checked_words(words)), len(counts.tags)), self.pseudocount)
         for row, word in zip(rows, words, strict=True):
             code = self._word_code.get(word, len(counts.words))
             entries = slice(counts.indptr[code], counts.indptr[code + 1])

@@ -157,9 +157,6 @@ class OutputFolder:
 
     def _close(self) -> None:
         """Close open files and complete them."""
-        quarantine, self._quarantine = self._quarantine, None  # if closing fails, it is not closed twice
-        if quarantine is not None:
-            quarantine.close()
 
     def _abandon(self) -> None:
         """Close open files without completing them, and ignore errors."""

@@ -11,17 +11,9 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32, Words
-from corefsample.calibration.binning import _kernels
+from corefsample.calibration.binning import _kernels, _validation
 from corefsample.calibration.binning._bins import STRATEGIES, BlockBins, ReliabilityBins, Strategy
 from corefsample.calibration.binning._kernels import Labels
-from corefsample.calibration.binning._validation import (
-    LEVEL_TOLERANCE,
-    checked_n_samples,
-    coded,
-    pair_arrays,
-    require_levels,
-    require_pairs,
-)
 from corefsample.errors import ParameterError
 
 DEFAULT_BIN_SIZE = 5000
@@ -156,7 +148,7 @@ def bin_pairs(
     """
     rule = bin_rule(bin_size, n_bins, strategy)
     if n_samples is not None:
-        number = checked_n_samples(n_samples)
+        number = _validation.checked_n_samples(n_samples)
         return _bins_of_levels(_level_counts(q, y, number, np.empty(0, np.int32)), rule)[0]
     return _bins_of_words(_sorted_words(q, y), rule)
 
@@ -200,9 +192,9 @@ def block_bin_pairs(
     """
     rule = bin_rule(bin_size, n_bins, strategy)
     if n_samples is not None:
-        return _block_bins_of_levels(q, y, documents, checked_n_samples(n_samples), rule)
+        return _block_bins_of_levels(q, y, documents, _validation.checked_n_samples(n_samples), rule)
     words = _packed(q, y)
-    codes, names = coded("documents", documents, words.shape[0])
+    codes, names = _validation.coded("documents", documents, words.shape[0])
     indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(names)))))
     grouped = np.empty_like(words)
     _kernels.words_by_block(words, codes, indptr, grouped)
@@ -222,10 +214,10 @@ def block_bin_pairs(
 
 def _packed(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
     """Return checked pairs as words; NumPy sorts them faster than pairs."""
-    predictions, labels = pair_arrays(q, y)
+    predictions, labels = _validation.pair_arrays(q, y)
     words = np.empty(predictions.shape[0], np.uint64)
     if not _kernels.pack(predictions, labels, words):
-        require_pairs(predictions, labels)
+        _validation.require_pairs(predictions, labels)
     return words
 
 
@@ -285,11 +277,11 @@ def level_cells(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> tuple[Int
 def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, cells: Ints32) -> Ints:
     """Count pairs by level and label, int64 (n_samples + 1, 2), given shares or whole numbers of samples."""
     whole = np.asarray(q).dtype.kind in "iu"
-    predictions, labels = pair_arrays(q, y, dtype=np.int64 if whole else np.float64)
+    predictions, labels = _validation.pair_arrays(q, y, dtype=np.int64 if whole else np.float64)
     shares = predictions / n_samples if whole else predictions
     counts = np.zeros(2 * (n_samples + 1), np.int64)
-    if not _kernels.count_levels(shares, labels, float(n_samples), LEVEL_TOLERANCE, counts, cells):
-        require_levels(predictions, labels, n_samples)
+    if not _kernels.count_levels(shares, labels, float(n_samples), _validation.LEVEL_TOLERANCE, counts, cells):
+        _validation.require_levels(predictions, labels, n_samples)
     return counts.reshape(-1, 2)
 
 
@@ -310,7 +302,7 @@ def _block_bins_of_levels(
 ) -> BlockBins:
     cells = np.empty(np.size(q), np.int32)
     bins, bin_of = _bins_of_levels(_level_counts(q, y, n_samples, cells), rule)
-    codes, names = coded("documents", documents, cells.shape[0])
+    codes, names = _validation.coded("documents", documents, cells.shape[0])
     levels, labels = cells >> 1, cells & 1
     # Sums of whole numbers, so the order of the pairs cannot change them.
     n, sum_level, sum_y = (

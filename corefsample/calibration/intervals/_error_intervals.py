@@ -12,16 +12,7 @@ from corefsample._html import HtmlTable
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
 from corefsample.calibration.binning._validation import Norm, checked_level, checked_norm, generator
 from corefsample.calibration.intervals import _draws
-from corefsample.calibration.intervals._draws import (
-    Interval,
-    bootstrap_draws,
-    error_of_sums,
-    interval_of_draws,
-    require_bins,
-    require_blocks,
-    rooted,
-    simulated_draws,
-)
+from corefsample.calibration.intervals._draws import Interval
 
 SimulationMethod = Literal["normal", "inverted", "pivotal"]
 BootstrapMethod = Literal["inverted", "pivotal", "basic", "percentile"]
@@ -75,8 +66,8 @@ def simulated_interval(
     """
     level = checked_level(level)
     _require_method(method, get_args(SimulationMethod), norm)
-    draws = simulated_draws(bins, norm=norm, n_resamples=n_resamples, seed=seed)
-    return interval_of_draws(draws, f"simulated {method}", level, norm)
+    draws = _draws.simulated_draws(bins, norm=norm, n_resamples=n_resamples, seed=seed)
+    return _draws.interval_of_draws(draws, f"simulated {method}", level, norm)
 
 
 # --- pairs in blocks ---------------------------------------------------------------------------------------
@@ -129,8 +120,8 @@ def bootstrap_interval(
     level = checked_level(level)
     chosen = method or ("pivotal" if norm in ("l1", "max") else "inverted")
     _require_method(chosen, get_args(BootstrapMethod), norm)
-    draws = bootstrap_draws(blocks, norm=norm, n_resamples=n_resamples, seed=seed)
-    return interval_of_draws(draws, f"bootstrap {chosen}", level, norm)
+    draws = _draws.bootstrap_draws(blocks, norm=norm, n_resamples=n_resamples, seed=seed)
+    return _draws.interval_of_draws(draws, f"bootstrap {chosen}", level, norm)
 
 
 def _require_method(method: str, allowed: tuple[str, ...], norm: Norm) -> None:
@@ -202,15 +193,15 @@ def calibration_test(
     norm, rng = checked_norm(norm), generator(seed)
     n_resamples = _checks.whole("n_resamples", n_resamples, 2)
     if isinstance(bins, BlockBins):
-        residual = require_blocks(bins).sum_q - bins.sum_y
-        estimate = error_of_sums(bins.n.sum(axis=0), residual.sum(axis=0), norm)
+        residual = _draws.require_blocks(bins).sum_q - bins.sum_y
+        estimate = _draws.error_of_sums(bins.n.sum(axis=0), residual.sum(axis=0), norm)
         errors, method = _draws.sign_flipped(bins.n, residual, norm, n_resamples, rng), "sign flips"
     else:
-        n = require_bins(bins).n.astype(np.float64)
-        estimate = error_of_sums(bins.n, bins.sum_q - bins.sum_y, norm)
+        n = _draws.require_bins(bins).n.astype(np.float64)
+        estimate = _draws.error_of_sums(bins.n, bins.sum_q - bins.sum_y, norm)
         errors = _draws.calibrated(n, bins.sum_q, bins.sum_q2, norm, n_resamples, rng)
         method = "simulated labels"
     reached = int(np.sum(errors >= estimate * (1.0 - 1e-9)))  # sums in another order may round down
     p_value = (1 + reached) / (1 + n_resamples)
-    statistic = float(rooted(estimate, norm))
-    return CalibrationTest(statistic, p_value, float(rooted(errors, norm).mean()), method, norm, n_resamples)
+    statistic = float(_draws.rooted(estimate, norm))
+    return CalibrationTest(statistic, p_value, float(_draws.rooted(errors, norm).mean()), method, norm, n_resamples)

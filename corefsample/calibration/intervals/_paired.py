@@ -12,17 +12,10 @@ from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample.calibration.binning import _validation
 from corefsample.calibration.binning._binning import block_bin_pairs, default_bin_size
 from corefsample.calibration.binning._bins import BlockBins
-from corefsample.calibration.binning._validation import (
-    Norm,
-    checked_level,
-    checked_norm,
-    coded,
-    generator,
-    pair_arrays,
-    require_pairs,
-)
+from corefsample.calibration.binning._validation import Norm
 from corefsample.calibration.intervals import _draws
 from corefsample.calibration.intervals._draws import require_blocks, rooted
 from corefsample.errors import ParameterError
@@ -151,10 +144,10 @@ def paired_comparison(
     """
     sums = []
     for name, values in (("first", first), ("second", second)):
-        q, labels = pair_arrays(values, y, (name, "y"))
-        require_pairs(q, labels, (name, "y"))
+        q, labels = _validation.pair_arrays(values, y, (name, "y"))
+        _validation.require_pairs(q, labels, (name, "y"))
         size = default_bin_size(q.shape[0]) if bin_size is None else bin_size
-        codes, ids = coded("documents", documents, q.shape[0], name)
+        codes, ids = _validation.coded("documents", documents, q.shape[0], name)
         losses = np.bincount(codes, log_losses(q, labels, floor=floor), len(ids)).astype(np.float64)
         sums.append(ScorerSums(block_bin_pairs(q, labels, codes, bin_size=size), losses))
     return compare_blocks(*sums, norm=norm, level=level, n_resamples=n_resamples, seed=seed)
@@ -203,7 +196,8 @@ def compare_blocks(
     ----------
     Davison & Hinkley (1997), Bootstrap Methods and their Application, section 5.2, for the interval.
     """
-    level, norm = checked_level(level), checked_norm(norm, squared_for="for a paired comparison")
+    level = _validation.checked_level(level)
+    norm = _validation.checked_norm(norm, squared_for="for a paired comparison")
     n_resamples = _checks.whole("n_resamples", n_resamples, 2)
     scorers = [_Scorer.of(require_blocks(each.blocks), each.losses) for each in (first, second)]
     if not scorers[0].has_pairs_of(scorers[1]):
@@ -212,7 +206,7 @@ def compare_blocks(
     found = [each.measures(np.ones((1, n_blocks)), norm, 1)[0] for each in scorers]
     draws = np.empty((n_resamples, len(MEASURES)))
     width = max(n_blocks, *(each.sums.shape[1] for each in scorers))
-    for rows, times in _draws.multiplicities(n_blocks, n_resamples, width, generator(seed)):
+    for rows, times in _draws.multiplicities(n_blocks, n_resamples, width, _validation.generator(seed)):
         draws[rows] = scorers[1].measures(times, norm, 2) - scorers[0].measures(times, norm, 2)
     differences = tuple(
         _difference(measure, float(found[0][m]), float(found[1][m]), draws[:, m], level)

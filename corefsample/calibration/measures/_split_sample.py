@@ -11,19 +11,11 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
+from corefsample.calibration.binning import _validation
 from corefsample.calibration.binning._binning import bin_pairs, sums_by_block
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
 from corefsample.calibration.binning._results import Result
-from corefsample.calibration.binning._validation import (
-    Norm,
-    checked_n_samples,
-    checked_norm,
-    coded,
-    generator,
-    labelled,
-    require_all,
-    require_length,
-)
+from corefsample.calibration.binning._validation import Norm
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.calibration.intervals._draws import Interval, error_of_sums, rooted
 from corefsample.calibration.intervals._error_intervals import calibration_test
@@ -147,11 +139,11 @@ def split_sample_error(
     >>> error.naive > 0.05, error.corrected < 0.02
     (True, True)
     """
-    checked_norm(norm, squared_for="for split samples")
+    _validation.checked_norm(norm, squared_for="for split samples")
     half = _half(n_samples)
     first, second = _hits("hits_a", hits_a, half), _hits("hits_b", hits_b, half)
-    require_length("hits_b", second, first.shape[0], "hits_a")
-    labels = labelled(first / half, y, names=("hits_a", "y"))[1]
+    _validation.require_length("hits_b", second, first.shape[0], "hits_a")
+    labels = _validation.labelled(first / half, y, names=("hits_a", "y"))[1]
     codes, n_blocks = _blocks(documents, first.shape[0], seed)
     options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins}
 
@@ -178,7 +170,7 @@ def split_sample_error(
 
 
 def _half(n_samples: object) -> int:
-    number = checked_n_samples(n_samples)
+    number = _validation.checked_n_samples(n_samples)
     if number % 2:
         raise ParameterError(f"must be even, got {number}", parameter="n_samples")
     return number // 2
@@ -186,7 +178,7 @@ def _half(n_samples: object) -> int:
 
 def _hits(name: str, hits: npt.ArrayLike, half: int) -> Ints:
     counts = _checks.integers(name, hits)
-    require_all(name, counts, (counts >= 0) & (counts <= half), f"lie in 0 to n_samples / 2 ({half})")
+    _validation.require_all(name, counts, (counts >= 0) & (counts <= half), f"lie in 0 to n_samples / 2 ({half})")
     if counts.shape[0] < 2:
         raise ParameterError(f"must contain at least 2 counts, got {counts.shape[0]}", parameter=name)
     return counts
@@ -195,12 +187,12 @@ def _hits(name: str, hits: npt.ArrayLike, half: int) -> Ints:
 def _blocks(documents: npt.ArrayLike | None, n: int, seed: int) -> tuple[Ints | Ints32, int]:
     """Return the number of each pair's block (its document, or a random block), and the number of blocks."""
     if documents is not None:
-        codes, names = coded("documents", documents, n)
+        codes, names = _validation.coded("documents", documents, n)
         if len(names) < 2:
             raise ParameterError(f"must be at least 2, got {len(names)}", parameter="documents")
         return codes, len(names)
     n_blocks = min(RANDOM_BLOCKS, n)
-    return generator(seed).permutation(n) % n_blocks, n_blocks
+    return _validation.generator(seed).permutation(n) % n_blocks, n_blocks
 
 
 def _summed(

@@ -6,7 +6,7 @@ import inspect
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ _MODELS: dict[str, type[FittedModel]] = {}
 
 
 class FittedModel:
-    """A model with parameters in the constructor and fitted attributes that end in an underscore.
+    """A model with parameters in the constructor and fitted attributes: the annotated ones that end in an underscore.
 
     A constructor stores its parameters unchanged, and `fit` checks them, so that ``sklearn.base.clone`` and a grid
     search work. scikit-learn itself is not needed. `to_json` saves a fit, and `from_json` loads it.
@@ -36,8 +36,6 @@ class FittedModel:
     array([0.5])
     """
 
-    _fitted: ClassVar[tuple[str, ...]] = ()
-
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         _MODELS[cls.__name__] = cls
@@ -45,6 +43,11 @@ class FittedModel:
     @classmethod
     def _parameter_names(cls) -> list[str]:
         return list(inspect.signature(cls).parameters)
+
+    @classmethod
+    def _fitted_names(cls) -> list[str]:
+        annotated = [name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())]
+        return [name for name in annotated if name.endswith("_")]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; `deep` adds those of nested models, as ``outer__inner``."""
@@ -77,7 +80,7 @@ class FittedModel:
         return f"{type(self).__name__}({shown})"
 
     def __sklearn_is_fitted__(self) -> bool:
-        return all(hasattr(self, name) for name in self._fitted)
+        return all(hasattr(self, name) for name in self._fitted_names())
 
     def _require_fit(self, action: str = "predicts") -> None:
         if not self.__sklearn_is_fitted__():
@@ -120,7 +123,7 @@ class FittedModel:
 def _plain(value: Any) -> Any:
     if isinstance(value, FittedModel):
         # A parameter may be a model that is not fitted itself.
-        fitted = {name: _plain(getattr(value, name)) for name in value._fitted if hasattr(value, name)}
+        fitted = {name: _plain(getattr(value, name)) for name in value._fitted_names() if hasattr(value, name)}
         parameters = {name: _plain(inner) for name, inner in value.get_params(deep=False).items()}
         return {"model": type(value).__name__, "format": FORMAT, "parameters": parameters, "fitted": fitted}
     if isinstance(value, np.ndarray):
@@ -145,7 +148,7 @@ def _restored_model(content: Mapping[str, Any]) -> FittedModel:
     if content["format"] != FORMAT:
         raise ParameterError(f"must be of format {FORMAT}, got {_checks.shown(content['format'])}", parameter="text")
     parts = content["parameters"], content["fitted"]
-    for part, names in zip(parts, (kind._parameter_names(), kind._fitted), strict=True):
+    for part, names in zip(parts, (kind._parameter_names(), kind._fitted_names()), strict=True):
         if set(part) != set(names) and part != {}:
             raise ParameterError(f"must have {', '.join(names)}, got {_checks.shown(part)}", place=kind.__name__)
     parameters, fitted = ({name: _restored(value) for name, value in part.items()} for part in parts)

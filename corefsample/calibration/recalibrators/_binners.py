@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -78,8 +78,6 @@ class HistogramBinning(Recalibrator):
     (array([0. , 0.7, 1. ]), array([0.5, 0.5, 1. , 1. ]))
     """
 
-    _fitted: ClassVar[tuple[str, ...]] = ("edges_", "values_")
-
     edges_: Floats
     values_: Floats
 
@@ -139,8 +137,6 @@ class ScalingBinning(Recalibrator):
     ----------
     Kumar, Liang & Ma (2019), "Verified uncertainty calibration", here with the second part for binning and averaging.
     """
-
-    _fitted: ClassVar[tuple[str, ...]] = ("scaler_", "edges_", "values_", "n_scaled_", "n_binned_")
 
     scaler_: Recalibrator
     edges_: Floats
@@ -213,8 +209,6 @@ class IsotonicRecalibration(Recalibrator):
     >>> IsotonicRecalibration().fit([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1]).predict([0.0, 0.3, 0.5, 1.0])
     array([0.  , 0.25, 0.5 , 1.  ])
     """
-
-    _fitted: ClassVar[tuple[str, ...]] = ("q_", "values_")
 
     q_: Floats
     values_: Floats

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +52,6 @@ class GroupedRecalibrator(FittedModel):
     >>> model.fit([0.3, 0.4, 0.5, 0.6], [0, 0, 1, 1], ["a", "a", "b", "b"]).predict([0.5, 0.5, 0.5], ["a", "b", "c"])
     array([0. , 1. , 0.5])
     """
-
-    _fitted: ClassVar[tuple[str, ...]] = ("shared_", "groups_", "recalibrators_")
 
     shared_: Recalibrator
     groups_: list[str | int]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,18 @@ from corefsample.calibration.recalibrators._base import FittedModel, Recalibrato
 from corefsample.errors import ParameterError
 
 
-class TemperatureScaling(FittedModel):
+class _OneTemperature(FittedModel):
+    """Base of the models that are fitted by one temperature between two bounds."""
+
+    temperature_: float
+    at_bound_: bool
+
+    def __init__(self, *, lowest: float = 0.01, highest: float = 100.0) -> None:
+        self.lowest = lowest
+        self.highest = highest
+
+
+class TemperatureScaling(_OneTemperature):
     """Softmax of scores divided by one temperature, chosen by the likelihood of the gold classes.
 
     The mean log-likelihood is concave in 1/temperature; its slope, the gold score minus the expected score, is
@@ -46,15 +57,6 @@ class TemperatureScaling(FittedModel):
     >>> round(model.temperature_, 6), model.predict(scores)[0].round(6).tolist()
     (2.0, [0.75, 0.25])
     """
-
-    _fitted: ClassVar[tuple[str, ...]] = ("temperature_", "at_bound_")
-
-    temperature_: float
-    at_bound_: bool
-
-    def __init__(self, *, lowest: float = 0.01, highest: float = 100.0) -> None:
-        self.lowest = lowest
-        self.highest = highest
 
     def fit(self, logits: npt.ArrayLike, gold: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Fit to scores and gold classes.
@@ -177,8 +179,6 @@ class PlattScaling(Recalibrator):
     Platt (1999), "Probabilistic outputs for support vector machines"; Lin, Lin & Weng (2007).
     """
 
-    _fitted: ClassVar[tuple[str, ...]] = ("slope_", "intercept_")
-
     slope_: float
     intercept_: float
 
@@ -219,8 +219,6 @@ class BetaCalibration(Recalibrator):
     array([0.3, 0.5, 0.9])
     """
 
-    _fitted: ClassVar[tuple[str, ...]] = ("a_", "b_", "c_")
-
     a_: float
     b_: float
     c_: float
@@ -243,7 +241,7 @@ class BetaCalibration(Recalibrator):
         return _expit(self.a_ * low + self.b_ * high + self.c_)
 
 
-class BinaryTemperatureScaling(Recalibrator):
+class BinaryTemperatureScaling(_OneTemperature, Recalibrator):
     """The log odds of the prediction divided by one temperature, chosen by the likelihood of the labels.
 
     It is `TemperatureScaling` of two classes, and Platt scaling without an intercept: a prediction of 1/2 stays, and
@@ -272,15 +270,6 @@ class BinaryTemperatureScaling(Recalibrator):
     >>> round(model.temperature_, 6), model.predict([0.9, 0.1]).round(6).tolist()
     (2.0, [0.75, 0.25])
     """
-
-    _fitted: ClassVar[tuple[str, ...]] = ("temperature_", "at_bound_")
-
-    temperature_: float
-    at_bound_: bool
-
-    def __init__(self, *, lowest: float = 0.01, highest: float = 100.0) -> None:
-        self.lowest = lowest
-        self.highest = highest
 
     def _fit(self, pairs: Pairs) -> None:
         ties = pooled(pairs.q, pairs.y, pairs.weights)

@@ -20,13 +20,7 @@ from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import Norm, generator
-from corefsample.calibration.intervals._draws import (
-    bootstrap_draws,
-    error_of_gaps,
-    error_of_sums,
-    interval_of_draws,
-    simulated_draws,
-)
+from corefsample.calibration.intervals import _draws
 from corefsample.calibration.intervals._error_intervals import calibration_test
 from corefsample.calibration.measures._error import binned_error
 from corefsample.calibration.measures._split_sample import split_sample_error
@@ -257,7 +251,7 @@ def _mse_table(cases: Iterable[tuple[Design, int, SyntheticPairs, int]]) -> pd.D
     rows = []
     for design, replication, pairs, bin_size in cases:
         bins = bin_pairs(pairs.q, pairs.y, bin_size=bin_size)
-        mse = error_of_sums(bins.n, bins.sum_q - bins.sum_y, "mse")
+        mse = _draws.error_of_sums(bins.n, bins.sum_q - bins.sum_y, "mse")
         options = {"replication": replication, "n_pairs": bins.n_pairs, "bin_size": bin_size, "n_bins": bins.n_bins}
         rows.append({**_fields(design), **options, "mse": mse, "true_mse": pairs.true_error**2})
     return pd.DataFrame(rows)
@@ -292,16 +286,16 @@ def coverage_study(
 
     def outcomes() -> Iterator[Outcome]:
         for design, replication, bin_size, pairs, blocks in binned:
-            truth = error_of_gaps(pairs.true_gaps(blocks.bins), blocks.bins.n, norm)
+            truth = _draws.error_of_gaps(pairs.true_gaps(blocks.bins), blocks.bins.n, norm)
             estimate = binned_error(blocks.bins, norm=norm)
             options: dict[str, Any] = {"norm": norm, "n_resamples": n_resamples, "seed": replication}
             draws = {
-                "simulated": simulated_draws(blocks.bins, **options),
-                "bootstrap": bootstrap_draws(blocks, **options),
+                "simulated": _draws.simulated_draws(blocks.bins, **options),
+                "bootstrap": _draws.bootstrap_draws(blocks, **options),
             }
             for method in methods:
                 draws_of_method = draws[_checks.choice("methods", method, INTERVALS).split()[0]]
-                interval = interval_of_draws(draws_of_method, method, level, norm)
+                interval = _draws.interval_of_draws(draws_of_method, method, level, norm)
                 key = design, n_pairs, bin_size, norm, method, level
                 yield key, (truth, estimate, interval.lower, interval.upper)
 

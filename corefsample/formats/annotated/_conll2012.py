@@ -37,14 +37,8 @@ from corefsample.documents._rejected import Rejected
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated._brackets import (
-    ON_FAULT,
-    Bracket,
-    DocumentFaultError,
-    MentionCollector,
-    OnFault,
-    Place,
-)
+from corefsample.formats.annotated import _brackets
+from corefsample.formats.annotated._brackets import Bracket, DocumentFaultError, MentionCollector, OnFault, Place
 from corefsample.formats.annotated._stream import AnnotatedStream, Lines, Written, layout, write_annotated
 
 _MISSING = {"named_entity": "*"}
@@ -83,7 +77,7 @@ def read_conll2012(
     >>> document.doc_id, document.tokens.extra["speaker"][0]  # doctest: +SKIP
     ('bc/cctv/00/cctv_0000_0', 'Speaker#1')
     """
-    choice("on_crossing_sentences", on_crossing_sentences, ON_FAULT)
+    choice("on_crossing_sentences", on_crossing_sentences, _brackets.ON_FAULT)
     on_fault = {"crossing_sentences": on_crossing_sentences}
     return AnnotatedStream(inputs, partial(split_conll2012, on_fault=on_fault), on_rejected)
 

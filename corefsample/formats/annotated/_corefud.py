@@ -36,18 +36,11 @@ from corefsample.documents._annotated import REFERENCES, AnnotatedDocument
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
+from corefsample.formats.annotated import _corefud_reading
 from corefsample.formats.annotated._brackets import ON_FAULT, OnDiscontinuous, OnFault
 from corefsample.formats.annotated._conllu_reading import COMMENT, META, metadata_name
 from corefsample.formats.annotated._conllu_writing import conllu_lines
-from corefsample.formats.annotated._corefud_reading import (
-    DEFAULT_FIELDS,
-    IDS,
-    PARTS,
-    CorefudOptions,
-    attribute_name,
-    require_fields,
-    split_corefud,
-)
+from corefsample.formats.annotated._corefud_reading import CorefudOptions
 from corefsample.formats.annotated._stream import AnnotatedStream, Written, layout, write_annotated
 
 DATE_KEYS = ("meta::dateCreated", "meta::date", "date")
@@ -108,9 +101,9 @@ def read_corefud(
         "crossing_sentences": on_crossing_sentences,
     }
     if entity_fields is not None:
-        require_fields(entity_fields)
+        _corefud_reading.require_fields(entity_fields)
     options = CorefudOptions(entity_fields, tuple(date_keys), on_fault)
-    return AnnotatedStream(inputs, partial(split_corefud, options=options), on_rejected)
+    return AnnotatedStream(inputs, partial(_corefud_reading.split_corefud, options=options), on_rejected)
 
 
 def write_corefud(
@@ -161,7 +154,7 @@ def write_corefud(
         If the file cannot be written.
     """
     if entity_fields is not None:
-        require_fields(entity_fields)
+        _corefud_reading.require_fields(entity_fields)
     lines = CorefudLines(entity_fields, date_keys)
     return write_annotated(
         documents, path, lines.of, singletons=singletons, on_unwritable=on_unwritable, overwrite=overwrite
@@ -192,8 +185,8 @@ class CorefudLines:
 
     def of(self, document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
         """Yield the lines of one document with the mentions `kept`."""
-        own = "-".join(document.entity_fields or ()) or DEFAULT_FIELDS
-        require_fields(own)
+        own = "-".join(document.entity_fields or ()) or _corefud_reading.DEFAULT_FIELDS
+        _corefud_reading.require_fields(own)
         self._fields = self._fields or own
         if not self._is_chosen and own != self._fields:
             raise ParameterError(
@@ -244,7 +237,7 @@ class _Part(NamedTuple):
 
 def _parts(document: AnnotatedDocument, kept: Sequence[int]) -> list[_Part]:
     """The parts of the mentions `kept` by start, then longest first."""
-    written = document.attributes.get(PARTS, [""] * document.n_mentions)
+    written = document.attributes.get(_corefud_reading.PARTS, [""] * document.n_mentions)
     parts = []
     for i in kept:
         start, end, _ = document.mentions[i].tolist()
@@ -260,12 +253,12 @@ def _opened(
     """Fields of each opening bracket."""
     numbers = node_numbers(document)
     missing = [""] * document.n_mentions
-    columns = [document.attributes.get(attribute_name(name), missing) for name in fields]
+    columns = [document.attributes.get(_corefud_reading.attribute_name(name), missing) for name in fields]
     texts = []
     for _, i, number, spans in parts:
         values = [column[i] for column in columns]
         for k, name in enumerate(fields):
-            if name in IDS:
+            if name in _corefud_reading.IDS:
                 values[k] = ids[document.entities[i]] + number
             elif name == "head":
                 head = int(document.mentions[i, 2])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from itertools import islice
-from typing import TextIO
 
 from corefsample._checks import choice, shown, whole
 from corefsample.documents._batch import DocumentBatch, from_documents
@@ -98,21 +97,12 @@ class QuarantineFile:
     def __init__(self, path: str) -> None:
         self.path = path
         self.count = 0
-        self._stream: TextIO | None = None
 
     def __call__(self, rejected: Rejected) -> None:
         """Append one document."""
-        if self._stream is None:
-            self._stream = open(self.path, "w", encoding="utf-8")  # noqa: SIM115
+        with open(self.path, "a" if self.count else "w", encoding="utf-8") as stream:
+            stream.write(json.dumps(rejected.to_json()) + "\n")
         self.count += 1
-        self._stream.write(json.dumps(rejected.to_json()) + "\n")
-        self._stream.flush()
-
-    def close(self) -> None:
-        """Finish the file."""
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            stream.close()
 
 
 @contextmanager
@@ -135,23 +125,18 @@ def quarantine_file(
     require_writable(beside)
     require_free(path, overwrite=overwrite)
     target = link_target(path)
-    with new_partial(target, _QUARANTINE) as partial, closing(QuarantineFile(partial)) as quarantine:
+    with new_partial(target, _QUARANTINE) as partial:
+        quarantine = QuarantineFile(partial)
         yield quarantine if on_error == "quarantine" else None
-        _finish(quarantine, target)
-
-
-def _finish(quarantine: QuarantineFile, path: str) -> None:
-    """Move the file to its place, or remove that of an earlier run if no document was rejected."""
-    try:
-        quarantine.close()
-        if quarantine.count:
-            put_in_place(quarantine.path, path)
-        else:
-            remove_file(path)
-    except OutputError:
-        raise
-    except OSError as error:
-        raise unwritable(path, error) from None
+        try:
+            if quarantine.count:
+                put_in_place(partial, target)
+            else:
+                remove_file(target)
+        except OutputError:
+            raise
+        except OSError as error:
+            raise unwritable(target, error) from None
 
 
 def convert(

@@ -246,7 +246,8 @@ def _counted(
     file, options = plan.input_of(partition), plan.options
     _require_unchanged(file)
     with store.computing(partition, plan) as (result, record):
-        with closing(QuarantineFile(str(result / QUARANTINE))) as quarantine, ThreadPoolExecutor(1) as background:
+        quarantine = QuarantineFile(str(result / QUARANTINE))
+        with ThreadPoolExecutor(1) as background:
             # The first partition of a file computes the checksum of the file too.
             needs_digest = not partition.first and file.path != STANDARD_INPUT and file.tag is None
             digest = background.submit(sha256, file.place) if needs_digest else None

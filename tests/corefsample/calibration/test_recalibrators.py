@@ -509,7 +509,7 @@ def test_a_group_whose_pairs_have_no_weight_is_unknown() -> None:
 class Reversed(Recalibrator):
     """A user-defined recalibrator, which contains another one."""
 
-    _fitted = ("done_",)
+    done_: bool
 
     def __init__(self, inner: Recalibrator) -> None:
         self.inner = inner

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import documents as strategies
 from strategies.documents import Lists
 
-from corefsample import AntecedentDistribution, ParameterError, sample_clusterings
+from corefsample import AntecedentDistribution, sample_clusterings
 from corefsample.coreference._sampling import sample_rescored
 
 
@@ -50,21 +50,5 @@ def test_a_document_with_more_mentions_than_16_bits() -> None:
     n = 66_000  # each mention has the one before as its candidate
     distribution = AntecedentDistribution.from_csr(np.append(0, np.arange(n)), np.arange(n - 1), np.zeros(n - 1))
     scores = np.array([[0.5], [-1.0]]) * np.ones(distribution.n_candidates)
-    found, _ = sample_rescored(distribution, scores, np.array([2, 1]))
+    found, _ = sample_rescored(distribution, scores, np.array([2, 1]), seed=0, doc_id="", first_sample=0)
     np.testing.assert_array_equal(found, one_by_one(distribution, scores, [2, 1]))
-
-
-@pytest.mark.parametrize(
-    ("scores", "sizes", "message"),
-    [
-        (np.zeros((2, 2)), [1, 1], "scores must be 2 sets of 1 finite numbers, got others of the shape"),
-        (np.zeros((1, 1)), [1, 1], "scores must be 2 sets of 1 finite numbers"),
-        (np.full((1, 1), np.inf), [1], "scores must be 1 sets of 1 finite numbers"),
-        (np.zeros((2, 1)), [1, 0], "n_samples must be at least one, of at least 1 each"),
-        (np.zeros((0, 1)), [], "n_samples must be at least one, of at least 1 each"),
-    ],
-)
-def test_arrays_of_another_shape_are_refused(scores: np.ndarray[Any, Any], sizes: list[int], message: str) -> None:
-    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
-    with pytest.raises(ParameterError, match=message):
-        sample_rescored(distribution, scores, np.array(sizes, np.int64))

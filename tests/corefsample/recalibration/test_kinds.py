@@ -358,7 +358,8 @@ def test_samples_are_divided_among_draws_in_order() -> None:
     kinds = mention_kinds(document.tokens, document.mentions)
     draws = uncertain().sampled("fit", 4)
     options: dict[str, Any] = {"seed": 3, "doc_id": "d"}
-    labels, _ = mixture_labels(MixedRecalibrations(draws), document.antecedents, kinds, n_samples=10, **options)
+    mixed = MixedRecalibrations(draws)
+    labels, _ = mixture_labels(mixed, document.antecedents, kinds, np.arange(10), 10, **options)
     bounds = [0, 2, 5, 7, 10]  # as evenly as whole numbers allow
     for draw, first, end in zip(draws, bounds[:-1], bounds[1:], strict=True):
         own = sample_clusterings(draw.apply(document.antecedents, kinds), n_samples=end, **options).labels
