@@ -1,4 +1,4 @@
-"""Candidates for the probability of a label, their weights by cross-validation, and draws of their posteriors."""
+"""Candidates for the probability of a label, and their weights by cross-validation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints
 from events.audit._features import PROBABILITY, Features, clipped_probability
-from events.audit._logistic import fit_logistic, sigmoid
+from events.audit._logistic import LogisticRegression, sigmoid
 
 ModelName = Literal["as it is", "recalibrated", "regression", "regression with words"]
 AS_IT_IS: ModelName = "as it is"
@@ -68,14 +68,10 @@ class Standardised:
         """The first features alone."""
         return Standardised(self.z[:, :n_columns], self.rises[:n_columns], self.centre[:n_columns])
 
-    def fit(
-        self, labelled: Labelled, penalty: float, chosen: Bools | None = None, start: Floats | None = None
-    ) -> Floats:
-        """Coefficients from the labels, or from some of them."""
-        rows, y, weights = labelled.rows, labelled.y, labelled.weights
-        if chosen is not None:
-            rows, y, weights = rows[chosen], y[chosen], weights[chosen]
-        return fit_logistic(self.z[rows], y, weights, penalty, self.rises, centre=self.centre, start=start)
+    def regression(self, labelled: Labelled, penalty: float, chosen: Bools | slice = slice(None)) -> LogisticRegression:
+        """Of the labels, or of some of them."""
+        x, y, weights = self.z[labelled.rows[chosen]], labelled.y[chosen], labelled.weights[chosen]
+        return LogisticRegression(x, y, weights, penalty, self.rises, self.centre)
 
     def predicted(self, beta: Floats, rows: Ints | Bools | slice = slice(None)) -> Floats:
         """P of documents."""
@@ -179,66 +175,7 @@ def cross_fitted(labelled: Labelled, features: Standardised, penalty: float) -> 
     of_labels = labelled.folds[labelled.rows]
     beta = None
     for fold in range(N_FOLDS):
-        beta = features.fit(labelled, penalty, of_labels != fold, beta)
+        beta = features.regression(labelled, penalty, of_labels != fold).fitted(beta)
         inside = labelled.folds == fold
         p[inside] = features.predicted(beta, inside)
     return p
-
-
-_THINNING = 3  # steps of the chain for each draw
-_INTERCEPT = 1e-4  # precision of the prior of the intercept
-
-
-def posterior_draws(
-    labelled: Labelled, features: Standardised, penalty: float, n_draws: int, rng: np.random.Generator
-) -> Floats:
-    """Draws of the coefficients from their posterior, whose prior is the penalty; those bound to rise are at least 0.
-
-    Elliptical slices of the normal distribution at the mode, each accepted by the exact posterior: a normal
-    approximation alone gives P near 0 far too much room upwards, where no label says yes.
-
-    Returns
-    -------
-    float64 (n_draws, 1 + n_features)
-
-    References
-    ----------
-    Nishihara, Murray & Adams (2014), "Parallel MCMC with generalized elliptical slice sampling", JMLR 15, section 3.
-    """
-    x = np.column_stack([np.ones(len(labelled.rows)), features.z[labelled.rows]])
-    y, weights = labelled.y, labelled.weights
-    bound = np.concatenate([[False], features.rises])
-    centre = np.concatenate([[0.0], features.centre])
-    precision = np.concatenate([[_INTERCEPT], np.full(len(features.centre), penalty)])
-    mode = features.fit(labelled, penalty)
-    p = sigmoid(x @ mode)
-    hessian = (x.T * (weights * p * (1.0 - p))) @ x + np.diag(precision)
-    spread = np.linalg.inv(np.linalg.cholesky(hessian)).T  # of the normal distribution: its covariance's root
-    root = np.linalg.cholesky(hessian).T
-
-    def log_ratio(beta: Floats) -> float:
-        """Log posterior less that of the normal distribution."""
-        if (beta[bound] < 0.0).any():
-            return -np.inf
-        z = x @ beta
-        log_posterior = -float(weights @ (np.logaddexp(0.0, z) - y * z) + 0.5 * precision @ (beta - centre) ** 2)
-        return log_posterior + 0.5 * float(((root @ (beta - mode)) ** 2).sum())
-
-    beta, value = mode.copy(), log_ratio(mode)
-    draws = np.empty((n_draws, len(mode)))
-    for step in range(n_draws * _THINNING):
-        other = spread @ rng.standard_normal(len(mode))
-        least = value + np.log(rng.random())
-        angle = 2.0 * np.pi * rng.random()
-        low, high = angle - 2.0 * np.pi, angle
-        while True:
-            tried = mode + (beta - mode) * np.cos(angle) + other * np.sin(angle)
-            ratio = log_ratio(tried)
-            if ratio > least or high - low < 1e-12:
-                break
-            low, high = (angle, high) if angle < 0.0 else (low, angle)
-            angle = low + (high - low) * rng.random()
-        if ratio > least:
-            beta, value = tried, ratio
-        draws[step // _THINNING] = beta
-    return draws

@@ -28,7 +28,6 @@ from events.audit._learned_model import (
     log_losses,
     made_folds,
     model_weights,
-    posterior_draws,
 )
 from events.audit._learned_results import (
     CandidateScore,
@@ -223,8 +222,8 @@ class TargetLearning:
         for each, weight in zip(found, weights.tolist(), strict=True):
             n = max(1, round(weight * self._n_draws))
             if weight:
-                own = posterior_draws(self.labelled, each.features, each.penalty, n, self._rng)
-                draws.append((each.features, own))
+                regression = each.features.regression(self.labelled, each.penalty)
+                draws.append((each.features, regression.draws(n, self._rng)))
         crossed = weights @ np.array([each.cross_fitted for each in found])
         return Fitted(tuple(found), weights, crossed, tuple(draws))
 
@@ -236,7 +235,7 @@ class TargetLearning:
         before, after = fitted.candidates[0].cross_fitted, fitted.cross_fitted
         event, actor = event_and_actor(self._plan.frame, self._name)
         tested = period_test(self._plan.frame.dates[labelled.rows], labelled.y, after[labelled.rows], seed=self._seed)
-        shown = posterior_draws(labelled, best.features, best.penalty, self._n_draws, self._rng)
+        shown = best.features.regression(labelled, best.penalty).draws(self._n_draws, self._rng)
         return LearnedTarget(
             event=event,
             actor=actor,
