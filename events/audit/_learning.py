@@ -17,9 +17,9 @@ from corefsample.calibration.intervals import simulated_interval
 from corefsample.calibration.measures._error import binned_error
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
+from events.audit._documents import event_and_actor
 from events.audit._estimates import TOTAL
 from events.audit._features import Features, RunFeatures
-from events.audit._frame import event_and_actor
 from events.audit._learned_model import (
     Candidate,
     Labelled,

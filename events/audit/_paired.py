@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.errors import InputError
-from events.audit._frame import AuditFrame, event_and_actor
+from events.audit._documents import AuditFrame, event_and_actor
 from events.audit._plan import AuditPlan
 from events.audit._sheets import NO, YES, SheetLabels
 from events.rules._outcomes import ANYBODY

@@ -18,8 +18,8 @@ from corefsample.errors import InputError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
+from events.audit._documents import read_text_table
 from events.audit._estimates import TOTAL
-from events.audit._frame_files import read_text_table
 from events.audit._sheets import LABEL_COLUMNS
 from events.counting._tables import shown_name
 
