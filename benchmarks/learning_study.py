@@ -29,12 +29,11 @@ from corefsample import InputError
 from corefsample.calibration import calibration_error
 from events.audit import AuditFrame, AuditPlan, extend_plan, plan_audit, read_run_documents
 from events.audit._features import Features, RunFeatures
-from events.audit._learned_model import log_losses
+from events.audit._learned_model import TextFeatures, log_losses
 from events.audit._learned_total import difference_total
 from events.audit._learning import LEAST_LABELS, Draws, Fitted, TargetLearning, average_precision
 from events.audit._sheets import SheetLabels
 from events.audit._totals import total_interval
-from events.audit._words import TextFeatures
 
 EVENTS = ("arrest", "kill", "force")
 N_DRAWS = 200  # of the coefficients

@@ -24,6 +24,7 @@ from events.audit._learned_model import (
     Candidate,
     Labelled,
     Standardised,
+    TextFeatures,
     candidates,
     log_losses,
     made_folds,
@@ -42,7 +43,6 @@ from events.audit._logistic import sigmoid
 from events.audit._period_test import PeriodTest, period_test
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, YES, SheetLabels
-from events.audit._words import TextFeatures
 from events.counting import count_pmf
 from events.counting._periods import Calendar
 from events.counting._poisson_binomial import quantile_interval
