@@ -218,13 +218,13 @@ def match_rules(
     """Match several rules against a parse, each as `match_document` does; what they share is done once."""
     readable = readable_schemes(tokens.dep, scheme)
     words = frozenset[str]().union(*(frame.words for rule in rules for frame in rule.frames))
-    readings: dict[str, _Reading] = {}
+    readings: dict[str, Reading] = {}
     chosen: list[list[_RuleReading]] = []
     for rule in rules:
         served = served_schemes(rule, readable)
         for name in served:
             if name not in readings:
-                readings[name] = _Reading(tokens, mentions, name, words, rule.language)
+                readings[name] = Reading(tokens, mentions, name, words, rule.language)
         chosen.append([_RuleReading(readings[name], rule) for name in served])
     any_reading = next(iter(readings.values()))
     found = LexiconMatches({}, {}, 0)
@@ -241,7 +241,7 @@ def distinct_actors(
 
     This needs no rule; of several schemes that the labels fit, the first reads them. Errors as of `readable_schemes`.
     """
-    reading = _Reading(tokens, mentions, readable_schemes(tokens.dep, scheme)[0], frozenset())
+    reading = Reading(tokens, mentions, readable_schemes(tokens.dep, scheme)[0], frozenset())
     apart = reading.apart(lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma), lexicon)
     return apart.pairs[: apart.n_distinct], apart.naming
 
@@ -273,7 +273,7 @@ class _Apart(NamedTuple):
     naming: Ints32
 
 
-class _Reading:
+class Reading:
     """A parse in one scheme: what all rules share."""
 
     def __init__(
@@ -373,7 +373,7 @@ _NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.ze
 class _RuleReading:
     """A parse in one scheme, with the instances of one rule's event."""
 
-    def __init__(self, parse: _Reading, rule: Rule) -> None:
+    def __init__(self, parse: Reading, rule: Rule) -> None:
         self.parse = parse
         self._rule = rule
         self.instances: list[tuple[int, ...]] = []
@@ -462,7 +462,7 @@ def described_words(
     return words
 
 
-def _instances(parse: _Reading, rule: Rule, reached: set[tuple[int, str]]) -> dict[int, dict[tuple[int, ...], str]]:
+def _instances(parse: Reading, rule: Rule, reached: set[tuple[int, str]]) -> dict[int, dict[tuple[int, ...], str]]:
     """By trigger, all ways to fill the roles of the event, with their frames; only triggers with a way are there.
 
     `reached` gets the triggers and roles for which a path leads to any token, whether it is of a mention or not.
@@ -477,7 +477,7 @@ def _instances(parse: _Reading, rule: Rule, reached: set[tuple[int, str]]) -> di
 
 
 def _fillers(
-    parse: _Reading, rule: Rule, frame: Frame, role: str, token: int, reached: set[tuple[int, str]]
+    parse: Reading, rule: Rule, frame: Frame, role: str, token: int, reached: set[tuple[int, str]]
 ) -> list[int]:
     """Mentions that fill a role at a trigger; for an optional role that nothing fills, its absence."""
     paths = frame.roles.get(role, {}).get(parse.scheme, ())
