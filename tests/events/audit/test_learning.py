@@ -20,8 +20,9 @@ from events.audit import AuditPlan, estimate_counts, extend_plan, learn, plan_au
 from events.audit._features import RunFeatures, numeric_columns, probability_features
 from events.audit._learned_model import Labelled, Standardised, cross_fitted
 from events.audit._learned_total import difference_total, total_draws
-from events.audit._learning import LEAST_LABELS, TargetLearning, average_precision, target_labels
+from events.audit._learning import LEAST_LABELS, TargetLearning, target_labels
 from events.audit._logistic import LogisticRegression
+from events.audit._paired import average_precision
 from events.audit._period_test import period_test
 from events.audit._sheets import MISSING, YES, SheetLabels
 
