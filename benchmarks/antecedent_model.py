@@ -39,7 +39,7 @@ from corefsample.metrics import corpus_scores
 from corefsample.metrics._scores import ClusteringScores, clustering_scores
 from corefsample.recalibration import LinkScore, RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
-from events.queries._groups import links_by_kind
+from events.queries._true_counts import links_by_kind
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 BIN_SIZE, FLOOR_DRAWS = 5000, 20

@@ -24,7 +24,7 @@ from corefsample.mention_ranking._training import train
 from corefsample.mention_ranking.features import _atom_kernels, _codes
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
-from events.queries._groups import links_by_kind
+from events.queries._true_counts import links_by_kind
 
 PLURAL, BY_DETERMINER = "plural", "by determiner"
 LINKS = (("he or she", "plural noun"), ("he or she", "singular noun"), ("they", "name"))

@@ -29,12 +29,12 @@ from corefsample import InputError
 from corefsample.calibration import calibration_error
 from events.audit import AuditFrame, AuditPlan, extend_plan, plan_audit, read_run_documents
 from events.audit._features import Features, RunFeatures
-from events.audit._learned_model import log_losses, posterior_draws
+from events.audit._learned_model import TextFeatures, log_losses
 from events.audit._learned_total import difference_total
-from events.audit._learning import LEAST_LABELS, Draws, Fitted, TargetLearning, average_precision
+from events.audit._learning import LEAST_LABELS, Draws, Fitted, TargetLearning
+from events.audit._paired import average_precision
 from events.audit._sheets import SheetLabels
 from events.audit._totals import total_interval
-from events.audit._words import TextFeatures
 
 EVENTS = ("arrest", "kill", "force")
 N_DRAWS = 200  # of the coefficients
@@ -327,12 +327,12 @@ def uncertainty_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[s
 
 def _posterior_of_best(learning: TargetLearning, fitted: Fitted, rng: np.random.Generator) -> Draws:
     own, penalty = fitted.best.features, fitted.best.penalty
-    return [(own, posterior_draws(learning.labelled, own, penalty, N_DRAWS, rng))]
+    return [(own, own.regression(learning.labelled, penalty).draws(N_DRAWS, rng))]
 
 
 def _normal_draws(learning: TargetLearning, fitted: Fitted, rng: np.random.Generator) -> Draws:
     labelled, own, penalty = learning.labelled, fitted.best.features, fitted.best.penalty
-    mode = own.fit(labelled, penalty)
+    mode = own.regression(labelled, penalty).fitted()
     x = np.column_stack([np.ones(len(labelled.rows)), own.z[labelled.rows]])
     p = own.predicted(mode, labelled.rows)
     hessian = (x.T * (labelled.weights * p * (1 - p))) @ x + np.diag([1e-4, *([penalty] * own.z.shape[1])])

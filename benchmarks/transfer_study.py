@@ -30,10 +30,10 @@ from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
-from events.queries._counts import count_coverage, count_intervals
 from events.queries._queries import MENTION_TYPES, match_queries
 from events.queries._score import named_objective
 from events.queries._table import QueryTable
+from events.queries._true_counts import count_coverage, count_intervals
 
 ROLES = ("subject", "object", "passive_subject")
 N_SAMPLES, N_DRAWS, DRAW_SAMPLES, N_REFITS = 1000, 100, 200, 100

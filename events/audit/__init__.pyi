@@ -1,6 +1,6 @@
+from ._documents import AuditFrame as AuditFrame
+from ._documents import read_run_documents as read_run_documents
 from ._estimates import estimate_counts as estimate_counts
-from ._frame import AuditFrame as AuditFrame
-from ._frame_files import read_run_documents as read_run_documents
 from ._learning import learn as learn
 from ._plan import AuditPlan as AuditPlan
 from ._plan import extend_plan as extend_plan

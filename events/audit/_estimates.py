@@ -17,7 +17,7 @@ from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample.errors import InputError
 from events.audit._cells import Bounds, CellCounts, Cells, interval_of, target_cells
-from events.audit._frame import audited_names
+from events.audit._documents import audited_names
 from events.audit._learned_total import LearnedTotal, learned_totals
 from events.audit._plan import AuditPlan
 from events.audit._quality import (

@@ -17,8 +17,7 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import PathLike
-from events.audit._frame import RULES, AuditFrame, event_and_actor
-from events.audit._frame_files import ALL_DOCUMENTS, numbers_of, read_text_table
+from events.audit._documents import ALL_DOCUMENTS, RULES, AuditFrame, event_and_actor, numbers_of, read_text_table
 from events.rules._outcomes import ANYBODY
 
 NOBODY = "-"

@@ -1,16 +1,21 @@
-"""Candidates for the probability of a label, their weights by cross-validation, and draws of their posteriors."""
+"""Candidates for the probability of a label, with words as features or without, weighted by cross-validation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints
+from corefsample._extras import require_extra
+from corefsample.errors import ParameterError
 from events.audit._features import PROBABILITY, Features, clipped_probability
-from events.audit._logistic import fit_logistic, sigmoid
+from events.audit._logistic import LogisticRegression, sigmoid
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 ModelName = Literal["as it is", "recalibrated", "regression", "regression with words"]
 AS_IT_IS: ModelName = "as it is"
@@ -68,14 +73,10 @@ class Standardised:
         """The first features alone."""
         return Standardised(self.z[:, :n_columns], self.rises[:n_columns], self.centre[:n_columns])
 
-    def fit(
-        self, labelled: Labelled, penalty: float, chosen: Bools | None = None, start: Floats | None = None
-    ) -> Floats:
-        """Coefficients from the labels, or from some of them."""
-        rows, y, weights = labelled.rows, labelled.y, labelled.weights
-        if chosen is not None:
-            rows, y, weights = rows[chosen], y[chosen], weights[chosen]
-        return fit_logistic(self.z[rows], y, weights, penalty, self.rises, centre=self.centre, start=start)
+    def regression(self, labelled: Labelled, penalty: float, chosen: Bools | slice = slice(None)) -> LogisticRegression:
+        """Of the labels, or of some of them."""
+        x, y, weights = self.z[labelled.rows[chosen]], labelled.y[chosen], labelled.weights[chosen]
+        return LogisticRegression(x, y, weights, penalty, self.rises, self.centre)
 
     def predicted(self, beta: Floats, rows: Ints | Bools | slice = slice(None)) -> Floats:
         """P of documents."""
@@ -179,66 +180,80 @@ def cross_fitted(labelled: Labelled, features: Standardised, penalty: float) -> 
     of_labels = labelled.folds[labelled.rows]
     beta = None
     for fold in range(N_FOLDS):
-        beta = features.fit(labelled, penalty, of_labels != fold, beta)
+        beta = features.regression(labelled, penalty, of_labels != fold).fitted(beta)
         inside = labelled.folds == fold
         p[inside] = features.predicted(beta, inside)
     return p
 
 
-_THINNING = 3  # steps of the chain for each draw
-_INTERCEPT = 1e-4  # precision of the prior of the intercept
+_MOST_WORDS = 20_000
+_LEAST_DOCUMENTS = 3  # that have a word
+_SCALE = 5.0  # of a row of length 1: a penalty of 3 is then that of C = 8 in scikit-learn
+_N_NAMED = 20
 
 
-def posterior_draws(
-    labelled: Labelled, features: Standardised, penalty: float, n_draws: int, rng: np.random.Generator
-) -> Floats:
-    """Draws of the coefficients from their posterior, whose prior is the penalty; those bound to rise are at least 0.
+class TextFeatures:
+    """tf-idf of the words of every document.
 
-    Elliptical slices of the normal distribution at the mode, each accepted by the exact posterior: a normal
-    approximation alone gives P near 0 far too much room upwards, where no label says yes.
-
-    Returns
-    -------
-    float64 (n_draws, 1 + n_features)
-
-    References
+    Attributes
     ----------
-    Nishihara, Murray & Adams (2014), "Parallel MCMC with generalized elliptical slice sampling", JMLR 15, section 3.
+    matrix
+        float32 (n_documents, n_words), sparse.
+
+    Raises
+    ------
+    ParameterError
+        If scikit-learn is missing, or no word is in three documents.
     """
-    x = np.column_stack([np.ones(len(labelled.rows)), features.z[labelled.rows]])
-    y, weights = labelled.y, labelled.weights
-    bound = np.concatenate([[False], features.rises])
-    centre = np.concatenate([[0.0], features.centre])
-    precision = np.concatenate([[_INTERCEPT], np.full(len(features.centre), penalty)])
-    mode = features.fit(labelled, penalty)
-    p = sigmoid(x @ mode)
-    hessian = (x.T * (weights * p * (1.0 - p))) @ x + np.diag(precision)
-    spread = np.linalg.inv(np.linalg.cholesky(hessian)).T  # of the normal distribution: its covariance's root
-    root = np.linalg.cholesky(hessian).T
 
-    def log_ratio(beta: Floats) -> float:
-        """Log posterior less that of the normal distribution."""
-        if (beta[bound] < 0.0).any():
-            return -np.inf
-        z = x @ beta
-        log_posterior = -float(weights @ (np.logaddexp(0.0, z) - y * z) + 0.5 * precision @ (beta - centre) ** 2)
-        return log_posterior + 0.5 * float(((root @ (beta - mode)) ** 2).sum())
+    def __init__(self, texts: Sequence[str]) -> None:
+        library = require_extra("sklearn.feature_extraction.text", "scikit-learn", "tagging")
+        vectorizer = library.TfidfVectorizer(
+            sublinear_tf=True, min_df=_LEAST_DOCUMENTS, max_features=_MOST_WORDS, dtype=np.float32
+        )
+        try:
+            self.matrix: csr_matrix = vectorizer.fit_transform(texts)
+        except ValueError as error:
+            rule = f"must have a word in {_LEAST_DOCUMENTS} documents"
+            raise ParameterError(f"{rule}, got none: {error}", parameter="texts") from None
+        self._names: list[str] = vectorizer.get_feature_names_out().tolist()
 
-    beta, value = mode.copy(), log_ratio(mode)
-    draws = np.empty((n_draws, len(mode)))
-    for step in range(n_draws * _THINNING):
-        other = spread @ rng.standard_normal(len(mode))
-        least = value + np.log(rng.random())
-        angle = 2.0 * np.pi * rng.random()
-        low, high = angle - 2.0 * np.pi, angle
-        while True:
-            tried = mode + (beta - mode) * np.cos(angle) + other * np.sin(angle)
-            ratio = log_ratio(tried)
-            if ratio > least or high - low < 1e-12:
-                break
-            low, high = (angle, high) if angle < 0.0 else (low, angle)
-            angle = low + (high - low) * rng.random()
-        if ratio > least:
-            beta, value = tried, ratio
-        draws[step // _THINNING] = beta
-    return draws
+    def rotated(self, rows: Ints) -> RotatedText:
+        """Columns that span the labelled rows: a ridge penalty on them is that on the words themselves."""
+        _, values, axes = np.linalg.svd(self.matrix[rows].toarray().astype(np.float64), full_matrices=False)
+        kept = axes[values > 1e-6 * values.max(initial=0.0)]
+        return RotatedText(_SCALE * np.asarray(self.matrix @ kept.T), kept, self._names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RotatedText:
+    """Words in the space of the labelled documents.
+
+    Attributes
+    ----------
+    columns
+        float64 (n_documents, n_axes).
+    axes
+        float64 (n_axes, n_words).
+    names
+        The words.
+    """
+
+    columns: Floats
+    axes: Floats
+    names: Sequence[str]
+
+    def joined(self, features: Standardised) -> Standardised:
+        """Features, and then words."""
+        n = self.columns.shape[1]
+        return Standardised(
+            np.column_stack([features.z, self.columns]),
+            np.concatenate([features.rises, np.zeros(n, np.bool_)]),
+            np.concatenate([features.centre, np.zeros(n)]),
+        )
+
+    def words(self, coefficients: Floats) -> tuple[tuple[str, float], ...]:
+        """The words with the largest coefficients, from coefficients of features and of axes."""
+        of_words = _SCALE * (coefficients[-len(self.axes) :] @ self.axes)
+        largest = np.argsort(-np.abs(of_words), kind="stable")[:_N_NAMED]
+        return tuple((self.names[i], float(of_words[i])) for i in largest.tolist())

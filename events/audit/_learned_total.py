@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
-from events.audit._frame import audited_names
+from events.audit._documents import audited_names
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, UNSURE, YES, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, is_possible, log_share_sampled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,18 +17,18 @@ from corefsample.calibration.intervals import simulated_interval
 from corefsample.calibration.measures._error import binned_error
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
+from events.audit._documents import event_and_actor
 from events.audit._estimates import TOTAL
 from events.audit._features import Features, RunFeatures
-from events.audit._frame import event_and_actor
 from events.audit._learned_model import (
     Candidate,
     Labelled,
     Standardised,
+    TextFeatures,
     candidates,
     log_losses,
     made_folds,
     model_weights,
-    posterior_draws,
 )
 from events.audit._learned_results import (
     CandidateScore,
@@ -40,10 +40,10 @@ from events.audit._learned_results import (
 )
 from events.audit._learned_total import total_draws
 from events.audit._logistic import sigmoid
+from events.audit._paired import average_precision
 from events.audit._period_test import PeriodTest, period_test
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, YES, SheetLabels
-from events.audit._words import TextFeatures
 from events.counting import count_pmf
 from events.counting._periods import Calendar
 from events.counting._poisson_binomial import quantile_interval
@@ -223,8 +223,8 @@ class TargetLearning:
         for each, weight in zip(found, weights.tolist(), strict=True):
             n = max(1, round(weight * self._n_draws))
             if weight:
-                own = posterior_draws(self.labelled, each.features, each.penalty, n, self._rng)
-                draws.append((each.features, own))
+                regression = each.features.regression(self.labelled, each.penalty)
+                draws.append((each.features, regression.draws(n, self._rng)))
         crossed = weights @ np.array([each.cross_fitted for each in found])
         return Fitted(tuple(found), weights, crossed, tuple(draws))
 
@@ -236,7 +236,7 @@ class TargetLearning:
         before, after = fitted.candidates[0].cross_fitted, fitted.cross_fitted
         event, actor = event_and_actor(self._plan.frame, self._name)
         tested = period_test(self._plan.frame.dates[labelled.rows], labelled.y, after[labelled.rows], seed=self._seed)
-        shown = posterior_draws(labelled, best.features, best.penalty, self._n_draws, self._rng)
+        shown = best.features.regression(labelled, best.penalty).draws(self._n_draws, self._rng)
         return LearnedTarget(
             event=event,
             actor=actor,
@@ -425,11 +425,7 @@ class TargetLearning:
             scores = self._interval(lambda weights, losses=losses: weights @ losses / weights.sum(axis=-1))
             found.append(Score("log score", name, *scores))
             raw = self._p[rows] if name == "run" else p  # P = 0 and P = .005 may have different ranks
-            precision = self._interval(
-                lambda weights, raw=raw: np.array(
-                    [average_precision(raw, y, each) for each in np.atleast_2d(weights)]
-                ).squeeze()
-            )
+            precision = self._interval(partial(average_precision, raw, y))
             found.append(Score("average precision", name, *precision))
             # The functions below `calibration_error`, which would log a warning where equal P leave few bins.
             bins = self._curve(p_all).bins
@@ -459,13 +455,3 @@ def _logits(features: Standardised, draws: Floats, rows: Ints) -> Floats32:
     """Logits of P of documents by draw: float32 (n_draws, n_rows)."""
     z: Floats32 = draws[:, 1:].astype(np.float32) @ features.z[rows].astype(np.float32).T
     return z + draws[:, :1].astype(np.float32)
-
-
-def average_precision(p: Floats, y: Floats, weights: Floats) -> float:
-    """Sum over thresholds of precision times the growth of recall, weighted; equal P are one threshold."""
-    order = np.argsort(-p, kind="stable")
-    p, found, seen = p[order], np.cumsum((weights * y)[order]), np.cumsum(weights[order])
-    if not found[-1] > 0.0:
-        return float("nan")
-    ends = np.append(np.flatnonzero(np.diff(p)), len(p) - 1)
-    return float(np.sum(np.diff(found[ends], prepend=0.0) / found[-1] * found[ends] / np.maximum(seen[ends], 1e-300)))

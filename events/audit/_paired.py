@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.errors import InputError
-from events.audit._frame import AuditFrame, event_and_actor
+from events.audit._documents import AuditFrame, event_and_actor
 from events.audit._plan import AuditPlan
 from events.audit._sheets import NO, YES, SheetLabels
 from events.rules._outcomes import ANYBODY
@@ -237,17 +237,21 @@ def _measures(p: Floats, y: Bools, weights: Floats) -> dict[str, Floats]:
     clipped = np.clip(p, _SMALLEST_P, 1.0 - _SMALLEST_P)
     hits = weights[:, p > HALF].sum(axis=1)
     right = weights[:, (p > HALF) & y].sum(axis=1)
-    positive = weights[:, y].sum(axis=1)
-    order = np.argsort(-p, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(p[order])), len(p) - 1)  # equal P are one threshold
-    found = np.cumsum((weights * y)[:, order], axis=1)[:, ends]
-    drawn = np.cumsum(weights[:, order], axis=1)[:, ends]
     with np.errstate(invalid="ignore", divide="ignore"):
-        precisions = np.where(drawn > 0.0, found / drawn, 0.0)
         return {
             "brier": weights @ (p - y) ** 2 / total,
             "log_score": weights @ np.log(np.where(y, clipped, 1.0 - clipped)) / total,
-            "average_precision": (np.diff(found, prepend=0.0) * precisions).sum(axis=1) / positive,
+            "average_precision": average_precision(p, y, weights),
             "precision": right / hits,
-            "recall": right / positive,
+            "recall": right / weights[:, y].sum(axis=1),
         }
+
+
+def average_precision(p: Floats, y: Bools | Floats, weights: Floats) -> Floats:
+    """Sum over thresholds of precision times the growth of recall, for each row of weights (..., n)."""
+    order = np.argsort(-p, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(p[order])), len(p) - 1)  # equal P are one threshold
+    found, drawn = (np.cumsum(each[..., order], axis=-1)[..., ends] for each in (weights * y, weights))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precisions = np.where(drawn > 0.0, found / drawn, 0.0)
+        return np.asarray((np.diff(found, prepend=0.0) * precisions).sum(axis=-1) / found[..., -1])

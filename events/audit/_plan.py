@@ -17,7 +17,7 @@ from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
-from events.audit._frame import AuditFrame, Names
+from events.audit._documents import AuditFrame, Names
 from events.audit._strata import (
     Stratum,
     allocate,

@@ -28,7 +28,7 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
-from events.audit._frame_files import read_text_table
+from events.audit._documents import read_text_table
 from events.audit._plan import AuditPlan
 
 SHEET_COLUMNS = (

@@ -17,15 +17,13 @@ from corefsample.files._contents import read_json, read_parquet
 from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped, write_csv
 from events.audit import AuditFrame, AuditPlan, read_run_documents, read_sheets
-from events.audit._frame import RULES, event_and_actor
-from events.audit._frame_files import numbers_of, read_scores, read_text_table
+from events.audit._documents import RULES, event_and_actor, numbers_of, read_scores, read_text_table
 from events.audit._plan import draw
 from events.audit._sheets import SheetLabels
 from events.audit._strata import Stratum
 from events.pages._labelling import rendered_sheet
-from events.pages._marked import PLAIN, MarkedText
+from events.pages._marked_texts import PLAIN, MarkedText, run_definitions, run_texts
 from events.pages._questions import Question, default_question, rule_question
-from events.pages._texts import run_definitions, run_texts
 
 PLAN, STRATA, CODEBOOK = "plan.json", "strata.parquet", "codebook.txt"
 LEARNED, LEARNED_RECORD = "learned.csv", "learned.json"

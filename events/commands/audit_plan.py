@@ -213,7 +213,7 @@ def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions
 
 
 def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str]:
-    from events.audit._frame_files import read_text_table
+    from events.audit._documents import read_text_table
 
     if table is None:
         if column not in frame.properties:

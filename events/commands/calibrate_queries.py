@@ -189,7 +189,7 @@ def _write_link_kinds(
     study: QueryStudy, documents: Sequence[ScoredDocument], options: CalibrateQueriesOptions, path: Path
 ) -> None:
     """Write the table of links by kinds of mentions, of each variant."""
-    from events.queries._groups import links_by_kind
+    from events.queries._true_counts import links_by_kind
 
     parts = []
     by_id = {document.doc_id: document for document in documents}
@@ -213,7 +213,7 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     pictures
         Whether to draw.
     """
-    from events.queries._counts import LEVELS
+    from events.queries._true_counts import LEVELS
     from events.runs._pictures import save_pictures
 
     intervals, curves = study.intervals(), study.reliability()
@@ -238,7 +238,7 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
 
 def print_calibrate_queries(report: CalibrateQueriesResult) -> None:
     """Print calibration errors and coverage, before and after recalibration."""
-    from events.queries._counts import LEVELS
+    from events.queries._true_counts import LEVELS
 
     study = report.study
     # Before any output, so that a failure prints nothing.

@@ -33,8 +33,7 @@ from events.commands._parser import Command
 from events.commands._screen import print_error, print_pairs
 
 if TYPE_CHECKING:
-    from events.commands._annotated_check import AnnotatedReport
-    from events.commands._corpus_check import CorpusReport
+    from events.commands._document_checks import AnnotatedReport, CorpusReport
     from events.commands._environment import Environment
     from events.commands._file_check import FileReport
     from events.commands._rule_hits import RuleHits
@@ -126,8 +125,7 @@ def run_doctor(
         from events.commands._environment import describe_environment
 
         return DoctorResult(environment=describe_environment())
-    from events.commands._annotated_check import check_annotated
-    from events.commands._corpus_check import check_corpus
+    from events.commands._document_checks import check_annotated, check_corpus
     from events.commands._file_check import check_file, is_rule_or_lexicon
     from events.lexicon._lexicon import load_lexicon
     from events.rules._rules import load_rules

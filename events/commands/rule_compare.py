@@ -130,8 +130,7 @@ def run_rule_compare(
 def _probabilities(run: PathLike, plan: AuditPlan) -> Floats:
     """P of the plan's targets in its sample by a run: float64 (n_sampled, n_targets)."""
     from corefsample.files._contents import read_parquet
-    from events.audit._frame import RULES
-    from events.audit._frame_files import ALL_DOCUMENTS, run_record
+    from events.audit._documents import ALL_DOCUMENTS, RULES, run_record
     from events.audit._paired import target_keys, target_probabilities
 
     rules = str(run_record(Path(run))["rule"]["name"]).split(RULES)

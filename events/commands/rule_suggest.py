@@ -169,7 +169,7 @@ def run_rule_suggest(
 
 def _run_plan(run: PathLike) -> RunPlan:
     """What a finished run counted, planned again from its record."""
-    from events.audit._frame_files import run_record
+    from events.audit._documents import run_record
     from events.runs.counting._options import CountOptions
     from events.runs.counting._plan import planned
 

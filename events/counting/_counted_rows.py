@@ -23,10 +23,10 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import SCHEMA
 from corefsample.files._digests import id_digest
 from events.counting._evaluation import DocumentEvents
-from events.counting._event_rows import events_schema
+from events.counting._event_rows import EventRow
 from events.counting._evidence import evidence_schema
 from events.counting._periods import Period
-from events.counting._tables import TABLE_METADATA, event_name
+from events.counting._tables import TABLE_METADATA, event_name, rows_schema
 from events.matching._screening import DocumentMatches
 from events.rules._outcomes import ANYBODY
 
@@ -42,9 +42,9 @@ class CountedRows:
     Attributes
     ----------
     evidence
-        As `events.counting.evidence_batch` makes them.
+        Of the fields of `events.counting._evidence.EvidenceRow`.
     events
-        As `events.counting._event_rows.events_batch` makes them.
+        Of the fields of `events.counting._event_rows.EventRow`.
     all_documents
         Of ALL_DOCUMENTS_SCHEMA: every document, with or without events.
     documents
@@ -55,7 +55,7 @@ class CountedRows:
         schema = evidence_schema(roles, parses=True, defaults=True)
         self.evidence = SortedRows("evidence", schema, (*_BY_DOCUMENT, "event", *roles), _EVIDENCE_BATCH, folder)
         self.events = SortedRows(
-            "events", events_schema(roles), (*_BY_DOCUMENT, "token", "event", *roles), _EVENT_BATCH, folder
+            "events", rows_schema(EventRow, roles), (*_BY_DOCUMENT, "token", "event", *roles), _EVENT_BATCH, folder
         )
         self.all_documents = SortedRows("all_documents", ALL_DOCUMENTS_SCHEMA, _BY_DOCUMENT, _ROW_BATCH, folder)
         self.documents = SortedRows("documents", SCHEMA, _BY_DOCUMENT, _DOCUMENT_BATCH, folder)

@@ -32,12 +32,12 @@ from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, d
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._definitions import Definitions
 from events.counting._evaluation import DocumentEvents, Predicate, Task, Threads, evaluate_document, evaluate_predicate
-from events.counting._event_rows import event_rows, events_batch
-from events.counting._evidence import evidence_batch, evidence_rows, evidence_schema, parsed_mentions
+from events.counting._event_rows import event_rows
+from events.counting._evidence import evidence_rows, evidence_schema, parsed_mentions
 from events.counting._merged_actors import MergedActors
 from events.counting._outcomes import outcome_events
 from events.counting._periods import Calendar, Period
-from events.counting._tables import ACTOR, event_key
+from events.counting._tables import ACTOR, event_key, rows_batch
 from events.counting._tally import MOST_PERIODS, CountTally
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import DocumentMatches, Screen
@@ -470,8 +470,8 @@ class EventCounter:
                 of_triggers += event_rows(several, periods[row].label, parses[0].tokens)
         self.n_with_events += len(with_events)
         if with_events:
-            self.rows.evidence.add(evidence_batch(evidence, self._columns, self.roles))
-            self.rows.events.add(events_batch(of_triggers, self._columns, self.roles))
+            for table, rows in ((self.rows.evidence, evidence), (self.rows.events, of_triggers)):
+                table.add(rows_batch(table.schema, rows, self._columns, self.roles))
             if self._folder is not None:
                 self.rows.documents.add(batch.take(with_events).table)
 
@@ -613,7 +613,7 @@ class EventCounter:
         """Tidy table, one row for each document and event with P > 0: see `events.counting.EvidenceRow`.
 
         Rows are in the order of date, document and event. Instead of `actors` the table has the columns of the rules'
-        roles, and if a document has several parses the columns of `events.counting.ParseEvidence` instead of `parse`.
+        roles.
         """
         return _frame(self._table(self.rows.evidence).select(self.evidence_schema.names))
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from corefsample.documents._tokens import Tokens
 from events.counting._evaluation import DocumentEvents, ParseEvents
-from events.counting._tables import EventKey, arrow_schema, rows_batch
+from events.counting._tables import EventKey
 from events.matching._matching import DEFAULT, NO_ACTOR
 
 
-class EventRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class EventRow:
     """One trigger with the actors of its event; a row of the table of events.
 
     Attributes
@@ -44,20 +45,6 @@ class EventRow(NamedTuple):
     trigger: str
     token: int
     frame: str
-
-
-def events_schema(roles: Sequence[str]) -> pa.Schema:
-    """Schema of the table of events with the given columns of roles."""
-    texts = dict.fromkeys(("filled", "sentence", "trigger"), "str")
-    first = {"doc_id": "str", "date": "date", "period": "str", "event": "str", **dict.fromkeys(roles, "str")}
-    return arrow_schema({**first, "probability": "float", **texts, "token": "int", "frame": "str"})
-
-
-def events_batch(
-    rows: Sequence[EventRow], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
-) -> pa.RecordBatch:
-    """The table of some rows; parameters as of `events.counting._evidence.evidence_batch`."""
-    return rows_batch(events_schema(roles), rows, columns, roles, lambda name: [getattr(row, name) for row in rows])
 
 
 def event_rows(several: Sequence[DocumentEvents], period: str, tokens: Tokens | None) -> list[EventRow]:

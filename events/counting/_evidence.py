@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import json
 from collections import Counter
@@ -20,7 +19,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.posterior._posterior import parse_rows
 from events.counting._evaluation import DocumentEvents, Part, VarianceParts, variance_parts
 from events.counting._reasons import SEVERAL
-from events.counting._tables import EventKey, arrow_schema, rows_batch
+from events.counting._tables import EventKey, rows_schema
 from events.lexicon._content import parts
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
 
@@ -34,32 +33,6 @@ _Instance = tuple[int, list[int], float]  # trigger, mentions, probability
 _Description = tuple[int, str, list[int], float]  # mention, code, tokens of the name, probability
 _TriggerParse = tuple[int, str, float, float]  # trigger, words, share of the samples, probability
 _Reason = tuple[str, float, list[tuple[int, float]]]  # name, share of the samples, mentions with their shares
-
-
-@dataclass(frozen=True, slots=True)
-class ParseEvidence:
-    """What the parses of a document contribute to one event; columns of a table of evidence.
-
-    Attributes
-    ----------
-    n_parses
-        Number of the document's parses.
-    parse_variance, coreference_variance
-        Parts of P (1 - P), by the law of total variance: the variance of P(event | parse) over the parses, and the
-        mean variance given the parse (see `events.counting.variance_parts`).
-    parses
-        The likeliest parses (at most eight) that make the event, "2: 0.950 of 0.100": number of the parse,
-        P(event | parse), share of the samples with this parse.
-    trigger_parses
-        For each trigger, what the parses have there (at most eight): labels and words that depend on the trigger,
-        share of the samples, P(event) given these.
-    """
-
-    n_parses: int
-    parse_variance: float
-    coreference_variance: float
-    parses: str = ""
-    trigger_parses: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +72,17 @@ class EvidenceRow:
     filled
         How the roles are filled: "named" in the text, by a "default" actor, or "both" (at different triggers); empty if
         nobody fills them. In a table only if a rule has default actors.
-    parse
-        Of a document with several parses; in a table the columns of `ParseEvidence`, if it has them.
+    n_parses
+        Number of the document's parses. This and what follows is in a table only if some document has several.
+    parse_variance, coreference_variance
+        Parts of P (1 - P), by the law of total variance: the variance of P(event | parse) over the parses, and the
+        mean variance given the parse (see `events.counting.variance_parts`).
+    parses
+        The likeliest parses (at most eight) that make the event, "2: 0.950 of 0.100": number of the parse,
+        P(event | parse), share of the samples with this parse.
+    trigger_parses
+        For each trigger, what the parses have there (at most eight): labels and words that depend on the trigger,
+        share of the samples, P(event) given these.
     """
 
     doc_id: str
@@ -118,51 +100,22 @@ class EvidenceRow:
     excluded: str = ""
     reasons: str = ""
     filled: str = ""
-    parse: ParseEvidence | None = None
+    n_parses: int = 1
+    parse_variance: float = 0.0
+    coreference_variance: float = 0.0
+    parses: str = ""
+    trigger_parses: str = ""
 
 
-_COLUMNS = {
-    field.name: str(field.type).removeprefix("datetime.")
-    for field in dataclasses.fields(EvidenceRow)
-    if field.name not in ("actors", "parse")
-}
-_PARSE_COLUMNS = {field.name: str(field.type) for field in dataclasses.fields(ParseEvidence)}
+_OF_PARSES = ("n_parses", "parse_variance", "coreference_variance", "parses", "trigger_parses")
 
 
 def evidence_schema(roles: Sequence[str], *, parses: bool = False, defaults: bool = False) -> pa.Schema:
     """Schema of the table of evidence with the given columns of roles.
 
-    With `parses` it has the columns of `ParseEvidence`, with `defaults` the column `filled`.
+    With `parses` it has the columns about parses, with `defaults` the column `filled`.
     """
-    names = [name for name in _COLUMNS if defaults or name != "filled"]
-    after = names.index("event") + 1
-    typed = {name: _COLUMNS[name] for name in names[:after]} | dict.fromkeys(roles, "str")
-    last = _PARSE_COLUMNS if parses else {}
-    return arrow_schema(typed | {name: _COLUMNS[name] for name in names[after:]} | last)
-
-
-def evidence_batch(
-    rows: Sequence[EvidenceRow], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
-) -> pa.RecordBatch:
-    """The table of some rows, with the columns of `ParseEvidence`.
-
-    Parameters
-    ----------
-    rows
-        Of one rule or several.
-    columns
-        Columns of the roles of each rule, by its name.
-    roles
-        Columns of roles in the table.
-    """
-    schema = evidence_schema(roles, parses=True, defaults=True)
-    # Of a document with one parse, all variance is coreference's.
-    about_parses = [row.parse or ParseEvidence(1, 0.0, row.probability * (1.0 - row.probability)) for row in rows]
-
-    def values(name: str) -> list[Any]:
-        return [getattr(row, name) for row in (about_parses if name in _PARSE_COLUMNS else rows)]
-
-    return rows_batch(schema, rows, columns, roles, values)
+    return rows_schema(EvidenceRow, roles, (*(() if defaults else ("filled",)), *(() if parses else _OF_PARSES)))
 
 
 class ParsedMentions(NamedTuple):
@@ -223,19 +176,20 @@ def _row(
         ],
         "reasons": [[name, share, [[in_first(m), p] for m, p in others]] for name, share, others in reasons],
     }
-    about_parse = None
+    p = float(events.probabilities[e])
+    about_parses: dict[str, Any] = {"coreference_variance": p * (1.0 - p)}  # of one parse, all variance is this
     if events.n_parses > 1 and texts is not None:
         places["parses"] = sources.trigger_parses(e, sorted({trigger for trigger, _, _ in instances}))
-        about_parse = sources.about_parses(e, texts.tokens, places["parses"])
+        about_parses = sources.about_parses(e, texts.tokens, places["parses"])
     return EvidenceRow(
         *(events.doc_id, events.date, period, events.event, events.keys[e]),
-        *(float(events.probabilities[e]), error, bool(events.one_best[e])),
+        *(p, error, bool(events.one_best[e])),
         *(("", "", "") if texts is None else texts.of(instances, descriptions, spans)),
         json.dumps(places),
         excluded,
         "" if texts is None else texts.of_reasons(reasons, spans),
         events.filled(e),
-        about_parse,
+        **about_parses,
     )
 
 
@@ -379,7 +333,7 @@ class _Sources:
     def _parts(self) -> VarianceParts:
         return variance_parts(self._events)
 
-    def about_parses(self, event: int, tokens: Tokens, trigger_parses: Sequence[_TriggerParse]) -> ParseEvidence:
+    def about_parses(self, event: int, tokens: Tokens, trigger_parses: Sequence[_TriggerParse]) -> dict[str, Any]:
         """What the parses contribute to an event: those that make it come first."""
         made = []
         for each in self._drawn:
@@ -388,16 +342,16 @@ class _Sources:
                 made.append(
                     (-n_hits, each.parse, f"{each.parse}: {n_hits / n:.3f} of {n / self._events.n_samples:.3f}")
                 )
-        return ParseEvidence(
-            n_parses=len(self._parses),
-            parse_variance=float(self._parts.parse[event]),
-            coreference_variance=float(self._parts.coreference[event]),
-            parses=SEPARATOR.join(text for _, _, text in sorted(made)[:MOST_MENTIONS]),
-            trigger_parses=SEPARATOR.join(
+        return {
+            "n_parses": len(self._parses),
+            "parse_variance": float(self._parts.parse[event]),
+            "coreference_variance": float(self._parts.coreference[event]),
+            "parses": SEPARATOR.join(text for _, _, text in sorted(made)[:MOST_MENTIONS]),
+            "trigger_parses": SEPARATOR.join(
                 f"{tokens.text[trigger]} [{trigger}] {words or 'alone'}: {share:.3f}, P {probability:.3f}"
                 for trigger, words, share, probability in trigger_parses
             ),
-        )
+        }
 
     def trigger_parses(self, event: int, triggers: Sequence[int]) -> list[_TriggerParse]:
         """What the parses have at triggers: token, words, share of the samples, and P(event) given these words."""

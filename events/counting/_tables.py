@@ -9,7 +9,8 @@ The key of an event is the code of its actor, or one code for each role; its nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -90,20 +91,37 @@ def role_cells(key: EventKey, columns: Sequence[str], roles: Sequence[str]) -> d
     return rest | role_values(key, columns)
 
 
+def rows_schema(kind: type, roles: Sequence[str], without: Sequence[str] = ()) -> pa.Schema:
+    """Schema of a table whose rows are of this dataclass, with the columns of roles in place of its field `actors`."""
+    columns: dict[str, str] = {}
+    for field in dataclasses.fields(kind):
+        names = roles if field.name == "actors" else [field.name]
+        columns |= dict.fromkeys(names, "str" if field.name == "actors" else field.type.removeprefix("datetime."))
+    return arrow_schema({name: column for name, column in columns.items() if name not in without})
+
+
 def rows_batch(
-    schema: pa.Schema,
-    rows: Sequence[Any],
-    columns: Mapping[str, Sequence[str]],
-    roles: Sequence[str],
-    values: Callable[[str], list[Any]],
+    schema: pa.Schema, rows: Sequence[Any], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
 ) -> pa.RecordBatch:
-    """Batch of rows that have an event and its actors, with the values of each column that is not one of a role."""
+    """Rows of such a table.
+
+    Parameters
+    ----------
+    schema
+        From `rows_schema`.
+    rows
+        Of one rule or several.
+    columns
+        Columns of the roles of each rule, by its name.
+    roles
+        Columns of roles in the table.
+    """
     of_roles = [role_cells(each.actors, columns[each.event], roles) for each in rows]
-    arrays = [
-        pa.array([each[field.name] for each in of_roles] if field.name in roles else values(field.name), field.type)
-        for field in schema
+    values = [
+        [each[name] for each in of_roles] if name in roles else [getattr(each, name) for each in rows]
+        for name in schema.names
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return pa.RecordBatch.from_arrays(list(map(pa.array, values, schema.types)), schema=schema)
 
 
 def role_columns(columns: Iterable[str]) -> tuple[str, ...]:

@@ -217,13 +217,13 @@ def match_rules(
     """Match several rules against a parse, each as `match_document` does; what they share is done once."""
     readable = readable_schemes(tokens.dep, scheme)
     words = frozenset[str]().union(*(frame.words for rule in rules for frame in rule.frames))
-    readings: dict[str, _Reading] = {}
+    readings: dict[str, Reading] = {}
     chosen: list[list[_RuleReading]] = []
     for rule in rules:
         served = served_schemes(rule, readable)
         for name in served:
             if name not in readings:
-                readings[name] = _Reading(tokens, mentions, name, words, rule.language)
+                readings[name] = Reading(tokens, mentions, name, words, rule.language)
         chosen.append([_RuleReading(readings[name], rule) for name in served])
     any_reading = next(iter(readings.values()))
     found = LexiconMatches({}, {}, 0)
@@ -240,7 +240,7 @@ def distinct_actors(
 
     This needs no rule; of several schemes that the labels fit, the first reads them. Errors as of `readable_schemes`.
     """
-    reading = _Reading(tokens, mentions, readable_schemes(tokens.dep, scheme)[0], frozenset())
+    reading = Reading(tokens, mentions, readable_schemes(tokens.dep, scheme)[0], frozenset())
     apart = reading.apart(lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma), lexicon)
     return apart.pairs[: apart.n_distinct], apart.naming
 
@@ -272,7 +272,7 @@ class _Apart(NamedTuple):
     naming: Ints32
 
 
-class _Reading:
+class Reading:
     """A parse in one scheme: what all rules share."""
 
     def __init__(
@@ -358,7 +358,7 @@ _NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.ze
 class _RuleReading:
     """A parse in one scheme, with the instances of one rule's event."""
 
-    def __init__(self, parse: _Reading, rule: Rule) -> None:
+    def __init__(self, parse: Reading, rule: Rule) -> None:
         self.parse = parse
         self._rule = rule
         self.instances: list[tuple[int, ...]] = []
@@ -376,8 +376,7 @@ class _RuleReading:
                 defaulted = {
                     r
                     for r, role in enumerate(rule.event)
-                    if (token, role) not in reached
-                    and is_filled_by_default(rule, role, parse.view, parse.sentences, parse.scheme, token)
+                    if (token, role) not in reached and is_filled_by_default(rule, role, parse, token)
                 }
                 for instance, frame in instances.items():
                     filled = tuple(DEFAULT if r in defaulted else m for r, m in enumerate(instance))
@@ -432,7 +431,7 @@ class _RuleReading:
         )
 
 
-def is_filled_by_default(rule: Rule, role: str, view: ParseView, sentences: Ints32, scheme: str, trigger: int) -> bool:
+def is_filled_by_default(rule: Rule, role: str, reading: Reading, trigger: int) -> bool:
     """Whether a role has a default actor whose conditions hold at a trigger."""
     if role not in rule.defaults:
         return False
@@ -441,11 +440,11 @@ def is_filled_by_default(rule: Rule, role: str, view: ParseView, sentences: Ints
     def holds(name: str) -> bool:
         tokens: Iterable[int] = (trigger,)
         if name.startswith(NEAR):
-            own = int(sentences[trigger])
-            start, end = np.searchsorted(sentences, (own - 1, own + 2)).tolist()
+            own = int(reading.sentences[trigger])
+            start, end = np.searchsorted(reading.sentences, (own - 1, own + 2)).tolist()
             tokens = range(start, end)
         condition = rule.conditions[name.removeprefix(NEAR)]
-        return any(condition.holds(view, token, scheme) for token in tokens)
+        return any(condition.holds(reading.view, token, reading.scheme) for token in tokens)
 
     return (not default.when or any(map(holds, default.when))) and not any(map(holds, default.unless))
 
@@ -469,7 +468,7 @@ def described_words(
     return words
 
 
-def _instances(parse: _Reading, rule: Rule, reached: set[tuple[int, str]]) -> dict[int, dict[tuple[int, ...], str]]:
+def _instances(parse: Reading, rule: Rule, reached: set[tuple[int, str]]) -> dict[int, dict[tuple[int, ...], str]]:
     """By trigger, all ways to fill the roles of the event, with their frames; only triggers with a way are there.
 
     `reached` gets the triggers and roles for which a path leads to any token, whether it is of a mention or not.
@@ -484,7 +483,7 @@ def _instances(parse: _Reading, rule: Rule, reached: set[tuple[int, str]]) -> di
 
 
 def _fillers(
-    parse: _Reading, rule: Rule, frame: Frame, role: str, token: int, reached: set[tuple[int, str]]
+    parse: Reading, rule: Rule, frame: Frame, role: str, token: int, reached: set[tuple[int, str]]
 ) -> list[int]:
     """Mentions that fill a role at a trigger; for an optional role that nothing fills, its absence."""
     paths = frame.roles.get(role, {}).get(parse.scheme, ())

@@ -12,13 +12,17 @@ from dataclasses import dataclass, replace
 
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
-from corefsample.languages._language import ENGLISH, load_language
-from corefsample.syntax import SCHEMES
 from corefsample.syntax._path_traces import PathTrace, connecting_path, nearest_trace, trace_path
-from corefsample.syntax._paths import Dependents, ParseView
+from corefsample.syntax._paths import ParseView
 from events.lexicon._lexicon import Lexicon, LexiconMatches
-from events.matching._matching import described_words, is_filled_by_default, readable_schemes, served_schemes
-from events.matching._triggers import LemmaIndex, frame_triggers
+from events.matching._matching import (
+    Reading,
+    described_words,
+    is_filled_by_default,
+    readable_schemes,
+    served_schemes,
+)
+from events.matching._triggers import frame_triggers
 from events.rules._rules import Frame, Rule
 
 # What becomes of a trigger; of several frames the first of these outcomes is reported.
@@ -179,14 +183,15 @@ class _Tracer:
         scheme: str,
     ) -> None:
         self._rule, self._lexicon, self._scheme = rule, lexicon, scheme
-        self._view = ParseView(tokens, SCHEMES[scheme], load_language(rule.language or ENGLISH))
-        self._sentences = tokens.sent
+        words = frozenset[str]().union(*(frame.words for frame in rule.frames))
+        self._reading = Reading(tokens, mentions, scheme, words, rule.language)
+        self._view, self._mentions = self._reading.view, self._reading.by_head
+        self._sentences = tokens.sent.tolist()
         self.names = lexicon.match(tokens.text, self._view.heads, date, tokens.lemma)
-        self._mentions = Dependents(mentions[:, 2], len(tokens))  # by the token that is their head
         self._codes: dict[int, set[str]] = {}  # by head of a mention
         self._described: dict[int, list[int]] = {}  # by head token of a name: heads of the mentions that it describes
-        words = described_words(self._view, self._mentions, rule.described[scheme], self.names.codes)
-        for (mention, code), word in sorted(words.items()):
+        described = described_words(self._view, self._mentions, rule.described[scheme], self.names.codes)
+        for (mention, code), word in sorted(described.items()):
             head = int(mentions[mention, 2])
             self._codes.setdefault(head, set()).add(code)
             self._described.setdefault(word, []).append(head)
@@ -194,8 +199,6 @@ class _Tracer:
     def triggers(self) -> Iterable[TriggerTrace]:
         """The triggers in the order of the text; of several frames at one token the one with the best outcome."""
         view, rule = self._view, self._rule
-        words = frozenset[str]().union(*(frame.words for frame in rule.frames))
-        index = LemmaIndex(view, words)
         frames: dict[int, list[tuple[Frame, str]]] = {}
         for frame in rule.frames:
             # Phrases first: where a token is the head of one and has a lemma of its own, the phrase says more.
@@ -204,7 +207,7 @@ class _Tracer:
                 *((replace(frame, lemmas=frozenset({lemma}), phrases=()), (lemma,)) for lemma in sorted(frame.lemmas)),
             ]
             for part, trigger in parts:
-                for token in frame_triggers(part, view, index):
+                for token in frame_triggers(part, view, self._reading.index):
                     frames.setdefault(token, []).append((frame, " ".join(trigger)))
         for token, several in sorted(frames.items()):
             found = {name: rule.conditions[name].ends(view, token, self._scheme) for name in rule.unless}
@@ -227,7 +230,7 @@ class _Tracer:
         if not filled:
             nearest = nearest_trace(of_scheme, view, token)
             if role not in frame.required and not (nearest and nearest.ends):
-                by_default = is_filled_by_default(self._rule, role, view, self._sentences, self._scheme, token)
+                by_default = is_filled_by_default(self._rule, role, self._reading, token)
                 is_optional = is_optional or by_default
             return RoleTrace(role, is_optional, None, None, (), False, nearest)
         # Of several mentions the one that comes nearest to an event.

@@ -19,13 +19,15 @@ Sandhaus (2008), The New York Times Annotated Corpus Overview, LDC2008T19, secti
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html.entities import html5
 from typing import Any
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 _MAX_DEPTH = 100
+_LINE = " line"  # an attribute that no XML can have
 _LEAD = re.compile(r"\s*LEAD\s*:\s*")
 _WORD = re.compile(r"\w+")
 _FULL, _LEADING, _CORRECTION = "full_text", "lead_paragraph", "correction_text"
@@ -59,7 +61,7 @@ class NitfError(Exception):
 
 
 class NitfDocument:
-    """The content of one document, collected while its XML is parsed.
+    """The content of one document.
 
     Parameters
     ----------
@@ -96,125 +98,55 @@ class NitfDocument:
         self._published: str | None = None
         self._parts: dict[str, str] = {}
         self._paragraphs: list[tuple[str, str]] = []  # class of the block, text
-        self._open: list[tuple[str, str]] = []
-        self._pieces: list[str] = []
-        self._collected_depth = 0  # depth of the element whose text is being collected, 0 for none
-        self._type = ""  # of that element
-        self._line: Callable[[], int] = lambda: 1
-        self._read(content)
+        self._add(_tree(content), frozenset(), "", inside=False)
 
-    def _read(self, content: bytes) -> None:
-        parser = expat.ParserCreate()
-        self._line = lambda: parser.CurrentLineNumber
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text
-        parser.EntityDeclHandler = self._reject_entity
-        parser.SkippedEntityHandler = self._named_character
-        try:
-            parser.Parse(content, True)
-        except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
-            raise NitfError(f"XML must be well-formed, got: {reason}", error.lineno) from None
-        except (LookupError, ValueError) as error:  # from an encoding that expat leaves to Python
-            raise NitfError(f"XML must be in a known encoding, got: {error}", 1) from None
-        finally:
-            self._line = lambda: 1  # breaks the reference cycle of the parser and this object
+    def _add(self, element: Element, above: frozenset[str], block: str, *, inside: bool) -> None:
+        """Add an element and those in it.
 
-    # --- handlers of the parser ---
-
-    def _fail(self, reason: str) -> NitfError:
-        return NitfError(reason, self._line())
-
-    def _reject_entity(self, name: str, *_: object) -> None:
-        raise self._fail(f"XML must declare no entities, got {name!r}")
-
-    def _named_character(self, name: str, is_parameter: bool) -> None:
-        """Resolve HTML's character names, which the document type (not fetched) declares."""
-        if is_parameter:
-            return
-        character = html5.get(f"{name};")
-        if character is None:
-            raise self._fail(f"entities must be names of characters, got {name!r}")
-        self._text(character)
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        if not self._open and tag != "nitf":
-            raise self._fail(f"the outermost element must be nitf, got {tag!r}")
-        self._open.append((tag, attributes.get("class", "")))
-        if len(self._open) > _MAX_DEPTH:
-            raise self._fail(f"elements must be nested at most {_MAX_DEPTH} deep, got more")
+        Parameters
+        ----------
+        element, above
+            The element, and the tags of those around it.
+        block
+            Class of the nearest block around that has one, or nothing.
+        inside
+            Whether it is in one whose text is collected.
+        """
+        tag, kind = element.tag, element.get("class", "")
         if tag == "meta":
-            self._note_meta(attributes.get("name", ""), attributes.get("content", ""))
+            self._add_meta(element.get("name", ""), element.get("content", ""), int(element.attrib[_LINE]))
         elif tag == "doc-id" and self.doc_id is None:
-            self.doc_id = attributes.get("id-string")
+            self.doc_id = element.get("id-string")
         elif tag == "pubdata":
-            self._note_pubdata(attributes)
-        elif tag == "series" and attributes.get("series.name"):
-            self._texts.setdefault("kicker", attributes["series.name"])
-        if self._collected_depth:
-            self._pieces.append(" " if tag in ("br", *_PARAGRAPHS) else "")
-        elif self._is_collected(tag, attributes.get("class", "")):
-            self._collected_depth = len(self._open)
-            self._type = attributes.get("type", "")
+            if self._published is None and "date.publication" in element.attrib:
+                self._published, self.line = element.attrib["date.publication"], int(element.attrib[_LINE])
+            for attribute, name in _PUBDATA.items():
+                self._add_text(name, element.get(attribute))
+        elif tag == "series":
+            self._add_text("kicker", element.get("series.name"))
+        is_collected = not inside and _is_collected(tag, kind, above)
+        if is_collected and (text := " ".join("".join(_pieces(element)).split())):
+            if "body.content" in above:
+                self._paragraphs.append((block, text))
+            elif (tag, kind) in _HEAD_TEXTS or tag == "title":
+                self._add_text(_HEAD_TEXTS.get((tag, kind), "head_title"), text)
+            else:
+                name = ((tag == "classifier" and element.get("type")) or tag).replace(".", "_")
+                online = "online_" if kind.startswith("online") else ""
+                self._indexed.setdefault(online + name, []).append(text)
+        for each in element:
+            self._add(each, above | {tag}, kind if tag == "block" and kind else block, inside=inside or is_collected)
 
-    def _text(self, text: str) -> None:
-        if self._collected_depth:
-            self._pieces.append(text)
-
-    def _end(self, tag: str) -> None:
-        if self._collected_depth and len(self._open) > self._collected_depth and tag in _PARAGRAPHS:
-            self._pieces.append(" ")
-        if self._collected_depth == len(self._open):
-            text = " ".join("".join(self._pieces).split())
-            self._pieces, self._collected_depth = [], 0
-            self._collect(tag, self._open[-1][1], text)
-        self._open.pop()
-
-    # --- collecting ---
-
-    def _is_collected(self, tag: str, kind: str) -> bool:
-        """Whether the text of an element just opened is wanted."""
-        above = {name for name, _ in self._open[:-1]}
-        if "body.content" in above:
-            return tag in _PARAGRAPHS and not above.intersection(_NO_TEXT)
-        if "body" in above:
-            return (tag, kind) in _HEAD_TEXTS
-        return "head" in above and (tag == "title" or (tag in _INDEXED and "identified-content" in above))
-
-    def _block(self) -> str:
-        """Class of the nearest block around that has one, or nothing."""
-        blocks = [kind for name, kind in self._open[:-1] if name == "block" and kind]
-        return blocks[-1] if blocks else ""
-
-    def _collect(self, tag: str, kind: str, text: str) -> None:
-        if not text:
-            return
-        if any(name == "body.content" for name, _ in self._open[:-1]):
-            self._paragraphs.append((self._block(), text))
-        elif (tag, kind) in _HEAD_TEXTS or tag == "title":
-            self._texts.setdefault(_HEAD_TEXTS.get((tag, kind), "head_title"), text)
-        else:
-            name = (self._type if tag == "classifier" and self._type else tag).replace(".", "_")
-            online = "online_" if kind.startswith("online") else ""
-            self._indexed.setdefault(online + name, []).append(text)
-
-    def _note_meta(self, name: str, content: str) -> None:
+    def _add_meta(self, name: str, content: str, line: int) -> None:
         if name in _DATE_PARTS:
             self._parts.setdefault(name, content.strip())
-            self.line = self._line() if self._published is None else self.line
+            self.line = line if self._published is None else self.line
         elif name and content:
             self._meta.setdefault(name, content)
 
-    def _note_pubdata(self, attributes: dict[str, str]) -> None:
-        if self._published is None and "date.publication" in attributes:
-            self._published, self.line = attributes["date.publication"], self._line()
-        for attribute, name in _PUBDATA.items():
-            if attributes.get(attribute):
-                self._texts.setdefault(name, attributes[attribute])
-
-    # --- results ---
+    def _add_text(self, name: str, text: str | None) -> None:
+        if text:
+            self._texts.setdefault(name, text)
 
     @property
     def date(self) -> str | None:
@@ -253,6 +185,66 @@ class NitfDocument:
             if found := self._of_block(kind):
                 texts[kind] = "\n\n".join(found)
         return {**self._meta, **texts, **self._indexed}
+
+
+def _tree(content: bytes) -> Element:
+    """The outermost element; each element has its line as an attribute.
+
+    HTML's names of characters are resolved, which the document type (not fetched) declares.
+    """
+    parser, builder = expat.ParserCreate(), TreeBuilder()
+    opened: list[str] = []
+
+    def fault(reason: str) -> NitfError:
+        return NitfError(reason, parser.CurrentLineNumber)
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        opened.append(tag)
+        if opened[0] != "nitf":
+            raise fault(f"the outermost element must be nitf, got {tag!r}")
+        if len(opened) > _MAX_DEPTH:
+            raise fault(f"elements must be nested at most {_MAX_DEPTH} deep, got more")
+        builder.start(tag, {**attributes, _LINE: str(parser.CurrentLineNumber)})
+
+    def reject_entity(name: str, *_: object) -> None:
+        raise fault(f"XML must declare no entities, got {name!r}")
+
+    def add_character(name: str, is_parameter: bool) -> None:
+        if not is_parameter and f"{name};" not in html5:
+            raise fault(f"entities must be names of characters, got {name!r}")
+        builder.data("" if is_parameter else html5[f"{name};"])
+
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.CharacterDataHandler = start, builder.data
+    parser.EndElementHandler = lambda tag: builder.end(opened.pop())
+    parser.EntityDeclHandler, parser.SkippedEntityHandler = reject_entity, add_character
+    try:
+        parser.Parse(content, True)
+        return builder.close()
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise NitfError(f"XML must be well-formed, got: {reason}", error.lineno) from None
+    except (LookupError, ValueError) as error:  # from an encoding that expat leaves to Python
+        raise NitfError(f"XML must be in a known encoding, got: {error}", 1) from None
+    finally:  # breaks the reference cycle of the parser and its handlers
+        parser.StartElementHandler = parser.EntityDeclHandler = parser.SkippedEntityHandler = None
+
+
+def _is_collected(tag: str, kind: str, above: frozenset[str]) -> bool:
+    """Whether the text of an element is wanted."""
+    if "body.content" in above:
+        return tag in _PARAGRAPHS and above.isdisjoint(_NO_TEXT)
+    if "body" in above:
+        return (tag, kind) in _HEAD_TEXTS
+    return "head" in above and (tag == "title" or (tag in _INDEXED and "identified-content" in above))
+
+
+def _pieces(element: Element) -> Iterator[str]:
+    """The text in an element, with a blank at each break of a line or paragraph."""
+    yield element.text or ""
+    for each in element:
+        blank = " " if each.tag in ("br", *_PARAGRAPHS) else ""
+        yield from (blank, *_pieces(each), blank, each.tail or "")
 
 
 def _words(paragraph: str) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from corefsample.errors import InputError
 from corefsample.files._contents import parsed_json
 from corefsample.formats import DocumentStream
 from corefsample.summaries import point_estimate
-from events.pages._marked import spaced
+from events.pages._marked_texts import spaced
 from events.pages._rendering import packed_parts
 
 Places = list[tuple[int, str]]  # the evidence of a document: number of the actor, and the column `places`

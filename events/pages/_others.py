@@ -11,8 +11,8 @@ import numpy as np
 from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
 from corefsample._random import document_key
+from events.pages._marked_texts import run_texts
 from events.pages._rendering import PER_PART, packed_parts
-from events.pages._texts import run_texts
 
 # A document without evidence has a trigger and an actor, one of them, or none.
 KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor found, no trigger", "neither found")

@@ -25,9 +25,8 @@ from events.counting._merged_actors import merging_text
 from events.counting._periods import Calendar
 from events.counting._tables import role_columns, shown_name
 from events.counting._tally import exclusion_texts
-from events.pages._audited import AuditContent, LabelTargets, read_audit
 from events.pages._document_texts import Places, document_texts
-from events.pages._learned import LearnedContent, read_learned
+from events.pages._labels import AuditContent, LabelTargets, LearnedContent, read_audit, read_learned
 from events.pages._others import OtherDocuments, other_documents
 from events.pages._rendering import PER_PART
 from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
@@ -126,7 +125,7 @@ def read_report(
     ParameterError
         If `n_documents` or `n_others` is negative.
     InputError
-        As `read_run`, `events.pages._audited.read_audit`, and if documents.parquet lacks a document of the evidence, or
+        As `read_run`, `events.pages._labels.read_audit`, and if documents.parquet lacks a document of the evidence, or
         is inconsistent with it.
     """
     n_documents = _checks.whole("n_documents", n_documents, 0)

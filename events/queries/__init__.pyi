@@ -1,2 +1,2 @@
-from ._counts import mixture_pmf as mixture_pmf
 from ._score import QueryScore as QueryScore
+from ._true_counts import mixture_pmf as mixture_pmf

@@ -24,10 +24,10 @@ from corefsample.recalibration._model import NoMinimumError, Recalibration
 from corefsample.recalibration._refits import CrossFit
 from corefsample.recalibration._shipped import known_recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
-from events.queries._counts import SIZES
 from events.queries._score import QueryScore, named_objective
 from events.queries._study_results import QueryStudy, QueryVariant
 from events.queries._table import QueryTable
+from events.queries._true_counts import SIZES
 
 AS_SCORED = "as scored"
 _DRAW_SAMPLES = 200  # per draw of a recalibration; their noise averages out over the draws

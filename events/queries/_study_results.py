@@ -11,10 +11,8 @@ from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._refits import CrossFit
-from events.queries._counts import count_coverage, count_intervals
-from events.queries._groups import group_misfit, null_truths
-from events.queries._quantiles import count_quantiles
 from events.queries._table import QueryTable
+from events.queries._true_counts import count_coverage, count_intervals, count_quantiles, group_misfit, null_truths
 
 if TYPE_CHECKING:
     from corefsample.calibration.measures._reliability import ReliabilityCurve

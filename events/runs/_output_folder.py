@@ -108,7 +108,6 @@ class OutputFolder:
             for folder in reversed(self._made):
                 folder.mkdir(exist_ok=True)
             self._begin_partial()
-            self._open()
         except OSError as error:
             self._clear()
             raise unwritable(self._given, error) from None
@@ -124,7 +123,6 @@ class OutputFolder:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            self._close()
             if error is None:
                 self._put_in_place()
                 self._made = []
@@ -152,18 +150,8 @@ class OutputFolder:
             os.replace(entry, self.path / entry.name)
         remove_leftovers(str(self.path))
 
-    def _open(self) -> None:
-        """Open the files that are written in parts."""
-
-    def _close(self) -> None:
-        """Close open files and complete them."""
-
-    def _abandon(self) -> None:
-        """Close open files without completing them, and ignore errors."""
-
     def _clear(self) -> None:
-        """Close open files, and remove the folders that a failed run made."""
-        self._abandon()
+        """Release the incomplete folder, and remove the folders that a failed run made."""
         self._held.close()
         for folder in self._made:
             with suppress(OSError):

@@ -18,10 +18,11 @@ from references import learning as references
 from corefsample import InputError
 from events.audit import AuditPlan, estimate_counts, extend_plan, learn, plan_audit, read_sheets
 from events.audit._features import RunFeatures, numeric_columns, probability_features
-from events.audit._learned_model import Labelled, Standardised, cross_fitted, posterior_draws
+from events.audit._learned_model import Labelled, Standardised, cross_fitted
 from events.audit._learned_total import difference_total, total_draws
-from events.audit._learning import LEAST_LABELS, TargetLearning, average_precision, target_labels
-from events.audit._logistic import fit_logistic
+from events.audit._learning import LEAST_LABELS, TargetLearning, target_labels
+from events.audit._logistic import LogisticRegression
+from events.audit._paired import average_precision
 from events.audit._period_test import period_test
 from events.audit._sheets import MISSING, YES, SheetLabels
 
@@ -50,7 +51,7 @@ def cases(seed: int, n: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_the_fit_has_the_least_loss_within_its_bounds(seed: int, penalty: float, rises: tuple[bool, ...]) -> None:
     x, y, weights = cases(seed)
     centre = np.array([1.0, 1.0, 0.0])  # the second coefficient begins above its bound, and would end below 0
-    found = fit_logistic(x, y, weights, penalty, np.array(rises), centre=centre)
+    found = LogisticRegression(x, y, weights, penalty, np.array(rises), centre).fitted()
     expected = references.fitted(x, y, weights, penalty, rises, centre)
     assert (found[1:][list(rises)] >= 0.0).all()
     np.testing.assert_allclose(found, expected, atol=2e-3)
@@ -65,7 +66,7 @@ def test_draws_are_those_of_the_posterior() -> None:
     y = (np.arange(12) < 2).astype(np.float64)
     labelled = Labelled(np.arange(12), y, np.ones(12), np.arange(12) % 10)
     features = Standardised(x, np.array([True]), np.array([0.5]))
-    draws = posterior_draws(labelled, features, 1.0, 8000, rng)
+    draws = features.regression(labelled, 1.0).draws(8000, rng)
     first, second = np.meshgrid(np.linspace(-12, 6, 121), np.linspace(0.0, 6.0, 81), indexing="ij")
     losses = [
         references.penalised_loss(b, x, y, np.ones(12), 1.0, np.array([0.5]))

@@ -20,7 +20,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError
 from events.audit import _kernels, estimate_total, read_run_documents
-from events.audit._frame_files import read_scores
+from events.audit._documents import read_scores
 from events.audit._totals import METHODS
 from events.commands import (
     AuditEstimateOptions,

@@ -174,7 +174,7 @@ def test_errors_of_the_system_name_the_file(
     def fail(*args: Any, **keywords: Any) -> None:
         raise error
 
-    monkeypatch.setattr("events.commands._corpus_check.check_corpus", fail)
+    monkeypatch.setattr("events.commands._document_checks.check_corpus", fail)
     assert call("doctor", scored) == (1, "", f"corefsample: {message}\n")
 
 

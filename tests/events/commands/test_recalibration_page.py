@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from places import PROJECT
 
-from events.queries._counts import SIZES
+from events.queries._true_counts import SIZES
 
 PAGE = PROJECT / "docs" / "recalibration.md"
 

@@ -7,7 +7,7 @@ from references import events as er
 
 from corefsample.documents._tokens import Tokens
 from events.lexicon._lexicon import load_lexicon
-from events.pages._marked import NAME, PLAIN, TRIGGER, Marker, spaced
+from events.pages._marked_texts import NAME, PLAIN, TRIGGER, Marker, spaced
 from events.rules._rules import load_rules
 
 

@@ -28,7 +28,7 @@ from events.counting._evidence import ParsedMentions, evidence_rows
 from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
 from events.pages._document_texts import checked_places
-from events.pages._marked import spaced
+from events.pages._marked_texts import spaced
 from events.pages._rendering import packed
 from events.pages._report_content import _ordered_actors, read_report
 from events.rules._rules import load_rules

@@ -23,8 +23,7 @@ from events.audit import read_run_documents
 from events.audit._sheets import SHEET_COLUMNS
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.pages import write_report
-from events.pages._audited import AuditContent, LabelTargets
-from events.pages._learned import LearnedContent
+from events.pages._labels import AuditContent, LabelTargets, LearnedContent
 from events.pages._report_content import read_report
 
 REASON = missing()

@@ -18,10 +18,9 @@ from corefsample import ParameterError
 from events.counting import count_pmf
 from events.counting._poisson_binomial import quantile_interval
 from events.queries import mixture_pmf
-from events.queries._counts import count_coverage, count_intervals
-from events.queries._quantiles import count_quantiles
 from events.queries._queries import MENTION_TYPES
 from events.queries._table import QueryTable
+from events.queries._true_counts import count_coverage, count_intervals, count_quantiles
 
 shares = st.floats(0.0, 1.0)
 

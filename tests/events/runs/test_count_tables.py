@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from events import EventCounter
 from events._csv_cells import unescaped
-from events.counting._evidence import EvidenceRow, evidence_batch, evidence_schema
+from events.counting._evidence import EvidenceRow, evidence_schema
+from events.counting._tables import rows_batch
 from events.runs import CountOptions
 from events.runs._output_folder import RunFolder
 from events.runs.counting._finalise import write_counts
@@ -30,7 +31,8 @@ def written(rows: list[EvidenceRow], out: Path, at_once: int = 30) -> None:
     """Write evidence that comes in parts, the last part first."""
     counter = EventCounter()
     for start in reversed(range(0, len(rows), at_once)):
-        counter.rows.evidence.add(evidence_batch(rows[start : start + at_once], {"attack": ("actor",)}, ("actor",)))
+        part, table = rows[start : start + at_once], counter.rows.evidence
+        table.add(rows_batch(table.schema, part, {"attack": ("actor",)}, ("actor",)))
     with RunFolder(out) as folder:
         write_counts(folder, counter, CountOptions(), names={}, pictures=False)
         folder.finish_record({"corefsample": "0"})

@@ -75,8 +75,6 @@ from events.runs._output_folder import OutputFolder as RunFolder
 class Folder(RunFolder):
     FILES = frozenset(["a.csv", "b.csv", "run.json"])
     RECORD = "run.json"
-    def _open(self): pass
-    def _close(self): pass
 n_moves = int(sys.argv[2])
 replace = os.replace
 def killed(source, place):
@@ -101,10 +99,6 @@ class SmallFolder(RunFolder):
 
     FILES = frozenset(["a.csv", "b.csv", "run.json"])
     RECORD = "run.json"
-
-    def _open(self) -> None: ...
-
-    def _close(self) -> None: ...
 
 
 def killed_while_filling(folder: Path, n_moves: int) -> None:

@@ -1,4 +1,8 @@
-"""What an audit adds to a report: labels beside P, and audited counts beside those of the model."""
+"""What labels add to a report: audited counts beside those of the model, and what can be learned from labels.
+
+Labels stand beside P. An audit has counts that rest on them; what was learned has the probability that a reader says
+yes, and counts that rest on it.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +18,16 @@ from corefsample.errors import InputError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
+from events.audit._documents import read_text_table
 from events.audit._estimates import TOTAL
-from events.audit._frame_files import read_text_table
 from events.audit._sheets import LABEL_COLUMNS
 from events.counting._tables import shown_name
 
-_FILES = ("audited.csv", "labels.csv", "audited.json")
-_NUMBERS = ("n_docs", "n_labelled", "estimate", "lower", "upper", "level", "model_mean", "model_lower", "model_upper")
-_COUNTS = ("event", "actor", "period", "assumption", *_NUMBERS)
+_OF_COUNTS = ("event", "actor", "period")
+_OF_AUDIT = ("n_docs", "n_labelled", "estimate", "lower", "upper", "level", "model_mean", "model_lower", "model_upper")
+_OF_LEARNED = ("n_docs", "n_labels", "mean", "lower", "upper", "level", "run_mean", "run_lower", "run_upper")
+_OF_DOCUMENTS = ("doc_id", "event", "actor", "learned", "label", "sampled")
+CHOSEN = "chosen"  # how a label came whose document a person chose
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +130,11 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
     InputError
         If a file is missing or damaged, or the labels are of another run.
     """
-    place = folder_with(folder, "an audit", _FILES, "audit estimate")
-    counts = read_text_table(place / "audited.csv", _COUNTS).map(unescaped)
+    place = _folder_with(folder, "an audit", ("audited.csv", "labels.csv", "audited.json"), "audit estimate")
+    counts = read_text_table(place / "audited.csv", (*_OF_COUNTS, "assumption", *_OF_AUDIT)).map(unescaped)
     try:
-        counts = counts.astype(dict.fromkeys(_NUMBERS, float))
-        if not np.isfinite(counts[list(_NUMBERS)].to_numpy()).all():
+        counts = counts.astype(dict.fromkeys(_OF_AUDIT, float))
+        if not np.isfinite(counts[list(_OF_AUDIT)].to_numpy()).all():
             raise ValueError("a number that is not finite")
         summary = read_json(place / "audited.json")["summary"]
         plan, assumption = str(summary["plan"]), str(summary["assumption"])
@@ -147,7 +153,7 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
     keys = list(zip(totals["event"], totals["actor"], strict=True))
     return AuditContent(
         labels,
-        [counted_target(counts, *key, names, _NUMBERS) for key in keys],
+        [_counted_target(counts, *key, names, _OF_AUDIT) for key in keys],
         LabelTargets.of_keys(plan, keys),
         len(labels),
         int(totals["n_docs"].iloc[0]),
@@ -156,7 +162,113 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
     )
 
 
-def folder_with(folder: PathLike, what: str, names: Sequence[str], command: str) -> Path:
+@dataclass(frozen=True, slots=True)
+class LearnedContent:
+    """Learned P, labels, and learned counts.
+
+    Attributes
+    ----------
+    about
+        What labels are about.
+    probabilities, labels
+        By target ("" where there is one), P that a reader says yes and the label, by doc_id; documents without a
+        label are left out of the latter.
+    chosen
+        Documents with a label that a person chose, and no plan.
+    targets
+        One for each target: name; total; and rows by period, as JSON values.
+    level
+        Of the intervals.
+    """
+
+    about: LabelTargets
+    probabilities: dict[str, dict[str, float]]
+    labels: dict[str, dict[str, str]]
+    chosen: frozenset[str]
+    targets: list[dict[str, Any]]
+    level: float
+
+    def row_probability(self, doc_id: str, actor: str) -> float | None:
+        """P that a reader says yes of a row of the evidence; None if labels are not about its actor."""
+        target = self.about.of_row(actor)
+        return None if target is None else round(self.probabilities[target][doc_id], 4)
+
+    def row_label(self, doc_id: str, actor: str) -> str:
+        """The label of a row of the evidence: yes, no, unsure, or "" without one."""
+        target = self.about.of_row(actor)
+        return "" if target is None else self.labels[target].get(doc_id, "")
+
+    def highest(self, doc_id: str) -> float:
+        """The highest P of any target in a document."""
+        return round(max(each[doc_id] for each in self.probabilities.values()), 4)
+
+    @property
+    def whole_labels(self) -> dict[str, str]:
+        """Label of each document as in a sheet."""
+        if len(self.labels) == 1:
+            return dict(next(iter(self.labels.values())))
+        parts: dict[str, list[str]] = {}
+        for target, labels in self.labels.items():
+            for doc_id, label in labels.items():
+                own = parts.setdefault(doc_id, [])
+                own += {"yes": [target], "unsure": [f"{target}?"]}.get(label, [])
+        return {doc_id: ";".join(own) or "none" for doc_id, own in parts.items()}
+
+
+def read_learned(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]) -> LearnedContent:
+    """Read the folder that `corefsample audit learn` wrote.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    doc_ids
+        Documents of the run.
+    names
+        Names of actors by code.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or damaged, or what was learned is of another run.
+    """
+    place = _folder_with(folder, "learned", ("learned.csv", "learned_counts.csv", "learned.json"), "audit learn")
+    documents, counts = (
+        read_text_table(place / name, columns).map(unescaped)
+        for name, columns in (("learned.csv", _OF_DOCUMENTS), ("learned_counts.csv", (*_OF_COUNTS, *_OF_LEARNED)))
+    )
+    try:
+        documents["learned"] = documents["learned"].astype(float)
+        counts = counts.astype(dict.fromkeys(_OF_LEARNED, float))
+        if not np.isfinite(counts[list(_OF_LEARNED)].to_numpy()).all() or not documents["learned"].between(0, 1).all():
+            raise ValueError("a number that is not possible")
+        plan = str(read_json(place / "learned.json")["plan"])
+        totals = counts[counts["period"] == TOTAL]
+        keys = list(zip(totals["event"], totals["actor"], strict=True))
+        about = LabelTargets.of_keys(plan, keys)
+        of_target = {
+            about.of_key(event, actor): documents[(documents["event"] == event) & (documents["actor"] == actor)]
+            for event, actor in keys
+        }
+        if not keys or sum(map(len, of_target.values())) != len(documents):
+            raise ValueError("documents and counts of different targets")
+        if any(set(rows["doc_id"]) != set(doc_ids) or len(rows) != len(doc_ids) for rows in of_target.values()):
+            raise ValueError("documents of another run")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        found = " ".join(str(error).split())
+        raise InputError(f"learned must be as it was written, got: {found}", place=str(folder)) from None
+    with_label = {target: rows[rows["label"] != ""] for target, rows in of_target.items()}
+    return LearnedContent(
+        about,
+        {target: _by_document(rows, "learned") for target, rows in of_target.items()},
+        {target: _by_document(rows, "label") for target, rows in with_label.items()},
+        frozenset(documents["doc_id"][documents["sampled"] == CHOSEN]),
+        [_counted_target(counts, *key, names, _OF_LEARNED) for key in keys],
+        float(totals["level"].iloc[0]),
+    )
+
+
+def _folder_with(folder: PathLike, what: str, names: Sequence[str], command: str) -> Path:
     """A folder; raise InputError unless it has the files that a command writes."""
     place = Path(folder)
     for name in names:
@@ -166,7 +278,7 @@ def folder_with(folder: PathLike, what: str, names: Sequence[str], command: str)
     return place
 
 
-def counted_target(
+def _counted_target(
     counts: pd.DataFrame, event: str, actor: str, names: dict[str, Any], numbers: Sequence[str]
 ) -> dict[str, Any]:
     """Name, total, and rows by period of what labels are about, as JSON values."""
@@ -177,3 +289,7 @@ def counted_target(
         "total": next(row for row in rows if row["period"] == TOTAL),
         "rows": [row for row in rows if row["period"] != TOTAL],
     }
+
+
+def _by_document(rows: pd.DataFrame, column: str) -> dict[str, Any]:
+    return dict(zip(rows["doc_id"].tolist(), rows[column].tolist(), strict=True))

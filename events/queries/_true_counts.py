@@ -1,0 +1,333 @@
+"""True counts of queries beside P: whether intervals contain them, their places in distributions, and groups."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Bools, Floats
+from corefsample._lazy import pd
+from corefsample._processors import processors
+from corefsample.calibration.measures._quantiles import QuantileCalibration, of_places, place
+from corefsample.coreference._exact import link_marginals
+from corefsample.documents._scored import ScoredDocument
+from corefsample.errors import ParameterError
+from corefsample.links._pairs import Unannotated, gold_codes
+from corefsample.mention_ranking.features._encoding import MENTION_KINDS
+from corefsample.recalibration._model import Recalibration, document_kinds
+from events.counting import count_pmf
+from events.counting._poisson_binomial import hdi_interval, quantile_interval
+from events.queries._table import QueryTable
+
+LEVELS = (0.5, 0.8, 0.95)
+SIZES = (5, 10, 20, 81)  # 5-9, 10-19, 20-80, 81 and more documents
+
+
+def mixture_pmf(probs: npt.ArrayLike) -> Floats:
+    """Distribution of a count whose documents share an uncertain recalibration.
+
+    Given one draw of the recalibration the documents are independent and the count is Poisson-binomial; the result is
+    the mean of these distributions over the draws. As all documents share the draw, its uncertainty does not decrease
+    with their number.
+
+    Parameters
+    ----------
+    probs
+        float (n_draws, n_documents) in [0, 1]: each document's P(event) under each draw.
+
+    Returns
+    -------
+    array of shape (n_documents + 1,), float64 in [0, 1]
+        Entry k: P(count = k). `quantile_interval` and `hdi_interval` take it.
+
+    Raises
+    ------
+    ParameterError
+        If there is no draw, or a probability lies outside [0, 1].
+
+    Examples
+    --------
+    >>> mixture_pmf([[0.0, 0.0], [1.0, 1.0]]).tolist()  # two documents that share every draw
+    [0.5, 0.0, 0.5]
+    """
+    try:
+        draws = np.asarray(probs, np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("must be numbers (n_draws, n_documents)", parameter="probs") from None
+    if draws.ndim != 2 or not draws.shape[0]:
+        rule = "must be (n_draws, n_documents) with at least one draw"
+        raise ParameterError(f"{rule}, got shape {draws.shape}", parameter="probs")
+    pmf: Floats = np.mean([count_pmf(draw) for draw in draws], axis=0)
+    return pmf
+
+
+def count_intervals(
+    table: QueryTable, probs: npt.ArrayLike, *, levels: Sequence[float] = LEVELS, min_documents: int = SIZES[0]
+) -> pd.DataFrame:
+    """Credible intervals of each query's count over the documents that contain it, with the true count.
+
+    Parameters
+    ----------
+    table
+        The queries.
+    probs
+        float (n_pairs,), or (n_draws, n_pairs) for the distribution with the uncertainty of a recalibration.
+    levels
+        Of the intervals, each in (0, 1).
+    min_documents
+        Omit queries in fewer documents.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each query, interval and level: mention_type, verb, n_documents, true_count, mean, sd, interval
+        ("normal": mean +- z sd, "quantile", "hdi"), level, lower, upper, held (whether it contains the true count).
+    """
+    draws = np.atleast_2d(np.asarray(probs, np.float64))
+    if draws.shape[1] != table.n_pairs:
+        raise ParameterError(f"must have one for each pair ({table.n_pairs}), got {draws.shape[1]}", parameter="probs")
+    for level in levels:
+        _checks.probability("levels", level, below_one=True, above_zero=True)
+    order = np.argsort(table.pair_queries, kind="stable")
+    bounds = np.concatenate(([0], np.cumsum(np.bincount(table.pair_queries, minlength=len(table.queries)))))
+    columns = ["mention_type", "verb", "n_documents", "true_count", "mean", "sd"]
+    columns += ["interval", "level", "lower", "upper", "held"]
+    rows = []
+    for query, (mention_type, verb) in enumerate(table.queries):
+        pairs = order[bounds[query] : bounds[query + 1]]
+        if len(pairs) < min_documents:
+            continue
+        pmf, true_count = mixture_pmf(draws[:, pairs]), int(table.truth[pairs].sum())
+        counts = np.arange(len(pmf))
+        mean = float(pmf @ counts)
+        sd = math.sqrt(max(float(pmf @ (counts - mean) ** 2), 0.0))
+        for level in levels:
+            half = NormalDist().inv_cdf((1.0 + level) / 2.0) * sd
+            ends_by_interval = {
+                "normal": (mean - half, mean + half),
+                "quantile": quantile_interval(pmf, level),
+                "hdi": hdi_interval(pmf, level),
+            }
+            for interval, (lower, upper) in ends_by_interval.items():
+                covered = lower <= true_count <= upper
+                count = mention_type, verb, len(pairs), true_count, mean, sd
+                rows.append((*count, interval, level, float(lower), float(upper), covered))
+    return pd.DataFrame(rows, columns=columns).astype({"held": "bool"})
+
+
+def count_coverage(intervals: pd.DataFrame, *, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
+    """Share of the queries whose interval contains the true count, by number of documents.
+
+    Parameters
+    ----------
+    intervals
+        From `count_intervals`.
+    sizes
+        Smallest number of documents of each group, ascending; the last group has no upper limit.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each group, interval and level: documents ("5-9"), interval, level, n_queries, coverage, below and
+        above (share whose true count is below the lower end, above the upper end), mean_width, mean_error (of the
+        posterior mean, in documents).
+    """
+    if not len(sizes) or any(later <= earlier for earlier, later in itertools.pairwise(sizes)):
+        raise ParameterError(f"must be at least one whole number, ascending, got {list(sizes)}", parameter="sizes")
+    names = [f"{least}-{more - 1}" for least, more in itertools.pairwise(sizes)] + [f"{sizes[-1]}+"]
+    group = np.searchsorted(np.asarray(sizes), intervals["n_documents"].to_numpy(), side="right") - 1
+    table = intervals.assign(
+        group=group,
+        below=intervals["true_count"] < intervals["lower"],
+        above=intervals["true_count"] > intervals["upper"],
+        width=intervals["upper"] - intervals["lower"],
+        error=intervals["mean"] - intervals["true_count"],
+    )
+    grouped = table[group >= 0].groupby(["group", "interval", "level"], sort=True)
+    table = grouped.agg(
+        n_queries=("held", "size"),
+        coverage=("held", "mean"),
+        below=("below", "mean"),
+        above=("above", "mean"),
+        mean_width=("width", "mean"),
+        mean_error=("error", "mean"),
+    ).reset_index()
+    table.insert(0, "documents", pd.Series([names[g] for g in table.pop("group")], dtype="str"))
+    return table
+
+
+def count_quantiles(
+    table: QueryTable, probs: npt.ArrayLike, null: Bools, *, n_bins: int = 10, min_documents: int = 5
+) -> QuantileCalibration | None:
+    """Compare each query's true count with its distribution.
+
+    Parameters
+    ----------
+    table
+        The queries.
+    probs
+        float (n_pairs,): P of each pair.
+    null
+        bool (n_draws, n_pairs), from `null_truths`.
+    n_bins
+        At least 2.
+    min_documents
+        Omit queries in fewer documents.
+
+    Returns
+    -------
+    QuantileCalibration or None
+        None if no query is in enough documents.
+
+    References
+    ----------
+    Czado, Gneiting & Held (2009), Predictive model assessment for count data, section 2: the histogram. The test
+    statistic is the mean squared distance of the mean distribution function from the diagonal, at the edges; its
+    distribution under the null is simulated, so that queries may share documents.
+    """
+    p = np.asarray(probs, np.float64)
+    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    total, n_queries = np.zeros((1 + len(null), n_bins + 1)), 0
+    for query in range(len(table.queries)):
+        pairs = np.flatnonzero(table.pair_queries == query)
+        if len(pairs) < min_documents:
+            continue
+        below = np.concatenate(([0.0], np.minimum(np.cumsum(count_pmf(p[pairs])), 1.0)))
+        counts = np.concatenate(([table.truth[pairs].sum()], null[:, pairs].sum(axis=1))).astype(np.int64)
+        total += place(below[counts], below[counts + 1], edges)
+        n_queries += 1
+    if not n_queries:
+        return None
+    return of_places(total, n_queries, edges)
+
+
+_FIRST_DRAW = 10**7  # index of the first sample under the null
+_LEAST_VARIANCE = 1e-6  # of a group's count under the null; groups below it have no uncertainty to compare with
+
+
+def null_truths(table: QueryTable, recalibrations: Sequence[Recalibration], *, n_draws: int, seed: int = 0) -> Bools:
+    """Truths of all pairs in clusterings drawn from the distributions: what would be seen if P were right.
+
+    Queries of one document are true or false together in a clustering, so their dependence is kept.
+
+    Parameters
+    ----------
+    table
+        The queries.
+    recalibrations
+        One per document of the table.
+    n_draws
+        At least 1.
+    seed
+        Of the samples, which are others than those of P.
+
+    Returns
+    -------
+    array of shape (n_draws, n_pairs), bool
+    """
+    sampling = {"n_samples": n_draws, "seed": seed, "first_sample": _FIRST_DRAW}
+    with ThreadPoolExecutor(processors()) as pool:
+        each = zip(table.documents, recalibrations, strict=True)
+        parts = pool.map(lambda pair: pair[0].truths(pair[1], **sampling), each)
+        return np.concatenate(list(parts), axis=1)
+
+
+def group_misfit(
+    table: QueryTable, probs: npt.ArrayLike, null: Bools, groups: Mapping[str, Sequence[str]]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compare mean P with the share of true queries by group, and measure the overdispersion of groups.
+
+    For each grouping, chi2 is the sum over groups of the squared difference between true and expected count, divided by
+    its variance in the null draws. Divided by the number of groups it is about 1 if P is right.
+
+    Parameters
+    ----------
+    table
+        The queries.
+    probs
+        float (n_pairs,): P of each pair.
+    null
+        bool (n_draws, n_pairs), from `null_truths`.
+    groups
+        For each grouping ("verb") the group of each pair.
+
+    Returns
+    -------
+    tuple of pandas.DataFrame
+        One row per group: by, group, n_pairs, n_documents, mean_p, share_true, z (of the true count under the null).
+        One row per grouping: by, n_groups, chi2_per_df, null_mean, null_upper (its mean and 95% point under the null),
+        p_value.
+    """
+    p = np.asarray(probs, np.float64)
+    rows, totals = [], []
+    for by, names in groups.items():
+        distinct, codes = np.unique(np.asarray(names, str), return_inverse=True)
+        size, expected = np.bincount(codes), np.bincount(codes, weights=p)
+        counts = np.bincount(codes, weights=table.truth)
+        drawn = np.stack([np.bincount(codes, weights=draw, minlength=len(distinct)) for draw in null])
+        variance = drawn.var(axis=0)
+        used = variance > _LEAST_VARIANCE
+        z = np.where(used, (counts - expected) / np.sqrt(np.where(used, variance, 1.0)), np.nan)
+        for g, name in enumerate(distinct):
+            n_documents = len(np.unique(table.pair_documents[codes == g]))
+            rows.append((by, str(name), int(size[g]), n_documents, expected[g] / size[g], counts[g] / size[g], z[g]))
+        if used.any():
+            chi2 = float(np.mean(z[used] ** 2))
+            spread = np.mean((drawn[:, used] - expected[used]) ** 2 / variance[used], axis=1)
+            p_value = (1 + int(np.count_nonzero(spread >= chi2))) / (1 + len(spread))
+            upper = float(np.quantile(spread, 0.95))
+            totals.append((by, int(used.sum()), chi2, float(spread.mean()), upper, p_value))
+    columns = ["by", "group", "n_pairs", "n_documents", "mean_p", "share_true", "z"]
+    overall = ["by", "n_groups", "chi2_per_df", "null_mean", "null_upper", "p_value"]
+    return pd.DataFrame(rows, columns=columns), pd.DataFrame(totals, columns=overall)
+
+
+def links_by_kind(
+    documents: Sequence[ScoredDocument], recalibrations: Sequence[Recalibration], *, unannotated: Unannotated = "skip"
+) -> pd.DataFrame:
+    """Exact link marginals against gold by the kinds of the two mentions.
+
+    Parameters
+    ----------
+    documents
+        With gold and tokens.
+    recalibrations
+        One per document.
+    unannotated
+        As for `corefsample.links.gold_codes`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per kind of the later and of the earlier mention: kind, earlier, n_pairs, mean_p, share_true, expected
+        and true (counts of coreferent pairs).
+    """
+    n = len(MENTION_KINDS)
+    sums = np.zeros((3, n * n))
+
+    def add(document: ScoredDocument, recalibration: Recalibration) -> Floats:
+        marginals, entities = link_marginals(recalibration.distribution_of(document)), gold_codes(document, unannotated)
+        known = np.flatnonzero(entities >= 0)
+        kinds = document_kinds(document)[known].astype(np.int64)
+        later, earlier = np.tril_indices(len(known), -1)
+        codes = kinds[later] * n + kinds[earlier]
+        q = marginals[known[later], known[earlier]]
+        y = entities[known[later]] == entities[known[earlier]]
+        return np.stack([np.bincount(codes, weights=w, minlength=n * n) for w in (np.ones(len(q)), q, y)])
+
+    with ThreadPoolExecutor(processors()) as pool:
+        for part in pool.map(add, documents, recalibrations):
+            sums += part
+    rows = [
+        (MENTION_KINDS[code // n], MENTION_KINDS[code % n], int(pairs), expected / pairs, true / pairs, expected, true)
+        for code, (pairs, expected, true) in enumerate(sums.T.tolist())
+        if pairs
+    ]
+    return pd.DataFrame(rows, columns=["kind", "earlier", "n_pairs", "mean_p", "share_true", "expected", "true"])
