@@ -91,8 +91,9 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: 
 
 def _bracketed(words: list[str]) -> Bools:
     """Mark the words that stand alone in brackets."""
-    around = zip(["", *words], [*words[1:], ""], strict=False)
-    return np.array([before == "(" and after == ")" for before, after in around], np.bool_)
+    found = np.zeros(len(words), np.bool_)
+    found[1:-1] = [before == "(" and after == ")" for before, after in zip(words, words[2:], strict=False)]
+    return found
 
 
 def _relative_pronouns(words: list[str], parse: NeutralParse, language: Language) -> Bools:

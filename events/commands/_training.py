@@ -50,9 +50,8 @@ def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> fr
     return frozenset(ranked[:n_held_out])
 
 
-_AS_GIVEN = (
-    *("learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme", "mentions", "windows"),
-    "start",
+_AS_GIVEN = frozenset(
+    {"learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme", "mentions", "windows", "start"}
 )
 _L2_GRID = (0.02, 0.05)
 _L2_DEFAULT = (0.02,)  # without documents to choose on

@@ -229,9 +229,8 @@ class _Tracer:
         ]
         if not filled:
             nearest = nearest_trace(of_scheme, view, token)
-            if role not in frame.required and not (nearest and nearest.ends):
-                by_default = is_filled_by_default(self._rule, role, self._reading, token)
-                is_optional = is_optional or by_default
+            is_free = role not in frame.required and not (nearest and nearest.ends)
+            is_optional = is_optional or (is_free and self._has_default(role, token))
             return RoleTrace(role, is_optional, None, None, (), False, nearest)
         # Of several mentions the one that comes nearest to an event.
         joint = self._rule.distinct_actors
@@ -239,6 +238,12 @@ class _Tracer:
             RoleTrace(role, is_optional, path, head, *self._actors_at(role, head), None, joint) for path, head in filled
         ]
         return min(traces, key=lambda trace: (OUTCOMES.index(trace.outcome), not trace.codes))
+
+    def _has_default(self, role: str, trigger: int) -> bool:
+        """Whether the lexicon has a default actor of a role whose conditions hold at a trigger."""
+        default = self._rule.defaults.get(role)
+        is_wanted = default is not None and default.actor in self._lexicon.kinds and self._rule.filled != "named"
+        return is_wanted and is_filled_by_default(self._rule, role, self._reading, trigger)
 
     def _actors_at(self, role: str, head: int) -> tuple[tuple[str, ...], bool]:
         """Actors as which the mentions with a head are described, and whether a role's classes have them."""

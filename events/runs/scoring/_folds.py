@@ -25,22 +25,14 @@ from events.runs.scoring._options import ScoreOptions
 from events.runs.scoring._run import RECORD_SUFFIX, ScoreResult
 from events.runs.scoring._workers import load_recalibration
 
-_RECIPE = (
-    "bits",
-    "link_weight",
-    "min_count",
-    "mentions",
-    "orders",
-    "seed",
-    "start",
-    "windows",
-)  # options of training, by name
+# Options of training, by name
+_RECIPE = frozenset({"bits", "link_weight", "min_count", "mentions", "orders", "seed", "start", "windows"})
 
 
 def recipe_of(model: AntecedentModel) -> dict[str, Any]:
     """Options of `train` that make a model like this one of other documents."""
     options = model.provenance.get("options", {})
-    recipe: dict[str, Any] = {name: options[name] for name in _RECIPE if name in options}
+    recipe: dict[str, Any] = {name: value for name, value in options.items() if name in _RECIPE}
     if "costs" in options:
         recipe["costs"] = SoftmaxMargin(**options["costs"])
     recipe["learning_rate"] = options.get("rate", 0.1)

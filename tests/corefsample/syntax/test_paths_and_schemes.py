@@ -15,7 +15,7 @@ from strategies.parses import UD2_PATHS, path_parses
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._paths import FlatParses, ParseView, follow, leading_to, path_labels
+from corefsample.syntax._paths import FlatParses, ParseView, follow, follow_all, leading_to, path_labels
 from corefsample.syntax._schemes import fitting_schemes
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
@@ -241,6 +241,14 @@ def test_tokens_from_which_a_path_leads_to_a_token_are_those_whose_path_ends_the
     tokens = range(len(parse.text))
     for end in tokens:
         assert leading_to((path,), parse, end) == {start for start in tokens if end in follow(path, parse, start)}
+
+
+@given(path_parses(), st.lists(st.sampled_from(UD2_PATHS), max_size=4))
+def test_several_paths_end_where_any_of_them_does(tokens: Tokens, paths: list[str]) -> None:
+    parse = ParseView(tokens, SCHEMES["ud2"])
+    for start in range(len(parse.text)):
+        each = [follow(path, parse, start) for path in paths]
+        assert follow_all(tuple(paths), parse, start) == set().union(*each)
 
 
 @given(path_parses(), st.lists(st.sampled_from(UD2_PATHS), max_size=4))

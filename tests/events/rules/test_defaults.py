@@ -26,6 +26,7 @@ from events.counting import evaluate_clustering, evaluate_matches
 from events.counting._evaluation import evaluate_document
 from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
+from events.matching._tracing import trace_document
 from events.rules._rules import Rule, load_rules
 
 DAY = datetime.date(2000, 1, 1)
@@ -143,6 +144,21 @@ def test_a_required_role_has_its_default_actor_and_no_event_of_nobody(
     assert dict(counter.evidence()[["actor", "filled"]].to_numpy().tolist()) == (
         {"POLICE": "default" if by_default else "named"} if of_police else {}
     )
+
+
+def test_a_trace_counts_a_required_role_where_its_default_actor_has_it(tmp_path: Path) -> None:
+    rule = load_rules(written(tmp_path, optional=[]), "wide")
+
+    def outcome(sentence: str, rule: Rule = rule, lexicon: str = "police") -> str:
+        document = er.scored(er.json_document("d", "2000-01-01", [sentence]))
+        assert document.tokens is not None
+        given = document.tokens, document.mentions, rule, load_lexicon(lexicon), document.date
+        (trigger,) = trace_document(*given).triggers
+        return trigger.outcome
+
+    assert [outcome(each) for each in (PASSIVE, NOUN, BY_GUARD, ACTIVE)] == ["counted"] * 2 + ["no actor", "no path"]
+    assert outcome(PASSIVE, replace(rule, filled="named")) == "no path"
+    assert outcome(PASSIVE, lexicon="countries") == "no path"
 
 
 def test_frames_that_require_a_role_have_no_default(tmp_path: Path) -> None:
