@@ -30,7 +30,7 @@ from strategies import documents as strategies
 import corefsample as cs
 from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, mention_ranking
 from corefsample.mention_ranking import AntecedentModel, load_model, save_model
-from corefsample.mention_ranking._model import MIN_PROB, score_mentions
+from corefsample.mention_ranking._model import MIN_PROB, MentionSource, score_mentions
 from corefsample.mention_ranking._model_file import on_grid
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
@@ -995,3 +995,10 @@ def test_settings_and_attributes_of_the_page_are_those_of_the_code() -> None:
     named = {name for row in re.findall(r"^\| (`[^|]+) \|", table, flags=re.M) for name in re.findall(r"`(\w+)", row)}
     public = {name for name in dir(DocPosterior) if not name.startswith("_")}
     assert named == public - {"doc", "doc_id", "seed", "n_samples", "n_mentions", "number"}
+
+
+@pytest.mark.parametrize(("mentions", "source"), [("parse", "parse"), ("found", "annotated")])
+def test_the_spanish_model_of_the_package_is_that_of_the_mentions(mentions: str, source: MentionSource) -> None:
+    nlp = spacy.blank("es")
+    component = nlp.add_pipe("corefsample", config={"model": "es", "mentions": mentions, "require_parser": False})
+    assert component.antecedent_model.provenance == load_model("es", source).provenance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.errors import InputError
 from corefsample.mention_ranking import load_model, save_model, score_documents
 from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource
+from corefsample.mention_ranking._model_file import model_file
 from corefsample.mention_ranking._training import train
 from corefsample.recalibration import read_recalibration
 from events import EventCounter, load_lexicon, load_rules
@@ -159,8 +161,12 @@ def test_the_spanish_model_of_the_package_is_that_of_the_mentions(
         written, score_documents(model, documents, mentions=mentions, min_prob=0.0), strict=True
     ):
         assert scored.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
-    record = json.loads((tmp_path / "s.jsonl.scoring.json").read_text())
-    assert record["model"]["provenance"] == model.provenance
+    record = json.loads((tmp_path / "s.jsonl.scoring.json").read_text())["model"]
+    both = b"".join(Path(model_file("es", source)).read_bytes() for source in MENTION_SOURCES)
+    assert (record["provenance"], record["sha256"]) == (model.provenance, hashlib.sha256(both).hexdigest())
+    run_score(corpus, ScoreOptions(out=tmp_path / "folds.jsonl", model="es", mentions=mentions, folds=2))
+    record = json.loads((tmp_path / "folds.jsonl.scoring.json").read_text())["model"]
+    assert record["recipe"]["mentions"] == recipe_of(model)["mentions"]
 
 
 def test_the_recipe_of_a_model_is_that_of_its_training(spanish: Path) -> None:

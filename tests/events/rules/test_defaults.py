@@ -146,6 +146,29 @@ def test_a_required_role_has_its_default_actor_and_no_event_of_nobody(
     )
 
 
+@pytest.mark.parametrize("optional", [[], ["agent"]])
+def test_actors_by_default_and_by_name_are_in_one_document(tmp_path: Path, optional: list[str]) -> None:
+    rule = load_rules(written(tmp_path, optional=optional), "wide")
+    nobody = {"-": 1.0} if optional else {}
+    by_iraq, by_police = (f"{who}>2:nsubj arrested=arrest/VERB>0:root" for who in ("Iraq/PROPN", "police/NOUN"))
+    assert probabilities(rule, PASSIVE, by_iraq) == {**nobody, "IRQ": 1.0, "POLICE": 1.0}
+    assert probabilities(replace(rule, filled="default"), PASSIVE, by_iraq) == {**nobody, "POLICE": 1.0}
+    assert probabilities(replace(rule, filled="named"), PASSIVE, by_iraq) == {**nobody, "IRQ": 1.0}
+    counter = EventCounter(rule, load_lexicon("police"), n_samples=10)
+    counter.update([er.scored(er.json_document("d", "2000-01-01", [PASSIVE, by_police]))])
+    found = counter.evidence()
+    assert found.loc[found["actor"] == "POLICE", "filled"].tolist() == ["both"]
+
+
+def test_a_trigger_without_an_agent_is_no_instance_of_a_rule_that_requires_one(tmp_path: Path) -> None:
+    rule = load_rules(written(tmp_path, optional=[]), "wide")
+    for sentence, n_instances in ((ACTIVE, 0), (PASSIVE, 1)):
+        document = er.scored(er.json_document("d", "2000-01-01", [sentence]))
+        assert document.tokens is not None
+        matches = match_document(document.tokens, document.mentions, rule, load_lexicon("police"), document.date)
+        assert (len(matches.instances), len(matches.triggers)) == (n_instances, n_instances)
+
+
 def test_a_trace_counts_a_required_role_where_its_default_actor_has_it(tmp_path: Path) -> None:
     rule = load_rules(written(tmp_path, optional=[]), "wide")
 
