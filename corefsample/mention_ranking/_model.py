@@ -375,6 +375,8 @@ def few_known_words(tally: ScoringTally) -> str | None:
 
 def other_model(language: str | None) -> ParameterHint:
     """The next step where a model is of another language."""
+    if language == ENGLISH:
+        return ParameterHint("model", "is left out for the English one of the package")
     if language in SHIPPED_MODELS:
         return ParameterHint("model", f"{language} takes that of the package")
     return ParameterHint("model", f"names one of the language {language}, which `corefsample train` makes")

@@ -504,7 +504,7 @@ def _start(
         return model if fits and checksums.isdisjoint(model.provenance["documents"]) else None
     if not fits:
         raise ParameterError(
-            "must be none with other templates or bits than those of the English model", parameter="start"
+            "must be none with other templates or bits than those of the English model, got english", parameter="start"
         )
     return model
 
