@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from corefsample import ScoredDocument
+from corefsample import ScoredDocument, sample_clusterings
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.plots import link_heat_map
 from corefsample.plots.clusterings import core_curve_line, precision_recall_line
@@ -27,7 +27,8 @@ def test_the_core_curve_has_a_step_per_threshold() -> None:
 
 
 def test_precision_and_recall_have_a_point_per_threshold_and_a_ring_at_the_best() -> None:
-    curve = threshold_curve(DISTRIBUTION, thresholds=[0.2, 0.5, 0.9], metrics=["b3", "conll"], n_samples=50)
+    samples = sample_clusterings(DISTRIBUTION, n_samples=50)
+    curve = threshold_curve(DISTRIBUTION, thresholds=[0.2, 0.5, 0.9], metrics=["b3", "conll"], samples=samples)
     ax = precision_recall_line(curve)
     lines = ax.get_lines()
     np.testing.assert_array_equal(lines[0].get_xdata(), curve.expected[:, 0, 1])
