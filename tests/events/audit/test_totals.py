@@ -23,7 +23,6 @@ from events.audit._totals import (
     beta_binomial_interval,
     beta_binomial_sum,
     gamma_limit,
-    guaranteed_limits,
     join,
 )
 
@@ -89,13 +88,6 @@ def limits_of(method: Method) -> references.Limits:
 POPULATIONS = [((9,), (4,)), ((6, 5), (3, 2)), ((8, 3), (3, 3)), ((7, 4), (1, 2)), ((4, 3, 3), (2, 2, 1))]
 
 
-@pytest.mark.parametrize(("sizes", "labelled"), POPULATIONS)
-def test_the_guaranteed_interval_covers_every_population(sizes: tuple[int, ...], labelled: tuple[int, ...]) -> None:
-    coverages = dict(references.coverage(limits_of("guaranteed"), sizes, labelled))
-    assert len(coverages) == math.prod(size + 1 for size in sizes)
-    assert min(coverages.values()) >= 0.95
-
-
 @pytest.mark.parametrize("method", ["exact", "shortest", "mid-p"])
 @pytest.mark.parametrize(("sizes", "labelled"), POPULATIONS)
 def test_joined_intervals_cover_every_small_population(
@@ -130,30 +122,6 @@ def test_the_positive_labels_may_be_all_that_there_are() -> None:
     assert fifth["exact"] == 2
     # All negative documents may be labelled too.
     assert estimate_total([24, 99], [25, 100], [100, 400]).upper == 498
-
-
-# --- the guaranteed test -----------------------------------------------------------------------------------
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize("k", [(1, 1), (2, 0), (3, 2), (0, 1), (3, 0)])
-def test_the_guaranteed_limit_keeps_every_total_that_some_division_explains(k: tuple[int, int]) -> None:
-    """A total is kept if a division of it gives the observed estimate, or more, with probability above alpha / 2."""
-    n, sizes = (3, 2), (7, 5)
-    lower, _ = guaranteed_limits(np.array(k), np.array(n), np.array(sizes), 0.05)
-    possible = range(sum(k), sum(sizes) - sum(n) + sum(k) + 1)
-    explained = [t for t in possible if references.largest_tail(k, n, sizes, t) > 0.025]
-    assert lower <= explained[0]
-
-
-def test_a_coarser_grid_gives_a_longer_interval_only() -> None:
-    k, n, sizes = np.array([2, 20, 40]), np.array([100, 50, 50]), np.array([9000, 500, 500])
-    fine = guaranteed_limits(k, n, sizes, 0.05)
-    for steps, values in ((60, 180), (25, 90)):
-        coarse = guaranteed_limits(k, n, sizes, 0.05, steps=steps, values=values)
-        assert coarse[0] <= fine[0] + 30
-        assert coarse[1] >= fine[1] - 30
-        assert coarse[1] - coarse[0] >= fine[1] - fine[0]
 
 
 # --- parts -------------------------------------------------------------------------------------------------
