@@ -253,58 +253,21 @@ def _posterior_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[float
     return float(k.sum() + lower), float(k.sum() + upper)
 
 
-_MOST_BLOCKS = 2**20
-_END_BLOCKS = 64  # at each end, where the probabilities may be far from linear within a block
-
-
 def beta_binomial_interval(trials: Ints, a: Floats, b: Floats, level: float) -> tuple[int, int]:
-    """Quantiles of a sum of independent beta-binomial numbers, of which each tail has at most (1 - level) / 2.
-
-    From a million trials on, the numbers of each stratum are taken in blocks, a million in all, and the limits are the
-    least and the largest sum of their blocks.
-    """
-    most = int(trials.sum())
-    step = most // _MOST_BLOCKS + 1
-    cdf = np.cumsum(beta_binomial_sum(trials, a, b, step))
+    """Quantiles of a sum of independent beta-binomial numbers, of which each tail has at most (1 - level) / 2."""
+    cdf = np.cumsum(beta_binomial_sum(trials, a, b))
     tail = 0.5 * (1.0 - level)
-    lower = int(np.searchsorted(cdf, tail, side="right"))
-    upper = int(np.searchsorted(cdf, 1.0 - tail, side="left"))
-    return min(step * lower, most), min(step * upper + (step - 1) * len(trials), most)
+    ends = np.searchsorted(cdf, tail, side="right"), np.searchsorted(cdf, 1.0 - tail, side="left")
+    return int(ends[0]), min(int(ends[1]), int(trials.sum()))
 
 
-def beta_binomial_sum(trials: Ints, a: Floats, b: Floats, step: int = 1) -> Floats:
-    """Probabilities of a sum of independent beta-binomial numbers, each rounded down to whole steps."""
+def beta_binomial_sum(trials: Ints, a: Floats, b: Floats) -> Floats:
+    """Probabilities of a sum of independent beta-binomial numbers."""
     from scipy.signal import fftconvolve
+    from scipy.stats import betabinom
 
     pmf: Floats = np.ones(1)
-    for number, first, second in zip(trials.tolist(), a.tolist(), b.tolist(), strict=True):
-        pmf = fftconvolve(pmf, _block_probabilities(number, first, second, step)) if number else pmf
+    for number, *rates in zip(trials.tolist(), a.tolist(), b.tolist(), strict=True):
+        pmf = fftconvolve(pmf, betabinom.pmf(np.arange(number + 1), number, *rates))
     pmf = np.maximum(pmf, 0.0)  # the transform leaves errors of about 1e-16
     return pmf / float(pmf.sum())
-
-
-def _block_probabilities(trials: int, a: float, b: float, step: int) -> Floats:
-    """Probabilities of blocks of `step` numbers from 0 to `trials` under a beta-binomial distribution.
-
-    Of many numbers, blocks far from both ends are taken as `step` times the probability of their middle.
-    """
-    n_blocks = trials // step + 1
-
-    def summed(first: int, end: int) -> Floats:
-        pmf = _beta_binomial(np.arange(first * step, min(end * step, trials + 1)), trials, a, b)
-        return np.add.reduceat(pmf, np.arange(0, len(pmf), step))
-
-    if trials < _MOST_BLOCKS or n_blocks < 2 * _END_BLOCKS:
-        return summed(0, n_blocks)
-    last = n_blocks - _END_BLOCKS
-    middles = (step * np.arange(_END_BLOCKS, last) + 0.5 * (step - 1)).astype(np.float64)
-    between = step * _beta_binomial(middles, trials, a, b)
-    return np.concatenate([summed(0, _END_BLOCKS), between, summed(last, n_blocks)])
-
-
-def _beta_binomial(x: Ints | Floats, trials: int, a: float, b: float) -> Floats:
-    """Probabilities of numbers under a beta-binomial distribution."""
-    from scipy.special import betaln, gammaln
-
-    choose = gammaln(trials + 1.0) - gammaln(x + 1.0) - gammaln(trials - x + 1.0)
-    return np.asarray(np.exp(choose + betaln(x + a, trials - x + b) - betaln(a, b)))

@@ -20,7 +20,6 @@ from events.audit import estimate_total
 from events.audit._totals import (
     METHODS,
     Method,
-    beta_binomial_interval,
     beta_binomial_sum,
     gamma_limit,
     join,
@@ -151,15 +150,6 @@ def test_a_sum_of_beta_binomials_is_that_of_the_enumeration() -> None:
         expected[x + y] += p * q
     found = beta_binomial_sum(np.array([3, 4]), np.array([0.5, 1.5]), np.array([2.5, 1.5]))
     np.testing.assert_allclose(found, expected, atol=1e-14)
-
-
-def test_blocks_of_numbers_give_the_limits_of_single_numbers() -> None:
-    # Four million documents, of which the sum of single numbers is still computed; a step is four of them.
-    trials, a, b = np.array([3_000_000, 40, 1_200_000]), np.array([0.5, 3.5, 7.5]), np.array([200.5, 2.5, 40.5])
-    cdf = np.cumsum(beta_binomial_sum(trials, a, b))
-    lower, upper = beta_binomial_interval(trials, a, b, 0.95)
-    expected = np.searchsorted(cdf, [0.025, 0.975])
-    assert np.abs(expected - [lower, upper]).max() <= 5 * len(trials)
 
 
 def test_an_interval_contains_its_estimate_at_every_level() -> None:
