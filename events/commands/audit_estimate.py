@@ -55,7 +55,7 @@ class AuditEstimateOptions(shared.Pictures):
     level
         Level of the confidence intervals.
     method
-        How intervals are made: see docs/audit-details.md.
+        How intervals are made; those of shortest and exact are exact in each stratum.
     assume
         Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
     learned
