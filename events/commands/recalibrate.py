@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,7 +31,7 @@ from events.commands._screen import print_counts, print_text
 if TYPE_CHECKING:
     from corefsample.documents._batch import DocumentBatch
     from corefsample.documents._scored import ScoredDocument
-    from corefsample.files._paths import PathLike
+    from corefsample.files._paths import Inputs
     from corefsample.recalibration._domains import DomainEffect
     from corefsample.recalibration._model import Recalibration
     from corefsample.recalibration._refits import CrossFit, RecalibrationFit
@@ -137,11 +137,7 @@ class RecalibrateResult(Result):
 
 
 def run_recalibrate(
-    gold: PathLike | Iterable[PathLike],
-    apply: PathLike | Iterable[PathLike],
-    options: RecalibrateOptions,
-    *,
-    on_progress: Progress | None = None,
+    gold: Inputs, apply: Inputs, options: RecalibrateOptions, *, on_progress: Progress | None = None
 ) -> RecalibrateResult:
     """Fit a recalibration to documents with gold, and write other documents with recalibrated scores.
 
