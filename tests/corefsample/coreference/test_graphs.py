@@ -30,14 +30,6 @@ def test_every_mention_is_a_node_with_its_probability_of_being_new() -> None:
     assert new == pytest.approx({0: 1.0, 1: 0.5, 2: 0.25, 3: 1.0})
 
 
-@given(strategies.antecedent_lists())
-def test_edges_from_a_mention_and_new_sum_to_one(lists: Lists) -> None:
-    graph = to_networkx(AntecedentDistribution.from_lists(*lists))
-    for i, attributes in graph.nodes.items():
-        links = math.fsum(link["probability"] for link in graph.adj[i].values())
-        assert links + attributes["new"] == pytest.approx(1.0)
-
-
 def test_links_are_undirected_edges_with_exact_marginals() -> None:
     graph = to_networkx(CHAIN, "links")
     assert not graph.is_directed()

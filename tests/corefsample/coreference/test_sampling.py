@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
 from references import coreference as references
-from strategies import documents as strategies
 from strategies.documents import Lists
 from tolerance import plausible_counts, plausible_table
 
@@ -23,7 +21,6 @@ from corefsample import (
     AntecedentDistribution,
     ClusteringSamples,
     ParameterError,
-    clustering_log_prob,
     entity_count_pmf,
     link_marginals,
     root_posterior,
@@ -55,11 +52,6 @@ def draw(lists: Lists, n_samples: int, **keywords: int | str) -> Labels:
 
 
 # --- what a sample depends on ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_samples", [1, 100, 127, 128, 129, 256, 257])
-def test_the_first_samples_of_many_are_the_few(n_samples: int) -> None:
-    np.testing.assert_array_equal(draw(DENSE_30, n_samples, seed=7), draw(DENSE_30, 1000, seed=7)[:n_samples])
 
 
 @pytest.mark.parametrize("cuts", [[1], [100], [127, 128, 129], [128, 256, 512], [333, 334, 999]])
@@ -111,24 +103,6 @@ def test_the_key_of_a_document_is_a_published_digest(seed: int, doc_id: str, dig
 
 
 # --- what a sample may contain --------------------------------------------------------------------------------
-
-
-@pytest.mark.kernels
-@settings(max_examples=30)
-@given(strategies.antecedent_lists(max_mentions=10))
-def test_labels_are_first_mentions(lists: Lists) -> None:
-    labels = draw(lists, 20)
-    assert (labels <= np.arange(labels.shape[1])).all()
-    assert (labels >= 0).all()
-    np.testing.assert_array_equal(np.take_along_axis(labels, labels, axis=1), labels)
-
-
-@settings(max_examples=30)
-@given(strategies.antecedent_lists(max_mentions=10))
-def test_no_sample_has_probability_zero(lists: Lists) -> None:
-    distribution = AntecedentDistribution.from_lists(*lists)
-    for labels in sample_clusterings(distribution, n_samples=50).labels:
-        assert clustering_log_prob(distribution, labels) > -np.inf
 
 
 def long_document(n_mentions: int, links: dict[int, list[int]]) -> AntecedentDistribution:
