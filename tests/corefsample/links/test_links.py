@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -10,9 +12,15 @@ from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import documents as strategies
+from strategies.calibrated import calibrated_documents
 
-from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, link_marginals
+from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens, link_marginals
+from corefsample.calibration import paired_comparison
+from corefsample.calibration.binning._binning import bin_pairs
+from corefsample.calibration.measures._error import binned_error
 from corefsample.links import _pairs as links
+from corefsample.links import calibrate_links, compare_links, scorer_links
+from corefsample.links._calibration import LinkCalibration
 from corefsample.links._pairs import DISTANCES, PAIR_KINDS, gold_codes, link_pairs, link_tables
 
 
@@ -112,3 +120,135 @@ def test_tables_have_every_pair_once_by_group() -> None:
     assert (tables.n_documents, tables.n_without_gold, tables.n_unannotated) == (1, 1, 0)
     assert tables.by_distance.n_pairs == 10
     assert tables.by_kind.n_pairs == 0
+
+
+# --- calibration of link marginals, overall and by group ------------------------------------------------------
+
+N_DOCUMENTS, N_MENTIONS = 60, 12
+
+
+def documents(sharpness: float = 1.0) -> Iterator[ScoredDocument]:
+    return calibrated_documents(N_DOCUMENTS, N_MENTIONS, sharpness)
+
+
+def measured(sharpness: float = 1.0) -> LinkCalibration:
+    return calibrate_links(link_tables(documents(sharpness)), bin_size=200, n_resamples=500)
+
+
+def test_the_overall_error_is_that_of_all_pairs() -> None:
+    pairs = [link_pairs(document) for document in documents()]
+    q, y = (np.concatenate([getattr(each, name) for each in pairs]) for name in ("q", "y"))
+    overall = measured().overall
+    assert overall.error == pytest.approx(binned_error(bin_pairs(q, y, bin_size=200)), rel=0.05)
+    assert overall.curve.bins.n_pairs == N_DOCUMENTS * N_MENTIONS * (N_MENTIONS - 1) // 2
+    assert overall.n_documents == N_DOCUMENTS
+
+
+def test_a_calibrated_model_passes_and_an_overconfident_one_does_not() -> None:
+    calibrated, overconfident = measured().overall, measured(3.0).overall
+    assert calibrated.p_value is not None
+    assert overconfident.p_value is not None
+    assert calibrated.p_value > 1e-6
+    assert overconfident.p_value == 1 / 501
+    assert overconfident.by_document is not None
+    assert calibrated.by_document is not None
+    assert overconfident.by_document.lower > calibrated.by_document.upper
+
+
+def test_groups_without_a_pair_are_left_out_and_the_rest_add_up() -> None:
+    calibration = measured()
+    by_distance = [group for group in calibration.groups if group.partition == "distance"]
+    assert [group.group for group in by_distance] == ["1", "2-3", "4-7", "8-15"]
+    assert sum(group.curve.bins.n_pairs for group in by_distance) == calibration.overall.curve.bins.n_pairs
+    assert not [group for group in calibration.groups if group.partition == "kind"]  # these have no tokens
+
+
+def test_tables_have_a_row_a_group_and_a_row_a_bin() -> None:
+    calibration = measured()
+    frame, curves = calibration.to_frame(), calibration.curves_frame()
+    assert frame["group"].tolist() == ["all pairs", "1", "2-3", "4-7", "8-15"]
+    names = "partition group n_documents n_pairs n_bins mean_q share_true"
+    assert frame.columns.tolist()[:7] == names.split()
+    assert len(curves) == frame["n_bins"].sum()
+    assert curves.groupby("group")["n"].sum().to_dict() == frame.set_index("group")["n_pairs"].to_dict()
+
+
+def test_a_single_document_has_no_interval_by_document() -> None:
+    calibration = calibrate_links(link_tables([next(documents())]), bin_size=20, n_resamples=50)
+    assert calibration.overall.by_document is None
+    assert calibration.overall.p_value is None
+    assert calibration.to_frame()["lower"].isna().all()
+
+
+@pytest.mark.parametrize(("option", "value"), [("bin_size", 0), ("norm", "l3"), ("level", 1.0), ("n_resamples", 1)])
+def test_invalid_options_raise(option: str, value: object) -> None:
+    with error(ParameterError, option):
+        calibrate_links(link_tables(documents()), **{option: value})  # type: ignore[arg-type]
+
+
+def test_gold_without_a_pair_raises() -> None:
+    with pytest.raises(InputError, match="gold must annotate at least two mentions"):
+        calibrate_links(link_tables([]))
+
+
+# --- two scorers of the same documents compared by their link marginals ---------------------------------------
+
+N_MENTIONS_of_comparison = 8
+
+
+def documents_of_comparison(sharpness: float = 1.0, n_documents: int = 12) -> Iterator[ScoredDocument]:
+    return calibrated_documents(n_documents, N_MENTIONS_of_comparison, sharpness)
+
+
+def test_the_comparison_is_that_of_all_pairs_and_ignores_the_order_of_documents() -> None:
+    second = list(documents_of_comparison(3.0))
+    both = [[link_pairs(each) for each in each_documents] for each_documents in (documents_of_comparison(), second)]
+    q = [np.concatenate([pairs.q for pairs in each]) for each in both]
+    y = np.concatenate([pairs.y for pairs in both[0]])
+    names = np.concatenate([[pairs.doc_id] * pairs.n_pairs for pairs in both[0]])
+    expected = paired_comparison(*q, y, names, bin_size=1, n_resamples=200)
+    found = compare_links(
+        scorer_links(documents_of_comparison()), scorer_links(reversed(second)), bin_size=1, n_resamples=200
+    )
+    for one, other in zip(found.differences, expected.differences, strict=True):
+        if one.measure == "log score":  # the sums of the others are by fine bins
+            assert dataclasses.astuple(one)[1:] == pytest.approx(dataclasses.astuple(other)[1:], rel=1e-9)
+    assert (found.n_pairs, found.n_blocks) == (expected.n_pairs, expected.n_blocks)
+    assert found.differences[1].lower > 0
+
+
+def test_documents_without_gold_are_counted() -> None:
+    bare = [dataclasses.replace(each, gold=None, doc_id=f"x{each.doc_id}") for each in documents_of_comparison()]
+    links = scorer_links([*bare, *documents_of_comparison()])
+    assert links.n_without_gold == 12
+    assert compare_links(links, scorer_links(documents_of_comparison()), n_resamples=10).n_blocks == 12
+
+
+def test_other_documents_mentions_or_gold_are_bad_input() -> None:
+    links, own = scorer_links(documents_of_comparison()), list(documents_of_comparison())
+    with pytest.raises(InputError, match=r"must be the same for both scorers, got doc_id 'd11' only for the first$"):
+        compare_links(links, scorer_links(own[:-1]))
+    with error(InputError):
+        compare_links(scorer_links(own[:-1]), links)
+    moved = dataclasses.replace(own[3], mentions=own[3].mentions + 1)
+    other_gold = dataclasses.replace(own[3], gold=list(range(N_MENTIONS_of_comparison)))
+    for changed in (moved, other_gold):
+        other = scorer_links([*own[:3], changed, *own[4:]])
+        with error(InputError, None, "doc_id 'd03'"):
+            compare_links(links, other)
+
+
+def test_names_of_gold_entities_do_not_matter() -> None:
+    renamed = [
+        dataclasses.replace(each, gold=[f"e{label}" for label in each.gold or ()]) for each in documents_of_comparison()
+    ]
+    found = compare_links(scorer_links(documents_of_comparison()), scorer_links(renamed), n_resamples=10)
+    assert all(each.difference == 0 for each in found.differences)
+
+
+def test_a_single_document_cannot_be_compared() -> None:
+    links = scorer_links(documents_of_comparison(n_documents=1))
+    with pytest.raises(
+        InputError, match="in each of at least 2 documents_of_comparison to compare scorers, got 1 such documents"
+    ):
+        compare_links(links, links)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,10 +18,14 @@ from strategies import parses as strategies
 
 from corefsample import ParameterError
 from corefsample.documents._tokens import Tokens
+from corefsample.languages._language import load_language
+from corefsample.mention_ranking._readings import LONGEST_WINDOW, Reading, gold_of_found, readings
+from corefsample.mention_ranking.features import _codes, _encoding
 from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features import _pair_kernels as pairs
-from corefsample.mention_ranking.features._encoding import encode, word_hash
+from corefsample.mention_ranking.features._encoding import encode, features_hash, word_hash
 from corefsample.mention_ranking.features._pair_kernels import Encoded
+from corefsample.syntax import _codes as syntax_codes
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 
@@ -347,3 +355,154 @@ def test_a_flat_name_is_known_by_its_last_word() -> None:
 def test_labels_of_no_scheme_are_rejected() -> None:
     with pytest.raises(ParameterError, match="must fit a dependency scheme"):
         encoded(ranking_references.parsed("a a NOUN 0 SBJ"), [])
+
+
+# --- the hash in a model file covers every number that features are made of, and every word -------------------
+
+MODULES = (syntax_codes, _codes)
+ENGLISH = load_language("en")
+HASH = features_hash(ENGLISH)
+KERNELS = (
+    *("syntax._role_kernels", "syntax._mention_kernels"),
+    *(f"mention_ranking.features._{name}_kernels" for name in ("encoding", "atom", "pair", "hash")),
+)
+NUMBERS = [
+    (module, name)
+    for module in MODULES
+    for name, value in vars(module).items()
+    if isinstance(value, (int, float, tuple)) and not name.startswith("__")
+]
+
+
+def changed(value: Any) -> list[Any]:
+    """A number, or each number of a table, raised by one."""
+    if not isinstance(value, tuple):
+        return [value + 1]
+    others = [f"{item}x" if isinstance(item, str) else item + 1 for item in value]
+    tables = [(*value[:place], other, *value[place + 1 :]) for place, other in enumerate(others)]
+    return [type(value)(*table) for table in tables] if hasattr(value, "_fields") else tables
+
+
+@pytest.mark.parametrize(("module", "name"), NUMBERS, ids=[name for _, name in NUMBERS])
+def test_any_other_code_or_limit_gives_another_hash(module: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "UPOS":  # the names of `Upos`
+        return
+    for value in changed(getattr(module, name)):
+        monkeypatch.setattr(module, name, value)
+        assert features_hash.__wrapped__(ENGLISH) != HASH
+
+
+def test_another_word_gives_another_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("pronouns", "plural_nouns", "definite_articles"):
+        other = msgspec.structs.replace(ENGLISH, **{name: getattr(ENGLISH, name)[1:]})
+        assert features_hash(other) != HASH
+    monkeypatch.setattr(_encoding, "_QUOTES", frozenset({"x"}))
+    assert features_hash.__wrapped__(ENGLISH) != HASH
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_have_no_numbers_outside_the_table(name: str) -> None:
+    # 0, 1 and 2 count and index; the mask keeps 32 bits.
+    tree = ast.parse(Path(str(importlib.import_module(f"corefsample.{name}").__file__)).read_text(encoding="utf-8"))
+    numbers = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    assert {number for number in numbers if type(number) in (int, float)} <= {0, 1, 2, 0xFFFFFFFF}
+
+
+# --- what a model is trained on -------------------------------------------------------------------------------
+
+NOUNS = ("king", "queen", "dog") * 5
+TEXT = "\n\n".join(
+    f"the the DET 2 det\n{noun} {noun} NOUN 3 nsubj\nsaw see VERB 0 root\nher she PRON 3 obj" for noun in NOUNS
+)
+
+
+def whole() -> Reading:
+    """15 sentences of two mentions each: the noun is an entity by its word, every "her" is the queen."""
+    mentions = [[4 * s + first, 4 * s + end, 4 * s + end - 1] for s in range(15) for first, end in ((0, 2), (3, 4))]
+    gold = [entity for noun in NOUNS for entity in (noun, "queen")]
+    return Reading(ranking_references.parsed(TEXT), np.array(mentions, np.int32), list(gold), "ud2")
+
+
+def words(reading: Reading) -> list[tuple[str, str | int | None]]:
+    """Words of each mention, and its entity."""
+    spans = zip(reading.mentions.tolist(), reading.gold, strict=True)
+    assert all(start <= head < end for start, end, head in reading.mentions.tolist())
+    return [(" ".join(reading.tokens.text[start:end]), entity) for (start, end, _), entity in spans]
+
+
+def test_windows_are_whole_sentences_with_their_mentions_and_half_have_the_first_sentence() -> None:
+    in_front, seen = 0, 0
+    for number in range(60):
+        first, *windows = readings(whole(), mentions="annotated", window_seed=0, doc_id=f"d{number}")
+        assert first.tokens is whole().tokens or len(first.tokens) == 60
+        order: list[str] = []
+        for window in windows:
+            n = int(window.tokens.sent.max()) + 1
+            assert len(window.tokens) == 4 * n
+            assert window.tokens.sent.tolist() == [s for s in range(n) for _ in range(4)]
+            assert window.tokens.head.tolist() == [4 * s + k if k >= 0 else -1 for s in range(n) for k in (1, 2, -1, 2)]
+            entities = dict(words(window))
+            assert entities == {**{f"the {noun}": noun for noun in NOUNS if f"the {noun}" in entities}, "her": "queen"}
+            assert n <= LONGEST_WINDOW + 1
+            order += [entity for text, entity in words(window) if text != "her"]
+            seen, in_front = seen + 1, in_front + (n > 1 and window.tokens.text[1] == "king")
+        assert len(order) >= 15
+    assert seen > 150
+    assert in_front > seen / 4
+
+
+def test_windows_are_fixed_by_seed_and_document() -> None:
+    def texts(seed: int, doc_id: str) -> list[str]:
+        return [
+            " ".join(each.tokens.text) for each in readings(whole(), mentions="both", window_seed=seed, doc_id=doc_id)
+        ]
+
+    assert texts(0, "a") == texts(0, "a")
+    assert texts(0, "a") != texts(1, "a")
+    assert texts(0, "a") != texts(0, "b")
+    assert len([*readings(whole(), mentions="both", window_seed=None, doc_id="a")]) == 2
+
+
+def test_mentions_of_the_parse_have_the_gold_of_their_span_or_head_or_are_alone() -> None:
+    given = whole()
+    # "the king" is annotated without its article, "her" of the first sentence and the second noun not at all.
+    mentions, gold = given.mentions.copy(), list(given.gold)
+    mentions[0, 0] = 1
+    kept = [i for i in range(len(gold)) if i not in (1, 2)]
+    (found,) = readings(
+        Reading(given.tokens, mentions[kept], [gold[i] for i in kept], "ud2"),
+        mentions="parse",
+        window_seed=None,
+        doc_id="a",
+    )
+    names = words(found)
+    assert names[0] == ("the king", "king")
+    assert names[3:5] == [("her", "queen"), ("the dog", "dog")]
+    alone = [entity for _, entity in names[1:3]]
+    assert len(set(alone)) == 2
+    assert not set(alone) & set(gold)
+
+
+def test_an_entity_that_is_not_annotated_stays_so() -> None:
+    given = whole()
+    gold = [None, *given.gold[1:]]
+    (found,) = readings(
+        Reading(given.tokens, given.mentions, gold, "ud2"), mentions="parse", window_seed=None, doc_id="a"
+    )
+    assert found.gold == gold
+
+
+@pytest.mark.parametrize(
+    ("spans", "gold", "expected"),
+    [
+        ([[0, 3, 2]], ["a"], ["a", None]),
+        ([[1, 3, 2]], ["a"], [None, "a"]),
+        ([[1, 4, 2]], ["a"], ["a", None]),  # the same head: the first found one of this head has it
+        ([[0, 3, 2], [1, 3, 2]], ["a", "b"], ["a", "b"]),
+        ([[0, 2, 1]], ["a"], [None, None]),
+        ([[0, 3, 2], [0, 4, 2]], ["a", "b"], ["a", "b"]),
+    ],
+)
+def test_gold_by_span_and_then_by_head(spans: list[list[int]], gold: list[str], expected: list[str | None]) -> None:
+    found = np.array([[0, 3, 2], [1, 3, 2]])
+    assert gold_of_found(np.array(spans), list(gold), found) == expected
