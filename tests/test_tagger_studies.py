@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import zipfile
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -184,3 +185,16 @@ def test_tables_claims_and_figures_are_written(results: Any, tmp_path: Path) -> 
     assert table.to_dict("list") == {"claim": ["lower"], "paper": [0.1], "here": [0.2], "verdict": ["holds"]}
     assert "| lower | 0.1 | 0.2 | holds |" in (tmp_path / "printed.txt").read_text()
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+# --- the commands of docs/tagging-studies.md are the studies --------------------------------------------------
+
+STUDIES_PAGE = PROJECT / "docs" / "tagging-studies.md"
+
+
+def test_every_command_of_the_page_is_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
+    from tagger_studies import STUDIES
+
+    (commands,) = re.findall(r"```sh\n(.*?)```", STUDIES_PAGE.read_text(encoding="utf-8"), flags=re.S)
+    assert re.findall(r"studies\.py (\S+)", commands) == list(STUDIES)

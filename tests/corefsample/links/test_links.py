@@ -193,23 +193,19 @@ def test_gold_without_a_pair_raises() -> None:
 
 # --- two scorers of the same documents compared by their link marginals ---------------------------------------
 
-N_MENTIONS_of_comparison = 8
 
-
-def documents_of_comparison(sharpness: float = 1.0, n_documents: int = 12) -> Iterator[ScoredDocument]:
-    return calibrated_documents(n_documents, N_MENTIONS_of_comparison, sharpness)
+def few_documents(sharpness: float = 1.0, n_documents: int = 12) -> Iterator[ScoredDocument]:
+    return calibrated_documents(n_documents, 8, sharpness)
 
 
 def test_the_comparison_is_that_of_all_pairs_and_ignores_the_order_of_documents() -> None:
-    second = list(documents_of_comparison(3.0))
-    both = [[link_pairs(each) for each in each_documents] for each_documents in (documents_of_comparison(), second)]
+    second = list(few_documents(3.0))
+    both = [[link_pairs(each) for each in each_documents] for each_documents in (few_documents(), second)]
     q = [np.concatenate([pairs.q for pairs in each]) for each in both]
     y = np.concatenate([pairs.y for pairs in both[0]])
     names = np.concatenate([[pairs.doc_id] * pairs.n_pairs for pairs in both[0]])
     expected = paired_comparison(*q, y, names, bin_size=1, n_resamples=200)
-    found = compare_links(
-        scorer_links(documents_of_comparison()), scorer_links(reversed(second)), bin_size=1, n_resamples=200
-    )
+    found = compare_links(scorer_links(few_documents()), scorer_links(reversed(second)), bin_size=1, n_resamples=200)
     for one, other in zip(found.differences, expected.differences, strict=True):
         if one.measure == "log score":  # the sums of the others are by fine bins
             assert dataclasses.astuple(one)[1:] == pytest.approx(dataclasses.astuple(other)[1:], rel=1e-9)
@@ -218,20 +214,20 @@ def test_the_comparison_is_that_of_all_pairs_and_ignores_the_order_of_documents(
 
 
 def test_documents_without_gold_are_counted() -> None:
-    bare = [dataclasses.replace(each, gold=None, doc_id=f"x{each.doc_id}") for each in documents_of_comparison()]
-    links = scorer_links([*bare, *documents_of_comparison()])
+    bare = [dataclasses.replace(each, gold=None, doc_id=f"x{each.doc_id}") for each in few_documents()]
+    links = scorer_links([*bare, *few_documents()])
     assert links.n_without_gold == 12
-    assert compare_links(links, scorer_links(documents_of_comparison()), n_resamples=10).n_blocks == 12
+    assert compare_links(links, scorer_links(few_documents()), n_resamples=10).n_blocks == 12
 
 
 def test_other_documents_mentions_or_gold_are_bad_input() -> None:
-    links, own = scorer_links(documents_of_comparison()), list(documents_of_comparison())
+    links, own = scorer_links(few_documents()), list(few_documents())
     with pytest.raises(InputError, match=r"must be the same for both scorers, got doc_id 'd11' only for the first$"):
         compare_links(links, scorer_links(own[:-1]))
     with error(InputError):
         compare_links(scorer_links(own[:-1]), links)
     moved = dataclasses.replace(own[3], mentions=own[3].mentions + 1)
-    other_gold = dataclasses.replace(own[3], gold=list(range(N_MENTIONS_of_comparison)))
+    other_gold = dataclasses.replace(own[3], gold=list(range(8)))
     for changed in (moved, other_gold):
         other = scorer_links([*own[:3], changed, *own[4:]])
         with error(InputError, None, "doc_id 'd03'"):
@@ -239,16 +235,12 @@ def test_other_documents_mentions_or_gold_are_bad_input() -> None:
 
 
 def test_names_of_gold_entities_do_not_matter() -> None:
-    renamed = [
-        dataclasses.replace(each, gold=[f"e{label}" for label in each.gold or ()]) for each in documents_of_comparison()
-    ]
-    found = compare_links(scorer_links(documents_of_comparison()), scorer_links(renamed), n_resamples=10)
+    renamed = [dataclasses.replace(each, gold=[f"e{label}" for label in each.gold or ()]) for each in few_documents()]
+    found = compare_links(scorer_links(few_documents()), scorer_links(renamed), n_resamples=10)
     assert all(each.difference == 0 for each in found.differences)
 
 
 def test_a_single_document_cannot_be_compared() -> None:
-    links = scorer_links(documents_of_comparison(n_documents=1))
-    with pytest.raises(
-        InputError, match="in each of at least 2 documents_of_comparison to compare scorers, got 1 such documents"
-    ):
+    links = scorer_links(few_documents(n_documents=1))
+    with pytest.raises(InputError, match="in each of at least 2 documents to compare scorers, got 1 such documents"):
         compare_links(links, links)

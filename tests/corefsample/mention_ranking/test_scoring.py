@@ -393,30 +393,25 @@ WORD = Tokens(["run"], ["run"], ["VERB"], ["root"], np.array([-1]), np.array([0]
 NOUN = dataclasses.replace(WORD, upos=["NOUN"])
 
 
-@pytest.fixture(scope="module")
-def model_of_parses() -> AntecedentModel:
-    weights = np.random.default_rng(0).normal(0.0, 0.7, 1 << 12).astype(np.float32)
-    return AntecedentModel(weights, np.zeros(0, np.uint32), DEFAULT_TEMPLATES)
-
-
-def test_each_parse_has_its_mentions_and_their_scores(model_of_parses: AntecedentModel) -> None:
+def test_each_parse_has_its_mentions_and_their_scores() -> None:
+    whole = model(DEFAULT_TEMPLATES, bits=12)
     tokens = strategies.long_text(0).tokens
     verbs = dataclasses.replace(tokens, upos=["VERB" if upos == "NOUN" else upos for upos in tokens.upos])
     for parses in ([tokens, verbs], [WORD, NOUN], [NOUN]):
-        found = score_parses(model_of_parses, parses, min_prob=0.01, scheme="ud2")
+        found = score_parses(whole, parses, min_prob=0.01, scheme="ud2")
         assert len(found) == len(parses)
         for parse, (mentions, scored) in zip(parses, found, strict=True):
             np.testing.assert_array_equal(mentions, mentions_from_parse(parse, scheme="ud2"))
-            alone = model_of_parses.pruned_score(parse, mentions, min_prob=0.01, scheme="ud2")
+            alone = whole.pruned_score(parse, mentions, min_prob=0.01, scheme="ud2")
             np.testing.assert_array_equal(scored.distribution.scores, alone.distribution.scores)
             np.testing.assert_array_equal(scored.dropped_mass, alone.dropped_mass)
 
 
-def test_bad_parses_raise(model_of_parses: AntecedentModel) -> None:
+def test_bad_parses_raise() -> None:
     with pytest.raises(ParameterError, match="tokens must be parsed to find mentions"):
-        score_parses(model_of_parses, [dataclasses.replace(WORD, dep=[""])])
+        score_parses(model(), [dataclasses.replace(WORD, dep=[""])])
     with error(ParameterError, "min_prob"):
-        score_parses(model_of_parses, [WORD], min_prob=1.0)
+        score_parses(model(), [WORD], min_prob=1.0)
 
 
 # --- the english model that ships -----------------------------------------------------------------------------

@@ -371,14 +371,14 @@ def test_more_labels_never_fit_more_schemes(labels: set[str]) -> None:
 # --- how far a path leads, and the path that connects two tokens ----------------------------------------------
 
 # 0 Ten 1 were 2 killed 3 in 4 police 5 firing 6 by 7 soldiers
-TEXT_of_path_traces = (
+POLICE = (
     "Ten/NUM>3:nsubj:pass were=be/AUX>3:aux:pass killed=kill/VERB>0:root in/ADP>6:case police/NOUN>6:compound "
     "firing/NOUN>3:obl by/ADP>8:case soldiers/NOUN>6:nmod"
 )
 
 
-def view_of_path_traces() -> ParseView:
-    return ParseView(er.parsed(TEXT_of_path_traces), SCHEMES["ud2"])
+def police() -> ParseView:
+    return ParseView(er.parsed(POLICE), SCHEMES["ud2"])
 
 
 OF_KILLED = ("nsubj:pass", "aux:pass", "obl")
@@ -419,7 +419,7 @@ OF_KILLED = ("nsubj:pass", "aux:pass", "obl")
     ],
 )
 def test_a_trace_names_the_step_that_fails_and_what_was_there(path: str, start: int, found: tuple[Any, ...]) -> None:
-    assert trace_path(path, view_of_path_traces(), start) == PathTrace(path, *found)
+    assert trace_path(path, police(), start) == PathTrace(path, *found)
 
 
 @given(tokens=path_parses(), path=st.sampled_from(UD2_PATHS), data=st.data())
@@ -434,22 +434,20 @@ def test_a_trace_ends_where_the_path_leads(tokens: Tokens, path: str, data: st.D
 
 def test_the_nearest_path_is_the_one_with_the_most_steps_done() -> None:
     paths = [">obl:agent", "[passive]>obl[case=by]", ">obl>nmod:poss", ">nsubj"]
-    found = nearest_trace(paths, view_of_path_traces(), 2)
+    found = nearest_trace(paths, police(), 2)
     assert found is not None
     assert found.path == ">obl>nmod:poss"
     # Where no step is done, a label that fits is nearer; then the first path.
-    assert nearest_trace(paths[:2], view_of_path_traces(), 2) == trace_path(paths[1], view_of_path_traces(), 2)
-    assert nearest_trace([paths[3], paths[0]], view_of_path_traces(), 2) == trace_path(
-        paths[3], view_of_path_traces(), 2
-    )
-    assert nearest_trace([], view_of_path_traces(), 2) is None
+    assert nearest_trace(paths[:2], police(), 2) == trace_path(paths[1], police(), 2)
+    assert nearest_trace([paths[3], paths[0]], police(), 2) == trace_path(paths[3], police(), 2)
+    assert nearest_trace([], police(), 2) is None
 
 
 def test_the_path_between_two_tokens_is_in_the_notation_of_rules() -> None:
-    assert connecting_path(view_of_path_traces(), 2, 4) == ">obl[case=in]>compound"
-    assert connecting_path(view_of_path_traces(), 4, 0) == "<compound<obl>nsubj:pass"
-    assert connecting_path(view_of_path_traces(), 2, 7) == ">obl[case=in]>nmod[case=by]"
-    assert connecting_path(view_of_path_traces(), 3, 3) == ""
+    assert connecting_path(police(), 2, 4) == ">obl[case=in]>compound"
+    assert connecting_path(police(), 4, 0) == "<compound<obl>nsubj:pass"
+    assert connecting_path(police(), 2, 7) == ">obl[case=in]>nmod[case=by]"
+    assert connecting_path(police(), 3, 3) == ""
     two = er.parsed("It/PRON>2:nsubj rained=rain/VERB>0:root", "They/PRON>2:nsubj left=leave/VERB>0:root")
     assert connecting_path(ParseView(two, SCHEMES["ud2"]), 0, 2) is None
     text = "arrest/NOUN>0:ROOT of/ADP>1:prep him/PRON>2:pobj"
