@@ -70,9 +70,7 @@ def test_the_python_of_a_page_runs(page: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("name", BUILDING)
-def test_the_python_of_a_page_that_builds_on_itself_runs(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_python_of_a_building_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = blocks(DOCS / f"{name}.md", "python")
     assert codes
     monkeypatch.chdir(tmp_path)
@@ -115,9 +113,7 @@ def test_every_option_of_the_readme_exists() -> None:
     assert named <= known | {"--help", "--json"} | OTHER_OPTIONS
 
 
-def test_every_public_name_is_on_a_page_of_the_reference_and_has_a_docstring(
-    api_pages: ModuleType, tmp_path: Path
-) -> None:
+def test_every_public_name_is_on_a_reference_page_and_has_a_docstring(api_pages: ModuleType, tmp_path: Path) -> None:
     names = list(api_pages.public_names())
     assert {"sample_clusterings", "EventCounter", "calibration_error"} <= {each.name for each in names}
     api_pages.write_pages(tmp_path)
@@ -128,9 +124,7 @@ def test_every_public_name_is_on_a_page_of_the_reference_and_has_a_docstring(
             assert inspect.getdoc(each.value), f"{each.package}.{each.name} has no docstring"
 
 
-def test_every_command_has_a_page_with_its_options_and_defaults(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_has_a_page_with_its_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS))
     (tmp_path / "gone.md").write_text("# gone", encoding="utf-8")
     importlib.import_module("command_pages").write_pages(tmp_path)

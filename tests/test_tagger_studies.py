@@ -47,7 +47,7 @@ TREES = """
 """
 
 
-def test_trees_become_sentences_without_empty_elements(
+def test_trees_are_sentences_without_empty_elements(
     corpora: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(corpora, "WSJ", tmp_path / "treebank.zip")
@@ -155,7 +155,7 @@ def test_a_balanced_tagset_has_as_many_words_of_each_tag(monkeypatch: pytest.Mon
     assert scores.top.sum() == 6
 
 
-def test_an_entity_fulfils_the_question_in_the_samples_in_which_the_document_has_the_event(
+def test_an_entity_fulfils_the_question_where_the_document_has_the_event(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     predicate = module("simulated_claims", monkeypatch).NumberOfEntities()

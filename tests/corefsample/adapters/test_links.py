@@ -48,7 +48,7 @@ def charts(draw: st.DrawFn) -> tuple[list[list[float]], list[float]]:
 
 
 @given(charts())
-def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: tuple[list[list[float]], list[float]]) -> None:
+def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: Any) -> None:
     scores, new = chart
     n = len(new)
     links = Links.from_square("scores", float_matrix("scores", scores), np.array(new))
@@ -62,9 +62,7 @@ def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: tuple[list[l
 
 
 @given(charts(), st.randoms(use_true_random=False))
-def test_the_order_of_top_antecedents_changes_nothing(
-    chart: tuple[list[list[float]], list[float]], random: Any
-) -> None:
+def test_the_order_of_candidates_changes_nothing(chart: Any, random: Any) -> None:
     scores, new = np.array(chart[0]), np.array(chart[1])
     n = len(new)
     scores[np.triu_indices(n)] = -INF

@@ -76,9 +76,7 @@ PUBLISHED = [("l1", False, 0.16500000000000004), ("rms", False, 0.18290708023474
 
 
 @pytest.mark.parametrize(("norm", "debiased", "expected"), PUBLISHED)
-def test_errors_are_those_of_the_package_that_came_with_the_debiased_one(
-    norm: Any, debiased: bool, expected: float
-) -> None:
+def test_errors_are_those_of_the_package_of_the_debiased_one(norm: Any, debiased: bool, expected: float) -> None:
     q = (np.arange(1000) + 0.5) / 1000
     y = np.arange(1000) * 379 % 1000 / 1000 < q**2
     assert binned_error(bin_pairs(q, y, n_bins=20), norm=norm, debiased=debiased) == pytest.approx(expected, rel=1e-12)
@@ -284,9 +282,7 @@ def test_each_half_has_bins_with_the_predictions_of_the_other() -> None:
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.5), (0.1, 1.0)])
-def test_few_samples_make_perfect_predictions_look_miscalibrated_without_the_correction(
-    alpha: float, beta: float
-) -> None:
+def test_few_samples_make_perfect_predictions_look_wrong_without_correction(alpha: float, beta: float) -> None:
     error, _ = measured(50_000, 10, seed=3, alpha=alpha, beta=beta)
     assert error.naive > 0.015
     assert error.naive_interval.lower > 0.01

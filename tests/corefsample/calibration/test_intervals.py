@@ -169,7 +169,7 @@ def test_intervals_from_the_bootstrap_are_those_of_their_definitions() -> None:
 
 @pytest.mark.parametrize("off", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize("simulated", [False, True])
-def test_the_inverted_interval_contains_the_errors_that_the_estimate_does_not_contradict(
+def test_the_inverted_interval_has_the_errors_that_the_estimate_does_not_contradict(
     simulated: bool, off: float
 ) -> None:
     blocks = block_bins(references.adaptive_bins(drawn_pairs(400, 20, seed=4, off=off), 50))
@@ -219,7 +219,7 @@ METHODS: list[tuple[Callable[..., Any], str]] = [
 
 @settings(max_examples=40, deadline=None)
 @given(bin_lists, st.sampled_from(NORMS), st.sampled_from(METHODS), st.floats(0.01, 0.99))
-def test_ends_are_in_order_and_in_0_to_1(
+def test_ends_are_in_order(
     bins: list[references.Bin], norm: str, method: tuple[Callable[..., Any], str], level: float
 ) -> None:
     blocks = block_bins(bins)

@@ -63,7 +63,7 @@ def test_the_parts_of_the_brier_score_add_up(rule: dict[str, Any], pairs: list[r
 
 
 @given(pair_lists, st.integers(1, 20))
-def test_calibration_and_refinement_are_the_brier_score_of_the_binned_forecast(
+def test_calibration_and_refinement_are_the_score_of_the_binned_forecast(
     pairs: list[references.Pair], bin_size: int
 ) -> None:
     """Eq. 1 of the paper, for the forecast that says a bin's mean prediction throughout the bin."""

@@ -442,7 +442,7 @@ def one_by_one(
     first_sample=st.integers(0, 1000),
     spread=st.sampled_from([0.0, 1.0, 400.0]),  # the last one needs shifted scores
 )
-def test_samples_are_those_of_one_call_for_each_set(
+def test_samples_are_those_of_single_calls(
     lists: Lists, sizes: list[int], seed: int, first_sample: int, spread: float
 ) -> None:
     distribution = AntecedentDistribution.from_lists(*lists)

@@ -284,9 +284,7 @@ def test_an_arbitrary_line_is_rejected_or_comes_back_the_same(line: bytes) -> No
 
 @settings(max_examples=100)
 @given(strategies.documents(), st.data())
-def test_a_document_with_damaged_bytes_is_rejected_or_comes_back_the_same(
-    document: Document, data: st.DataObject
-) -> None:
+def test_damaged_bytes_are_rejected_or_come_back_the_same(document: Document, data: st.DataObject) -> None:
     line = bytearray(json.dumps(document, ensure_ascii=False).encode())
     for _ in range(data.draw(st.integers(1, 3))):
         line[data.draw(st.integers(0, len(line) - 1))] = data.draw(st.integers(0, 255))

@@ -205,7 +205,7 @@ def test_mentions_that_cross_sentences_are_skipped_and_counted_or_rejected() -> 
         ("* * *", "NN IN NN", (0, 3), 2),
     ],
 )
-def test_the_head_of_a_noun_phrase_stands_before_what_modifies_it_from_behind(
+def test_the_head_of_a_noun_phrase_stands_before_its_modifiers(
     bits: str, tags: str, span: tuple[int, int], head: int
 ) -> None:
     assert head_of(sentence_tree(bits.split(), tags.split()), *span) == head
@@ -273,9 +273,7 @@ def test_penn_tags_become_universal_tags() -> None:
         (SAMPLE.replace(" *)) ", " *)))"), "line 7: ", ["must be a tree", "got '*)))'"]),
     ],
 )
-def test_bad_input_is_rejected_by_file_line_document_sentence_rule_and_value(
-    text: str, place: str, fragments: list[str]
-) -> None:
+def test_bad_input_is_rejected_by_place_rule_and_value(text: str, place: str, fragments: list[str]) -> None:
     with pytest.raises(InputError) as error:
         read(text)
     message = str(error.value)

@@ -387,9 +387,7 @@ def bad_row(row: str) -> str:
         ("\n".join(SECOND) + "\n\n", 7, ["a sentence must have a word, got none"]),
     ],
 )
-def test_bad_input_is_rejected_by_file_line_document_sentence_rule_and_value(
-    text: str, line: int, fragments: list[str]
-) -> None:
+def test_bad_input_is_rejected_by_place_rule_and_value(text: str, line: int, fragments: list[str]) -> None:
     with pytest.raises(InputError) as error:
         read(GOOD + text)
     message = str(error.value)

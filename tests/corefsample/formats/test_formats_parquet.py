@@ -118,9 +118,7 @@ def everything_but_candidates(document: ScoredDocument) -> dict[str, Any]:
     ],
     ids=["int64", "large_list", "uint8", "float32", "large_outer_list", "large_string", "date32", "field_order"],
 )
-def test_types_that_cast_without_loss_are_read(
-    table: pa.Table, name: str, values: list[Any], kind: pa.DataType
-) -> None:
+def test_types_without_loss_are_read(table: pa.Table, name: str, values: list[Any], kind: pa.DataType) -> None:
     found = read_table(with_column(table, name, values, kind))
     assert found == [CONTENT | {"doc_id": doc_id} for doc_id in "def"]
 
@@ -178,7 +176,7 @@ def test_a_file_without_a_version_is_read_as_version_1(table: pa.Table) -> None:
         ("doc_id", [1, 2, 3], ("column doc_id must be string", "got int64")),
     ],
 )
-def test_types_that_do_not_cast_are_rejected(
+def test_types_with_loss_are_rejected(
     table: pa.Table, name: str, values: list[Any], fragments: tuple[str, ...]
 ) -> None:
     with pytest.raises(InputError) as error:
@@ -202,7 +200,7 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("name", "bad", "place", "value"), NUMBERS, ids=["end", "start", "antecedent"])
 @pytest.mark.parametrize("row", [0, 1, 2])
-def test_a_number_that_is_too_wide_affects_only_its_row(
+def test_a_wide_number_affects_its_row_alone(
     table: pa.Table, name: str, bad: Any, place: str, value: str, row: int
 ) -> None:
     good = table.column(name).to_pylist()[0]

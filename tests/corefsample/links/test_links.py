@@ -54,7 +54,7 @@ def test_a_number_and_its_text_are_two_entities() -> None:
     st.data(),
     st.sampled_from(["skip", "single"]),
 )
-def test_pairs_equal_those_of_a_plain_loop(
+def test_pairs_are_those_of_a_loop(
     lists: strategies.Lists, data: st.DataObject, unannotated: links.Unannotated
 ) -> None:
     n = len(lists[0])

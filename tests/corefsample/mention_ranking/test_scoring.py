@@ -144,7 +144,7 @@ def test_the_templates_that_ship_are_read_as_they_are_written(text: strategies.T
 @pytest.mark.kernels
 @settings(max_examples=40)
 @given(strategies.texts(), st.sampled_from([0.0, 1e-4, 0.05, 0.2, 0.6]))
-def test_remaining_candidates_have_scores_relative_to_new_and_dropped_ones_are_counted(
+def test_candidates_have_scores_relative_to_new_and_dropped_ones_are_counted(
     text: strategies.Text, min_prob: float
 ) -> None:
     tokens, spans = text
@@ -379,9 +379,7 @@ def test_documents_are_scored_one_by_one() -> None:
         ),
     ],
 )
-def test_documents_that_cannot_be_scored_are_rejected_by_name(
-    document: ScoredDocument, options: dict[str, object], message: str
-) -> None:
+def test_documents_without_scores_are_named(document: ScoredDocument, options: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{message}") as raised:
         list(score_documents(model(), [document], **options))  # type: ignore[arg-type]
     assert "\n" not in str(raised.value)
@@ -562,9 +560,7 @@ POET = "poet/NOUN/0/root"
         (("she/PRON/0/root", "and/CCONJ/3/cc", "Peter/PROPN/1/conj"), 2, 0),
     ],
 )  # fmt: skip
-def test_a_phrase_is_one_person_or_several_where_that_is_sure(
-    words: tuple[str, ...], number: int, quantity: int
-) -> None:
+def test_a_phrase_is_one_or_several_where_that_is_sure(words: tuple[str, ...], number: int, quantity: int) -> None:
     tokens = noun_phrase(*words)
     lemmas = [word.removesuffix("s") if word in ("poets", "painters") else word for word in tokens.text]
     tokens = dataclasses.replace(tokens, lemma=lemmas)

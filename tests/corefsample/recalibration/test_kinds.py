@@ -547,7 +547,7 @@ def test_a_broken_record_names_its_part(path: str, value: Any, parameter: str) -
         ("own.json", "es", "own.json", "own.json"),
     ],
 )
-def test_the_models_of_the_package_have_a_recalibration_by_default(
+def test_models_have_a_recalibration(
     choice: str | None, model: str | None, of_parse: str | None, of_annotated: str | None
 ) -> None:
     assert [chosen_recalibration(choice, model, mentions) for mentions in ("parse", "annotated")] == [

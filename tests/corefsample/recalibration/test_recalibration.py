@@ -235,7 +235,7 @@ def test_scores_that_generated_gold_need_no_recalibration(calibrated: list[Score
 
 @pytest.mark.parametrize("objective", ["likelihood", "links", LinkScore("log")])
 @pytest.mark.parametrize("factor", [0.5, 30.0])
-def test_multiplied_scores_multiply_the_temperature(
+def test_multiplied_scores_have_a_multiplied_temperature(
     calibrated: list[ScoredDocument], objective: Any, factor: float
 ) -> None:
     documents = calibrated[:8]
@@ -279,9 +279,7 @@ def bowl(at: tuple[float, float]) -> Callable[[ScoredDocument, Recalibration], f
 
 
 @pytest.mark.parametrize("at", [(0.1, 0.2), (-0.3, 1.0), (2.0, -4.0)])
-def test_a_custom_objective_is_minimised_wherever_its_minimum_lies(
-    calibrated: list[ScoredDocument], at: tuple[float, float]
-) -> None:
+def test_a_custom_objective_is_minimised_anywhere(calibrated: list[ScoredDocument], at: tuple[float, float]) -> None:
     fit = fit_recalibration(calibrated[:3], objective=bowl(at))
     assert math.log(fit.recalibration.temperature) == pytest.approx(at[0], abs=1e-3)
     assert fit.recalibration.new_bias == pytest.approx(at[1], abs=1e-3)
@@ -403,9 +401,7 @@ def held_out(calibrated: list[ScoredDocument]) -> CrossFit:
     return cross_fit(calibrated[:20], 6, seed=1)
 
 
-def test_every_document_is_held_out_once_in_folds_of_similar_size(
-    calibrated: list[ScoredDocument], held_out: CrossFit
-) -> None:
+def test_documents_are_held_out_once_in_folds_of_one_size(calibrated: list[ScoredDocument], held_out: CrossFit) -> None:
     assert np.bincount(held_out.folds).tolist() == [4, 4, 3, 3, 3, 3]  # 20 = 6 * 3 + 2
     assert cross_fit(calibrated[:20], 6, seed=2).folds.tolist() != held_out.folds.tolist()
     assert held_out.n_folds == 6
@@ -420,7 +416,7 @@ def test_a_fold_is_fitted_on_all_others(calibrated: list[ScoredDocument], held_o
         assert held_out.recalibrations[fold].new_bias == pytest.approx(expected.new_bias, abs=1e-6)
 
 
-def test_held_out_losses_come_from_the_fit_without_the_document(
+def test_held_out_losses_are_of_the_fit_without_the_document(
     calibrated: list[ScoredDocument], held_out: CrossFit
 ) -> None:
     for d, document in enumerate(calibrated[:20]):

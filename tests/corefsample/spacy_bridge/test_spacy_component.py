@@ -352,9 +352,7 @@ def joins(clustering: tuple[int, ...], mention: int, cluster: list[int], members
 
 @given(lists=strategies.antecedent_lists(min_mentions=3, scores=strategies.mild_scores), data=st.data())
 @settings(max_examples=40)
-def test_a_join_probability_is_the_share_of_samples_in_which_the_span_joins(
-    lists: strategies.Lists, data: st.DataObject
-) -> None:
+def test_a_join_probability_is_the_share_of_samples_with_the_join(lists: strategies.Lists, data: st.DataObject) -> None:
     doc = stored(lists, n_samples=60)
     n = len(lists.antecedents)
     mention = data.draw(st.integers(0, n - 1))
@@ -457,7 +455,7 @@ def named_by_hand(map_sets: list[set[int]], sets: list[set[int]]) -> dict[frozen
 
 @given(lists=strategies.antecedent_lists(scores=strategies.mild_scores), data=st.data())
 @settings(max_examples=60)
-def test_an_entity_has_the_name_of_the_entity_of_map_that_it_shares_most_with(
+def test_an_entity_is_called_as_that_of_map_that_it_shares_most_with(
     lists: strategies.Lists, data: st.DataObject
 ) -> None:
     posterior = stored(lists, n_samples=3)._.coref
@@ -493,7 +491,7 @@ def test_a_clustering_is_written_as_one_group_or_as_one_group_per_entity() -> No
             doc._.coref.add_clustering(key=bad)
 
 
-def test_the_component_writes_the_map_clustering_and_the_requested_number_of_samples(
+def test_the_component_writes_the_map_clustering_and_the_samples_asked_for(
     pipeline: Any,
 ) -> None:
     nlp = pipeline(sample_groups=2, spans_key="who")
@@ -833,7 +831,7 @@ print(heavy, nlp.pipe_names, nlp.get_pipe_meta("corefsample").assigns)
     assert finished.stdout.strip() == "[] ['corefsample'] ['doc._.coref', 'doc.spans']"
 
 
-def test_spacy_looking_at_the_component_loads_no_model(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looking_at_the_component_loads_no_model(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def load() -> AntecedentModel:
         raise AssertionError("loaded")
 
@@ -847,7 +845,7 @@ def test_spacy_looking_at_the_component_loads_no_model(pipeline: Any, monkeypatc
     assert not any(hasattr(component, name) for name in ("model", "listener_map"))
 
 
-def test_an_extension_of_another_package_is_not_taken_over(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_extension_of_others_is_not_taken_over(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     Doc.set_extension("coref", default=None, force=True)
     try:
         with pytest.raises(ParameterError, match=r"^doc._.coref must be free, got an extension of another package"):
