@@ -9,8 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 from hypothesis import strategies as st
 from references.coreference import FIELDS
+
+from corefsample import AntecedentDistribution, ScoredDocument, Tokens
 
 Json = Any
 Document = dict[str, Any]
@@ -117,6 +120,16 @@ def documents(draw: Draw) -> Document:
         document["gold"] = draw(st.lists(entity_ids, min_size=len(mentions), max_size=len(mentions)))
     metadata: Document = draw(st.dictionaries(metadata_names, json_values, max_size=2))
     return document | metadata
+
+
+def one_word_document(lists: Any, gold: Any = None, doc_id: str = "d", **columns: Any) -> ScoredDocument:
+    """A document of one-word mentions; it has tokens if some of their columns are given."""
+    n, tokens = len(lists[0]), None
+    if columns:
+        blank = dict.fromkeys(("text", "lemma", "upos", "dep"), ["x"] * n)
+        tokens = Tokens(**{**blank, "head": [-1] * n, "sent": [0] * n, **columns})
+    mentions = np.array([[i, i + 1, i] for i in range(n)], np.int32).reshape(-1, 3)
+    return ScoredDocument(doc_id, mentions, AntecedentDistribution.from_lists(*lists), tokens=tokens, gold=gold)
 
 
 def renamed(many: Sequence[Document]) -> list[Document]:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from references import coreference as references
-from strategies.documents import Lists, antecedent_lists, mild_scores
+from strategies.documents import Lists, antecedent_lists, mild_scores, one_word_document
 
-from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, link_marginals
+from corefsample import AntecedentDistribution, ParameterError, Tokens, link_marginals
 from corefsample.adapters import drop_unlinked, linked_probabilities
 from corefsample.adapters._arrays import float_matrix, int_matrix
 from corefsample.adapters._assembly import METADATA, Links, Spans, align, assemble, parse_heads
@@ -269,13 +269,6 @@ def test_characters_become_tokens(span: Any, strict: Any, expanded: Any) -> None
 # --- removing mentions that are hardly ever linked conditions on their being alone ----------------------------
 
 
-def document_of(lists: Lists) -> ScoredDocument:
-    distribution = AntecedentDistribution.from_lists(*lists)
-    n = distribution.n_mentions
-    mentions = np.array([(i, i + 1, i) for i in range(n)], np.int32).reshape(-1, 3)
-    return ScoredDocument("a", mentions, distribution, gold=list(range(n)), metadata={"source": "wire"})
-
-
 def choices(distribution: AntecedentDistribution) -> list[tuple[tuple[int, ...], float]]:
     """Every antecedent vector (i at place i: NEW) and its probability."""
     rows: list[references.Row] = []
@@ -299,7 +292,7 @@ def test_the_probability_of_being_linked_is_that_of_full_enumeration(lists: List
 
 @given(antecedent_lists(scores=mild_scores, max_mentions=5), st.floats(0.05, 0.9))
 def test_the_result_is_the_distribution_given_that_the_others_are_alone(lists: Lists, min_prob: float) -> None:
-    document = document_of(lists)
+    document = one_word_document(lists, list(range(len(lists.scores))))
     linked = linked_probabilities(document.antecedents)
     smaller = drop_unlinked(document, min_prob=min_prob)
     remaining = np.flatnonzero(linked >= min_prob).tolist()
@@ -319,7 +312,7 @@ def test_the_result_is_the_distribution_given_that_the_others_are_alone(lists: L
 
 
 def test_a_minimum_of_zero_removes_nothing() -> None:
-    document = document_of(Lists([[], []], [[], []]))
+    document = one_word_document(Lists([[], []], [[], []]))
     assert drop_unlinked(document, min_prob=0.0).n_mentions == 2
     assert drop_unlinked(document, min_prob=1e-9).n_mentions == 0
 
@@ -329,7 +322,7 @@ def test_a_certain_link_is_certain() -> None:
 
 
 def test_arguments_of_the_wrong_kind_are_rejected() -> None:
-    document = document_of(Lists([[]], [[]]))
+    document = one_word_document(Lists([[]], [[]]))
     with pytest.raises(ParameterError, match="document must be a ScoredDocument, got AntecedentDistribution"):
         drop_unlinked(document.antecedents, min_prob=0.1)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"min_prob must lie in \[0, 1\), got 1"):

@@ -50,11 +50,6 @@ def test_the_debiased_mse_may_be_negative_and_the_debiased_rms_is_then_zero() ->
     assert binned_error(bins, debiased=True) == 0.0
 
 
-def test_nothing_is_subtracted_for_a_bin_of_one_pair() -> None:
-    bins = bin_pairs(Q, Y, n_bins=4)
-    assert binned_error(bins, norm="mse", debiased=True) == binned_error(bins, norm="mse")
-
-
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("debiased", [False, True])
 @settings(max_examples=50)
@@ -143,18 +138,6 @@ def test_a_debiased_error_has_an_interval_free_of_that_bias() -> None:
     assert error.lower is not None
     assert error.upper is not None
     assert error.lower <= error.estimate <= error.upper
-
-
-def test_counted_samples_give_the_error_of_sorted_ones() -> None:
-    rng = np.random.default_rng(6)
-    k = rng.integers(0, 101, 3000)
-    y = rng.random(3000) < k / 100
-    documents = rng.integers(0, 20, 3000)
-    options: dict[str, Any] = {"bin_size": 100, "documents": documents, "n_resamples": 50}
-    counted = calibration_error(k, y, n_samples=100, **options)
-    plain = calibration_error(k / 100, y, **options)
-    for name in ("estimate", "lower", "upper"):
-        assert getattr(counted, name) == pytest.approx(getattr(plain, name), rel=1e-9)
 
 
 # --- from a table ------------------------------------------------------------------------------------------

@@ -150,24 +150,6 @@ def test_the_order_of_rows_changes_no_bit(pairs: list[tuple[float, int]], random
     assert one.discrimination == other.discrimination
 
 
-@given(st.lists(st.tuples(st.integers(0, 16).map(lambda k: k / 16), labels), min_size=1, max_size=20))
-def test_a_rising_change_of_predictions_leaves_discrimination_and_curve(pairs: list[tuple[float, int]]) -> None:
-    q, y = unzipped(pairs)
-    one, other = corp_decomposition(q, y), corp_decomposition([v / 2 + 0.25 for v in q], y)  # exact in binary
-    assert one.discrimination == other.discrimination
-    assert one.recalibrated.tolist() == other.recalibrated.tolist()
-
-
-@given(closed_pairs)
-def test_recalibrated_predictions_have_no_miscalibration_left(pairs: list[tuple[float, int]]) -> None:
-    q, y = unzipped(pairs)
-    curve = corp_decomposition(q, y)
-    better = curve.recalibrated[np.searchsorted(curve.q_upper, q)]
-    again = corp_decomposition(better, y)
-    assert again.miscalibration == pytest.approx(0.0, abs=1e-15)
-    assert again.discrimination == pytest.approx(curve.discrimination, abs=1e-15)
-
-
 def test_rounding_makes_no_part_negative() -> None:
     for seed in range(100):  # without care, some come out at -3e-17
         rng = np.random.default_rng(seed)

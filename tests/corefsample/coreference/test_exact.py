@@ -89,14 +89,6 @@ def test_the_map_clustering_follows_the_likeliest_antecedents(lists: Lists) -> N
 # --- the probability of a clustering -----------------------------------------------------------------------
 
 
-@given(st.data(), st.lists(st.integers(-(2**40), 2**40), min_size=6, max_size=6, unique=True))
-def test_the_numbers_of_labels_have_no_meaning(data: st.DataObject, names: list[int]) -> None:
-    distribution = AntecedentDistribution.from_lists(*SIX_FULL)
-    labels = data.draw(st.sampled_from(references.all_clusterings(6)))
-    renamed = [names[label] for label in labels]
-    assert clustering_log_prob(distribution, renamed) == clustering_log_prob(distribution, labels)
-
-
 def test_canonical_labels_are_first_mentions_of_clusters() -> None:
     labels = canonical_labels(np.array([4, -1, 4, 9, -1]))
     assert (labels.tolist(), labels.dtype) == ([0, 1, 0, 3, 1], np.int32)

@@ -12,9 +12,16 @@ from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import documents as strategies
-from strategies.calibrated import calibrated_documents
+from strategies.documents import one_word_document as document
 
-from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens, link_marginals
+from corefsample import (
+    AntecedentDistribution,
+    InputError,
+    ParameterError,
+    ScoredDocument,
+    link_marginals,
+    sample_clusterings,
+)
 from corefsample.calibration import paired_comparison
 from corefsample.calibration.binning._binning import bin_pairs
 from corefsample.calibration.measures._error import binned_error
@@ -22,19 +29,6 @@ from corefsample.links import _pairs as links
 from corefsample.links import calibrate_links, compare_links, scorer_links
 from corefsample.links._calibration import LinkCalibration
 from corefsample.links._pairs import DISTANCES, PAIR_KINDS, gold_codes, link_pairs, link_tables
-
-
-def document(
-    lists: tuple[list[list[int]], list[list[float]]], gold: list[int | str | None] | None, upos: list[str] | None = None
-) -> ScoredDocument:
-    """One-word mentions, one after the other."""
-    n = len(lists[0])
-    tokens = None
-    if upos is not None:
-        tokens = Tokens(text=["w"] * n, lemma=["w"] * n, upos=upos, head=[-1] * n, dep=["root"] * n, sent=[0] * n)
-    mentions = np.array([[i, i + 1, i] for i in range(n)], np.int32).reshape(-1, 3)
-    return ScoredDocument("d", mentions, AntecedentDistribution.from_lists(*lists), tokens=tokens, gold=gold)
-
 
 THREE = ([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]])
 
@@ -60,7 +54,7 @@ def test_pairs_are_those_of_a_loop(
     n = len(lists[0])
     gold = data.draw(st.lists(st.sampled_from([None, 1, 2, "x"]), min_size=n, max_size=n))
     upos = data.draw(st.lists(st.sampled_from(["PROPN", "NOUN", "PRON", "DET", "X"]), min_size=n, max_size=n))
-    one = document((lists[0], lists[1]), gold, upos)
+    one = document(lists, gold, upos=upos)
     pairs = link_pairs(one, unannotated=unannotated)
     marginals = link_marginals(one.antecedents)
     kind = {"PROPN": "name", "PRON": "pronoun", "DET": "pronoun"}
@@ -83,14 +77,14 @@ def test_pairs_are_those_of_a_loop(
 
 
 def test_a_frame_has_a_row_a_pair() -> None:
-    frame = link_pairs(document(THREE, ["a", "b", "a"], ["PROPN", "NOUN", "PRON"])).to_frame()
+    frame = link_pairs(document(THREE, ["a", "b", "a"], upos=["PROPN", "NOUN", "PRON"])).to_frame()
     assert frame.columns.tolist() == ["doc_id", "q", "y", "distance", "pair_kind"]
     assert len(frame) == 3
 
 
 def test_documents_without_gold_and_unknown_options_raise() -> None:
     with pytest.raises(ParameterError, match=r"^doc_id 'd': gold is missing$"):
-        link_pairs(document(THREE, None))
+        link_pairs(document(THREE))
     with error(ParameterError, "unannotated"):
         link_pairs(document(THREE, [1, 1, 1]), unannotated="new")  # type: ignore[arg-type]
 
@@ -113,7 +107,7 @@ def test_distances_belong_to_their_groups() -> None:
 
 
 def test_tables_have_every_pair_once_by_group() -> None:
-    tables = link_tables([chain(5), document(THREE, None)])
+    tables = link_tables([chain(5), document(THREE)])
     # Of 5 mentions 4 pairs have distance 1, 3 + 2 have distance 2 or 3, 1 has distance 4.
     by_name = {name: tables.by_distance.group(name).n_pairs for name in ("1", "2-3", "4-7")}
     assert by_name == {"1": 4, "2-3": 5, "4-7": 1}
@@ -123,6 +117,18 @@ def test_tables_have_every_pair_once_by_group() -> None:
 
 
 # --- calibration of link marginals, overall and by group ------------------------------------------------------
+
+
+def calibrated_documents(n_documents: int, n_mentions: int, sharpness: float = 1.0) -> Iterator[ScoredDocument]:
+    """Documents whose gold is drawn from their antecedents: calibrated if the sharpness is 1."""
+    rng = np.random.default_rng(5)
+    rows = [list(range(i)) for i in range(n_mentions)]
+    for d in range(n_documents):
+        scores = [rng.normal(-1.0, 1.5, i) for i in range(n_mentions)]
+        truth = AntecedentDistribution.from_lists(rows, [row.tolist() for row in scores])
+        gold = sample_clusterings(truth, n_samples=1, seed=7, doc_id=str(d)).labels[0].tolist()
+        yield document((rows, [(sharpness * row).tolist() for row in scores]), gold, f"d{d:02}")
+
 
 N_DOCUMENTS, N_MENTIONS = 60, 12
 

@@ -14,9 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from strategies.documents import one_word_document
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
-from corefsample.documents._tokens import Tokens
 from corefsample.plots import link_heat_map, link_network, save_figure
 from corefsample.plots.clusterings import core_curve_line, entity_count_bars, precision_recall_line
 from corefsample.plots.networks import place_labels
@@ -28,14 +28,8 @@ def document(n: int = 6) -> ScoredDocument:
     """Mentions of one token; 2 probably corefers with 0, 3 with 1, and 4 possibly with 0."""
     antecedents = [[], [], [0], [1], [0]] + [[] for _ in range(5, n)]
     scores = [[], [], [3.0], [2.0], [-0.5]] + [[] for _ in range(5, n)]
-    words = [f"w{i}" for i in range(n)]
-    upos = dep = ["X"] * n
-    tokens = Tokens(words, words, upos, dep, np.full(n, -1), np.zeros(n, int))
-    spans = np.array([[i, i + 1, i] for i in range(n)])
     gold = [0, 1, 0, 1, 0, *range(5, n)]
-    return ScoredDocument(
-        "doc", spans, AntecedentDistribution.from_lists(antecedents, scores), tokens=tokens, gold=gold
-    )
+    return one_word_document((antecedents, scores), gold, "doc", text=[f"w{i}" for i in range(n)])
 
 
 def empty() -> DocumentLinks:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from references import coreference, summaries
 from references import coreference as references
 from strategies.documents import Lists, antecedent_lists, mild_scores
+from strategies.documents import one_word_document as scored
 from tolerance import plausible_counts
 
-from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, clustering_log_prob, sample_clusterings
-from corefsample.documents._tokens import Tokens
+from corefsample import AntecedentDistribution, ParameterError, clustering_log_prob, sample_clusterings
 from corefsample.metrics._scores import clustering_scores
 from corefsample.summaries import (
     cluster_probability,
@@ -302,23 +302,13 @@ def test_a_cluster_is_of_mentions_of_the_document(mentions: list[int], rule: str
 # --- a document's links by entity, and the distribution of its number of entities, against enumeration and by hand ---
 
 
-def scored(lists: Lists, gold: list[int | None] | None = None, words: list[str] | None = None) -> ScoredDocument:
-    n = len(lists.antecedents)
-    spans = np.array([[i, i + 1, i] for i in range(n)]).reshape(n, 3)
-    tokens = None
-    if words is not None:
-        tokens = Tokens(words, words, ["X"] * n, ["x"] * n, np.full(n, -1), np.zeros(n, int))
-    antecedents = AntecedentDistribution.from_lists(*lists)
-    return ScoredDocument("doc", spans, antecedents, tokens=tokens, gold=gold)
-
-
 # Likeliest antecedents: 2 -> 0, 3 -> 1, 4 NEW. Gold: {0, 4}, {1, 3}, 2 not annotated.
 EXAMPLE = Lists([[], [], [0], [1], [0]], [[], [], [3.0], [2.0], [-0.5]])
 GOLD: list[int | None] = [7, 8, None, 8, 7]
 
 
 def test_mentions_are_sorted_by_entity() -> None:
-    links = document_links(scored(EXAMPLE, words=list("abcde")))
+    links = document_links(scored(EXAMPLE, text=list("abcde")))
     assert links.mentions.tolist() == [0, 2, 1, 3, 4]
     assert links.entities.tolist() == [0, 0, 1, 1, 2]
     assert links.texts == ("a", "c", "b", "d", "e")
@@ -378,7 +368,7 @@ def test_invalid_options_raise(parameter: str, call: Callable[[], object]) -> No
 
 
 def test_gold_that_is_missing_is_named() -> None:
-    with pytest.raises(ParameterError, match="doc_id 'doc': gold is missing"):
+    with pytest.raises(ParameterError, match="doc_id 'd': gold is missing"):
         document_links(scored(EXAMPLE), by="gold")
 
 

@@ -288,11 +288,6 @@ SMALL = {
 # --- what a sample depends on ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_samples", [1, 100, 255, 256, 257, 600])
-def test_the_first_samples_of_many_are_the_few(n_samples: int) -> None:
-    np.testing.assert_array_equal(LONG.sample(n_samples, seed=7), LONG.sample(1000, seed=7)[:n_samples])
-
-
 @pytest.mark.parametrize("cuts", [[1], [100], [255, 256, 257], [333, 334, 999]])
 def test_samples_drawn_in_parts_are_those_drawn_at_once(cuts: list[int]) -> None:
     bounds = [0, *cuts, 1000]
