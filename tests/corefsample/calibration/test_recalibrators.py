@@ -233,7 +233,7 @@ def beta_loss(theta: np.ndarray, rows: list[Pair]) -> float:
     return total
 
 
-@few
+@settings(max_examples=12)
 @given(triples.filter(lambda rows: len({q for q, _, _ in rows}) > 1))
 def test_beta_calibration_is_the_likeliest_curve_that_never_falls(rows: list[Pair]) -> None:
     rows = [(min(max(q, 0.01), 0.99), y, w) for q, y, w in rows]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from expected_errors import error
 from references import coreference as references
-from strategies.documents import Document
+from strategies.documents import COMPLETE, Document
 
 from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample.documents._batch import DocumentBatch
@@ -150,18 +150,9 @@ def test_a_batch_size_below_one_is_rejected(tmp_path: Path) -> None:
 @every_format
 @pytest.mark.parametrize("field", ["date", "tokens", "gold"])
 def test_a_missing_required_field_is_rejected(tmp_path: Path, ending: str, field: str) -> None:
-    complete: Document = {
-        "doc_id": "complete",
-        "date": "2024-01-01",
-        "mentions": [[0, 1, 0]],
-        "antecedents": [[]],
-        "scores": [[]],
-        "tokens": {name: ["a"] for name in ("text", "lemma", "upos", "dep")} | {"head": [-1], "sent": [0]},
-        "gold": [None],
-    }
-    lacking = {name: value for name, value in complete.items() if name != field} | {"doc_id": "lacking"}
+    lacking = {name: value for name, value in COMPLETE.items() if name != field} | {"doc_id": "lacking"}
     path = tmp_path / f"corpus{ending}"
-    convert(lines_file([complete, lacking], tmp_path / "source.jsonl"), path)
+    convert(lines_file([COMPLETE, lacking], tmp_path / "source.jsonl"), path)
     assert ids(path) == ["complete", "lacking"]
     with pytest.raises(InputError, match=rf" 2: doc_id 'lacking': {field} is missing"):
         ids(path, needs=[field])

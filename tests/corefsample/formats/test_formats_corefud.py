@@ -81,18 +81,6 @@ def heads(document: AnnotatedDocument) -> list[int]:
 # --- brackets ----------------------------------------------------------------------------------------------
 
 
-def test_nested_crossing_and_equal_spans_are_read_from_one_token_each() -> None:
-    document = read_one(words("(e1(e2(e3)", "(e4", "e2)(e5", "e4)e5)(e6)", "e1)", comments=header()))
-    assert spans(document) == [
-        (0, 5, "e1"), (0, 3, "e2"), (0, 1, "e3"), (1, 4, "e4"), (2, 4, "e5"), (3, 4, "e6"),
-    ]  # fmt: skip
-
-
-def test_equal_spans_come_in_the_order_in_which_they_open() -> None:
-    document = read_one(words("(e9(e1(e5", "e1)e9)e5)", "(b)(a)", comments=header()))
-    assert spans(document) == [(0, 2, "e9"), (0, 2, "e1"), (0, 2, "e5"), (2, 3, "b"), (2, 3, "a")]
-
-
 def test_the_longest_of_mentions_that_open_together_comes_first_however_they_are_written() -> None:
     document = read_one(words("(e1-short(e2-long", "e1)", "e2)", comments=header()))
     assert spans(document) == [(0, 3, "e2"), (0, 2, "e1")]
@@ -143,15 +131,6 @@ def test_the_head_is_the_first_word_whose_own_head_lies_outside() -> None:
     document = read_one(words("(e2-x", "(e1-x", "e1)e2)", "", comments=header(fields="eid-etype"), heads=[4, 4, 2, 0]))
     assert spans(document) == [(0, 3, "e2"), (1, 3, "e1")]
     assert heads(document) == [0, 1]
-
-
-def test_the_root_of_a_sentence_has_its_head_outside() -> None:
-    assert heads(read_one(words("(e1", "", "e1)", comments=header(fields="eid"), heads=[2, 3, 0]))) == [2]
-
-
-def test_a_declared_head_counts_from_the_first_word_of_the_span() -> None:
-    document = read_one(words("", "(e1-x-2-", "", "e1)", "(e2-x-1)", comments=header()))
-    assert heads(document) == [2, 4]
 
 
 def test_a_head_that_is_left_out_is_found_in_the_parse() -> None:
