@@ -194,17 +194,6 @@ def test_the_gallery_has_no_other_notebooks() -> None:
     assert sorted(path.stem for path in GALLERY.glob("*.ipynb")) == [path.stem for path in NOTEBOOKS]
 
 
-def test_the_runner_takes_every_notebook_and_knows_a_warning_of_ours() -> None:
-    runner = module("execute")
-    assert runner.notebooks() == NOTEBOOKS
-    message = "done\n/env/lib/python3.11/site-packages/events/tally.py:12: RuntimeWarning: invalid value\n  x / y\n"
-    assert runner.WARNING_LINE.search(message)
-    assert runner.WARNING_LINE.search(message.replace("events/tally", "corefsample/calibration/bins"))
-    assert not runner.WARNING_LINE.search(message.replace("events/tally", "pandas/core/frame"))
-    names = ("corefsample.coreference", "events", "__main__", "eventstream", "pandas")
-    assert [re.match(runner.OURS, name) is not None for name in names] == [True, True, True, False, False]
-
-
 def test_the_runner_runs_anywhere_and_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for needed in ("jupytext", "nbclient", "ipykernel"):
         pytest.importorskip(needed, reason=f"{needed} is not installed")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,18 +49,10 @@ bc/made/00/made_0001   1    0    Rain   NN   (TOP(NP*))           -    -   -    
 """
 
 
-def read(text: str, **options: Any) -> list[AnnotatedDocument]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "corpus.v4_gold_conll"
-        path.write_text(text, encoding="utf-8", newline="")
-        return list(read_conll2012(path, **options))
+read = partial(reference.read_text, read_conll2012, name="corpus.v4_gold_conll")
 
 
-def written(documents: Sequence[AnnotatedDocument], **options: Any) -> tuple[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "out.conll"
-        summary = write_conll2012(documents, path, **options)
-        return path.read_bytes().decode(), summary
+written = partial(reference.written_text, write_conll2012)
 
 
 def cells(*coreference: str, name: str = "d", sentence_ends: Sequence[int] = ()) -> str:
@@ -133,13 +125,6 @@ def test_brackets_are_read_and_heads_found_in_the_parse_bits() -> None:
     document = read(SAMPLE)[0]
     assert spans(document) == [(0, 4, "4"), (0, 2, "7"), (3, 4, "12"), (6, 7, "4")]
     assert document.mentions[:, 2].tolist() == [1, 1, 3, 6]  # union, union, pilots, They
-
-
-def test_crossing_equal_and_repeated_spans_are_read() -> None:
-    (document,) = read(cells("(1|(2|(1", "(3|1)", "2)|1)|(4)", "3)|(5)|(5)"))
-    assert spans(document) == [(0, 3, "1"), (0, 3, "2"), (0, 2, "1"), (1, 4, "3"), (2, 3, "4"), (3, 4, "5"),
-                               (3, 4, "5")]  # fmt: skip
-    assert document.mentions[:, 2].tolist() == [2, 2, 1, 3, 2, 3, 3], "without a parse the head is the last word"
 
 
 def test_files_of_few_columns_and_tabs_and_other_headers_are_read() -> None:
