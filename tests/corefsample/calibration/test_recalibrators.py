@@ -60,7 +60,7 @@ EVERY: list[Callable[[], Recalibrator]] = [
     lambda: ScalingBinning(n_bins=1),
     lambda: ScalingBinning(n_bins=1, scaler="platt", share=0.3, seed=5),
 ]
-few = settings(max_examples=40)
+few = settings(max_examples=25)
 grid = np.linspace(0.0, 1.0, 41)
 
 

@@ -75,7 +75,7 @@ def test_atoms_of_mentions_and_pairs_are_those_of_plain_python(text: strategies.
 
 
 @pytest.mark.kernels
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(strategies.texts(max_tokens=30, max_mentions=12))
 def test_long_mentions_are_compared_by_their_first_dozen_tokens(text: strategies.Text) -> None:
     check(text.tokens, text.spans, set())

@@ -132,7 +132,7 @@ def test_scores_are_sums_of_the_weights_at_each_templates_hash(text: strategies.
 
 
 @pytest.mark.kernels
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(strategies.texts())
 def test_the_templates_that_ship_are_read_as_they_are_written(text: strategies.Text) -> None:
     tokens, spans = text

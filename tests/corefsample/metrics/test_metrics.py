@@ -194,7 +194,7 @@ def test_a_response_label_of_none_is_a_mention_that_the_response_lacks(labels: l
 
 
 @whether_singletons
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(labels=partial_labels, data=st.data())
 def test_mentions_with_one_span_are_the_same(singletons: bool, labels: Labels, data: st.DataObject) -> None:
     in_key = data.draw(st.permutations([i for i, (k, _) in enumerate(labels) if k is not None]))

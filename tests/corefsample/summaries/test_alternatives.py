@@ -143,7 +143,7 @@ def test_cores_shrink_as_the_threshold_rises() -> None:
 # --- probable clusterings ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(antecedent_lists(min_mentions=1, max_mentions=6, scores=mild_scores), st.integers(1, 30), st.integers(1, 40))
 def test_the_most_probable_clusterings_are_those_of_the_enumeration(lists: Lists, n: int, max_width: int) -> None:
     distribution = AntecedentDistribution.from_lists(*lists)
