@@ -87,17 +87,6 @@ def test_a_table_contains_the_sums_of_the_plain_loop(rows: Rows) -> None:
 
 
 @settings(max_examples=40)
-@given(row_lists)
-def test_rows_are_sorted_and_every_name_is_used(rows: Rows) -> None:
-    table = table_of(rows)
-    keys = list(zip(table.group_code.tolist(), table.block_code.tolist(), table.cell.tolist(), strict=True))
-    assert keys == sorted(set(keys))
-    assert list(table.to_frame()) == ["group", "block", "cell", "n", *SUMS]
-    assert table.groups == tuple(sorted({group for _, _, group, _ in rows}))
-    assert table.blocks == tuple(sorted({block for *_, block in rows}))
-
-
-@settings(max_examples=40)
 @given(row_lists.filter(len))
 def test_pairs_at_hand_make_the_table_that_blocks_build(rows: Rows) -> None:
     q, y, groups, blocks = zip(*rows, strict=True)
@@ -197,15 +186,6 @@ def test_on_continuous_predictions_the_error_is_that_of_the_pairs_to_a_hundredth
     assert binned_error(bins, norm="l1") == pytest.approx(binned_error(exact, norm="l1"), rel=0.01)
     uniform = {"strategy": "uniform", "n_bins": 20}
     assert binned_error(table.bins(**uniform)) == pytest.approx(binned_error(bin_pairs(q, y, **uniform)), rel=0.01)  # type: ignore[arg-type]
-
-
-def test_bins_of_skewed_pairs_have_nearly_the_requested_size() -> None:
-    """As many pairs to a fine bin and a bin as bins of 5,000 have among ten million."""
-    q = np.random.default_rng(9).beta(0.1, 1.0, 1_000_000)
-    bins = CalibrationTable.from_pairs(q, np.zeros(1_000_000)).bins(bin_size=500)
-    assert bins.n_pairs == 1_000_000
-    assert bins.n.min() >= 500
-    assert bins.n.mean() < 530
 
 
 @settings(max_examples=40)
