@@ -69,12 +69,6 @@ def test_no_positive_label_gives_the_rule_of_three() -> None:
     assert found.upper == pytest.approx(1e6 * (1 - 0.025**0.01), rel=1e-3)
 
 
-def test_labels_of_all_documents_leave_no_doubt() -> None:
-    for method in METHODS:
-        found = estimate_total([3, 0, 5], [10, 4, 5], [10, 4, 5], method=method)
-        assert (found.estimate, found.lower, found.upper) == (8.0, 8, 8)
-
-
 # --- coverage ----------------------------------------------------------------------------------------------
 
 

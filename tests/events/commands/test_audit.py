@@ -305,16 +305,6 @@ def test_edited_plans_are_refused(scores: Path, tmp_path: Path) -> None:
         read_plan(tmp_path, scores)
 
 
-def test_json_that_is_nested_too_deep_is_refused(scores: Path, run: Path, tmp_path: Path) -> None:
-    run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
-    (tmp_path / "audit" / "plan.json").write_text("[" * 100_000)
-    with error(InputError, place="plan.json"):
-        read_plan(tmp_path / "audit", scores)
-    (tmp_path / "run.json").write_text('{"rule":' * 100_000)
-    with error(InputError, place="run.json"):
-        read_run_documents(tmp_path)
-
-
 def test_an_earlier_plan_is_replaced_only_if_asked(scores: Path, tmp_path: Path) -> None:
     options = partial(AuditPlanOptions, n_labels=40)
     run_audit_plan(scores, options(out=tmp_path / "audit"))

@@ -155,16 +155,6 @@ def test_what_was_set_aside_is_counted(call: Calls, tmp_path: Path) -> None:
     assert json.loads(out)["n_quarantined"] == 1
 
 
-def test_overwriting_needs_an_option(call: Calls, corpus: Path, tmp_path: Path) -> None:
-    arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
-    assert call(*arguments)[0] == 0
-    status, out, err = call(*arguments, "--seed", 1)
-    assert (status, out) == (2, "")
-    found = f"{tmp_path / 'run'} of a run with seed 0, not 1 (--overwrite replaces it)"
-    assert err == f"corefsample: --out must be a new or empty folder, or that of the same run, got {found}\n"
-    assert call(*arguments, "--seed", 1, "--overwrite")[0] == 0
-
-
 def test_the_same_command_again_computes_nothing(call: Calls, corpus: Path, tmp_path: Path) -> None:
     arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
     _, first, _ = call(*arguments)
@@ -178,8 +168,11 @@ def test_standard_input_is_read_and_no_progress_is_shown_where_nobody_watches(
 ) -> None:
     arguments = ("--samples", 50, "--no-pictures", "--out")
     with corpus.open() as stream:
-        done = program("events", "-", *arguments, tmp_path / "piped", stdin=stream)
+        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "FORCE_COLOR": ""}
+        done = program("events", "-", *arguments, tmp_path / "piped", stdin=stream, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout  # no colours, and no long lines
+    assert max(len(line) for line in done.stdout.splitlines() if str(tmp_path) not in line) <= 80
     assert call("events", corpus, *arguments, tmp_path / "run")[0] == 0
     names = ("counts.csv", "evidence.csv")
     assert [(tmp_path / "piped" / n).read_text() for n in names] == [(tmp_path / "run" / n).read_text() for n in names]

@@ -188,57 +188,24 @@ def test_a_line_that_is_no_document_for_events_stops_the_run(
     assert fragment in found
 
 
-def test_a_document_that_schemes_read_differently_stops_the_run(call: Calls, folder: Path, tmp_path: Path) -> None:
-    text = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
-    path = er.write_lines(tmp_path / "bad.jsonl", [er.json_document("either", "2000-01-01", [text])])
-    arguments = ("events", path, "--preset", "extended", "--no-pictures", "--out", tmp_path / "run")
-    line = refused_line(call, folder, *arguments, status=3)
-    assert line.startswith(f"{path}: line 1: doc_id 'either': tokens.dep")
-    assert "--scheme" in line
-    assert call(*arguments, "--scheme", "clearnlp")[0] == 0
-
-
 # --- rules and lexicons --------------------------------------------------------------------------------------
 
-RULES = {
-    "a failing example": (RULE % "USA", ("examples[0]: preset paper must find USA, got IRQ",)),
-    "an unknown field": (RULE % "IRQ" + "verbs: [hit]\n", ("fields must be among", "got 'verbs'")),
-    "an unknown path": ((RULE % "IRQ").replace("[head]", "[tail]"), ("path must be one of", "got 'tail'")),
-    "no YAML": ("name: [", ("must be YAML",)),
-}
-LEXICONS = {
-    "an alias of two countries": (
-        LEXICON + "  - {code: BBB, name: Beland, aliases: [Aland]}\n",
-        ("AAA", "BBB", "Aland"),
-    ),
-    "an unknown code in a declaration": (
-        LEXICON + "ambiguous:\n  - {alias: isle, codes: [AAA, ZZZ]}\n",
-        ("ambiguous[0]", "must be the code of an entry, got 'ZZZ'"),
-    ),
-    "an unknown code to remove": (
-        "version: 1\nextends: countries\nremove: [ZZZ]\n",
-        ("remove[0]", "must be a code of the shipped lexicon, got 'ZZZ'"),
-    ),
-    "another version": (LEXICON.replace("1", "2", 1), ("version must be 1, got 2",)),
-    "no YAML": ("version: [", ("must be YAML",)),
-}
-YAML = [
-    pytest.param(option, text, fragments, id=f"{option} | {name}")
-    for option, cases in (("--rule", RULES), ("--lexicon", LEXICONS))
-    for name, (text, fragments) in cases.items()
+BROKEN_YAML = [
+    ("--rule", RULE % "USA", "examples[0]: preset paper must find USA, got IRQ"),
+    ("--lexicon", LEXICON.replace("1", "2", 1), "version must be 1, got 2"),
 ]
 
 
-@pytest.mark.parametrize(("option", "text", "fragments"), YAML)
+@pytest.mark.parametrize(("option", "text", "fragment"), BROKEN_YAML)
 def test_a_rule_or_lexicon_that_breaks_its_format_is_rejected(
-    call: Calls, folder: Path, tmp_path: Path, option: str, text: str, fragments: tuple[str, ...]
+    call: Calls, folder: Path, tmp_path: Path, option: str, text: str, fragment: str
 ) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(text)
     for arguments in (("events", "good.jsonl", option, path, "--out", tmp_path / "run"), ("doctor", path)):
         line = refused_line(call, folder, *arguments, status=3)
         assert line.startswith(str(path))
-        assert all(fragment in line for fragment in fragments)
+        assert fragment in line
 
 
 # --- errors ------------------------------------------------------------------------------------------------

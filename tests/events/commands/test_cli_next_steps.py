@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from command_line import Calls
-from places import PACKAGES, PROJECT
+from places import PROJECT
 from references import events as er
 
 from corefsample import InputError, ParameterError
@@ -214,22 +214,3 @@ def test_no_command_reports_a_closed_pipe(scored: Path, arguments: Callable[[Pat
     done = closed_pipe(*arguments(scored.parent))
     assert done.stderr == ""
     assert done.returncode in (0, 1, 141)
-
-
-def test_a_command_in_a_pipe_has_no_colours_and_no_long_lines(scored: Path, tmp_path: Path) -> None:
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "FORCE_COLOR": ""}
-    command = [sys.executable, "-m", "events.commands", "events", str(scored), "--out", "run", "--no-pictures"]
-    options = ["--rule", "attack_target", "--preset", "extended", "--period", "week", "--samples", "20"]
-    done = subprocess.run(
-        [*command, *options],
-        cwd=tmp_path,
-        env={**environment, "PYTHONPATH": str(PACKAGES)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert "\x1b" not in done.stdout + done.stderr
-    assert done.stderr == ""
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "Highest posterior means, with 95% quantile intervals:\n" in done.stdout

@@ -26,7 +26,6 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.mention_ranking._training import train
 from corefsample.summaries import point_estimate
 from events.commands import ConvertOptions, run_convert
-from events.runs._document_inputs import output_kind
 
 
 @pytest.fixture(scope="module")
@@ -118,16 +117,6 @@ def test_mentions_that_are_skipped_are_counted_on_the_screen(call: Calls, tmp_pa
     assert json.loads(out)["skipped"] == {"crossing_sentences": 1}
     (found,) = read_conll2012(tmp_path / "b.conll")
     assert found.mentions[:, :2].tolist() == [[0, 1], [3, 4]]  # of e1 in two parts the one with the head
-
-
-def test_broken_brackets_name_file_line_and_sentence(call: Calls, tmp_path: Path) -> None:
-    path = tmp_path / "a.conllu"
-    path.write_text(SKIPPED.replace("Entity=e2)(e3-x-1-)", "Entity=e9)"))
-    status, line = call.refused("convert", path, tmp_path / "b.conll")
-    assert status == 3
-    place = f"{path}: line 7: doc_id 'a': sentence 2"
-    assert line == f"corefsample: {place}: Entity: a closing bracket must close an open one, got 'e9)'"
-    assert [each.name for each in tmp_path.iterdir()] == ["a.conllu"]
 
 
 def test_a_broken_document_may_be_set_aside(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
@@ -258,21 +247,6 @@ def test_mentions_that_brackets_cannot_represent_are_rejected_or_left_out(
 
 
 # --- errors ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("x.jsonl", "scored"),
-        ("x.parquet", "scored"),
-        ("x.conllu", "corefud"),
-        ("x.conllu.gz", "corefud"),
-        ("x.conll", "conll2012"),
-        ("x_auto_conll.gz", "conll2012"),
-    ],
-)
-def test_the_name_of_the_output_determines_its_format(name: str, kind: str) -> None:
-    assert output_kind(name) == kind
 
 
 def test_an_entity_that_two_documents_name_alike_stays_apart(

@@ -167,15 +167,6 @@ def test_a_comparison_is_that_of_every_documents_joint_distribution(
         )
 
 
-def test_events_of_one_document_are_compared_by_their_joint_distribution() -> None:
-    # Both at 1/2 and always together: the counts are equal for sure. Never together: one is greater in each sample.
-    together = tally_of([("1999Q1", document({"AAA": [1, 1, 0, 0], "BBB": [1, 1, 0, 0]}))])
-    apart = tally_of([("1999Q1", document({"AAA": [1, 1, 0, 0], "BBB": [0, 0, 1, 1]}))])
-    assert counts_of(together).compare("AAA", "BBB").iloc[0]["p_equal"] == 1.0
-    row = counts_of(apart).compare("AAA", "BBB").iloc[0]
-    assert (row["p_first_greater"], row["p_equal"], row["p_second_greater"]) == (0.5, 0.0, 0.5)
-
-
 def test_a_comparison_the_other_way_round_is_its_mirror() -> None:
     counts = counts_of(tally_of(SMALL))
     there, back = counts.compare("AAA", "BBB"), counts.compare("BBB", "AAA")

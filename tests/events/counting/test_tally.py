@@ -92,33 +92,6 @@ def test_a_cell_without_events_is_empty_and_stays_out_of_the_tally() -> None:
 FAR = MOST_PERIODS
 
 
-@pytest.mark.parametrize(
-    ("before", "batch", "outlier"),
-    [
-        ([], [0, FAR], 1),
-        ([], [FAR, 5, 0, 1], 2),
-        ([0], [5, 6, FAR], 2),
-        ([FAR], [5, 0], 1),
-        ([3, 9], [4, -FAR], 1),
-        ([0, FAR - 1], [-1], 0),
-        ([0, FAR - 1], [0, FAR - 1, 7], None),
-        ([], [], None),
-    ],
-)
-def test_the_first_document_whose_date_makes_periods_too_many_is_found(
-    before: list[int], batch: list[int], outlier: int | None
-) -> None:
-    tally = CountTally(4)
-    tally.add_documents(np.array(before, np.int64))
-    assert tally.first_outlier(np.array(batch, np.int64)) == outlier
-    if outlier is not None:
-        with pytest.raises(
-            ParameterError, match=r"period must divide the dates into at most 100,000, got 1\d\d,\d\d\d$"
-        ):
-            tally.add_documents(np.array(batch, np.int64))
-        assert tally.n_documents == len(before)
-
-
 @given(st.lists(st.integers(-2 * FAR, 2 * FAR)), st.lists(st.integers(-2 * FAR, 2 * FAR)))
 def test_an_outlying_date_is_found_as_by_checking_one_after_another(before: list[int], batch: list[int]) -> None:
     tally, remaining = CountTally(1), []

@@ -83,20 +83,6 @@ def test_only_whole_tokens_match_and_never_across_the_middle_of_a_word(lexicon, 
     assert found(lexicon, text) == {}
 
 
-def test_the_longest_name_wins_and_the_leftmost_goes_first(lexicon):
-    assert found(lexicon, "South African troops") == {"South African": "ZAF"}
-    assert found(lexicon, "Papua New Guinea") == {"Papua New Guinea": "PNG"}
-    assert found(lexicon, "American Samoa") == {"American Samoa": "ASM"}
-    assert found(lexicon, "Equatorial Guinea and Guinea") == {"Equatorial Guinea": "GNQ", "Guinea": "GIN"}
-    # "New Mexico City": leftmost, "New Mexico" takes the token that "Mexico City" would begin with.
-    assert found(lexicon, "New Mexico City Iraq") == {"Iraq": "IRQ"}
-
-
-def test_a_longer_name_that_breaks_off_leaves_the_shorter_one(lexicon):
-    assert found(lexicon, "United States of Iraq") == {"United States": "USA", "Iraq": "IRQ"}
-    assert found(lexicon, "South Korean South") == {"South Korean": "KOR"}
-
-
 def test_a_span_counts_at_the_token_whose_head_is_outside(lexicon):
     #          United(0) States(1) of(2) America(3): UD heads
     matches = lexicon.match(["United", "States", "of", "America", "attacked"], [1, 4, 3, 1, -1], None)

@@ -135,16 +135,6 @@ def test_the_case_of_a_lemma_does_not_matter(word: str) -> None:
 
 # --- only one unique country -------------------------------------------------------------------------------
 
-BOTH = (
-    "Iraqis/PROPN>2:nsubj met=meet/VERB>0:root Kuwaitis/PROPN>2:obj ; Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root"
-)
-
-
-def test_an_entity_described_as_two_countries_matches_none() -> None:
-    assert found(BOTH, coreferent=(0, 3)) == "IRQ"
-    assert found(BOTH, coreferent=(2, 3)) == ""
-    assert found(BOTH, coreferent=(0, 2, 3)) == ""
-
 
 def test_one_mention_described_as_two_countries_matches_none() -> None:
     text = "American/ADJ>3:amod British/ADJ>3:amod forces/NOUN>4:nsubj attacked=attack/VERB>0:root"
@@ -162,14 +152,6 @@ def test_the_same_country_twice_is_one_country() -> None:
     assert described_as(matched(text, "ud2"), 2) == [{"USA"}, {"USA"}]
 
 
-def test_two_names_of_one_country_are_one_country() -> None:
-    text = (
-        "Britain/PROPN>2:nsubj waited=wait/VERB>0:root ; "
-        "British/ADJ>2:amod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
-    )
-    assert found(text, coreferent=(0, 3)) == "GBR"
-
-
 # --- names and mentions ------------------------------------------------------------------------------------
 
 
@@ -181,26 +163,6 @@ def test_a_name_of_several_words_counts_at_its_head() -> None:
     matches = matched(text, "ud2")
     assert described_as(matches, 3) == [{"USA"}, set(), {"USA"}]  # president, United, States
     assert found(text, "ud2") == "USA"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "New/PROPN>2:compound Mexico/PROPN>3:nsubj attacked=attack/VERB>0:root",
-        "Indian/ADJ>2:amod summer/NOUN>3:nsubj attacked=attack/VERB>0:root",
-        "turkey/NOUN>2:nsubj attacked=attack/VERB>0:root",
-        "polish/ADJ>2:amod makers/NOUN>3:nsubj attacked=attack/VERB>0:root",
-    ],
-)
-def test_what_only_looks_like_a_country_describes_nothing(text: str) -> None:
-    matches = matched(text)
-    assert matches.actors == ()
-    assert not matches.possible
-
-
-def test_dates_choose_the_country_of_a_name() -> None:
-    text = "Russian/ADJ>2:amod army/NOUN>3:nsubj attacked=attack/VERB>0:root"
-    assert (found(text, date=datetime.date(1991, 12, 25)), found(text)) == ("SUN", "RUS")
 
 
 def test_ambiguous_names_match_nothing_and_are_counted() -> None:
@@ -258,14 +220,6 @@ def test_several_triggers_make_an_instance_each_in_the_order_of_the_text() -> No
     matches = matched(text)
     assert instances_of(matches) == [(0,), (1,)]
     assert matches.triggers.tolist() == [1, 3]
-
-
-def test_countries_are_sorted_and_numbered_in_that_order() -> None:
-    text = "Kuwait/PROPN>2:nsubj attacked=attack/VERB>0:root Iraq/PROPN>2:obj"
-    matches = matched(text)
-    assert matches.actors == ("IRQ", "KWT")
-    assert matches.described_mentions.tolist() == [0, 1]
-    assert matches.described_actors.tolist() == [1, 0]
 
 
 def test_a_country_five_steps_below_a_head_is_still_found_by_the_longest_path_of_the_schemes() -> None:

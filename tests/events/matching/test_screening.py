@@ -8,7 +8,6 @@ import weakref
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import events as er
@@ -90,21 +89,6 @@ def test_a_screen_serves_batch_after_batch() -> None:
     one = documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])
     other = documents(["Iraq/PROPN>2:nsubj slept=sleep/VERB>0:root", "Iran/PROPN>2:nsubj ATTACKED=ATTACK/VERB>0:root"])
     assert [possible(screen, many) for many in (one, other, one)] == [{0}, {1}, {0}]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Iraq/PROPN>2:nsubj attacked=attack/NOUN>0:root",  # no verb
-        "rebels/NOUN>2:nsubj attacked=attack/VERB>0:root",  # no country
-        "Iraq/PROPN>2:nsubj left=leave/VERB>0:root",  # no trigger
-        "Iraq/PROPN>2:obj attacked=attack/VERB>0:root",  # nobody attacks
-        "Iraq/PROPN>2:nsubj:pass attacked=attack/VERB>0:root",
-        "New/PROPN>2:compound Mexico/PROPN>3:nsubj attacked=attack/VERB>0:root",
-    ],
-)
-def test_a_document_without_one_of_the_parts_is_passed_over(text: str) -> None:
-    assert possible(Screen(load_rules(), load_lexicon()), documents([text])) == set()
 
 
 def test_an_empty_batch_has_no_matches() -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,7 +25,7 @@ import events.counting._counter
 import events.runs._pictures
 import events.runs.counting._finalise
 import events.runs.counting._job
-from corefsample import InputError, OutputError, ParameterError, read_documents
+from corefsample import InputError, OutputError, read_documents
 from corefsample._processors import processors
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
@@ -155,16 +154,6 @@ def test_the_record_names_inputs_arguments_and_versions(corpus: Path, tmp_path: 
     assert record["summary"] == json.loads(json.dumps(summary.to_json()))
     assert record["rule"] == {"name": "attack", "preset": "asserted", "source": "attack", "extends": []}
     assert "numpy" in record["versions"]
-
-
-def test_probabilities_are_those_of_the_documents_by_themselves(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run", preset="paper", n_samples=20_000)
-    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv").set_index(["doc_id", "actor"])["probability"]
-    # Doc 2: the link to Iraqis has score 1 beside NEW's 0. Doc 3: forces and Kuwait stay apart, score -2.
-    # Doc 9 likewise, score -4. Five standard errors of 20,000 samples.
-    for key, p in {("doc 2", "IRQ"): 1.0, ("doc 3", "USA"): 2.0, ("doc 9", "IRQ"): 4.0}.items():
-        exact = 1.0 / (1.0 + np.exp(-p))
-        assert abs(evidence[key] - exact) < 5 * np.sqrt(exact * (1 - exact) / 20_000)
 
 
 # --- the same results however they are come by --------------------------------------------------------------
@@ -319,22 +308,6 @@ def test_a_corpus_of_only_bad_documents_is_rejected_with_the_first_reason(tmp_pa
     assert os.listdir(tmp_path) == ["bad.jsonl"]
 
 
-def dated(*dates: str) -> list[dict[str, Any]]:
-    documents = er.corpus()[: len(dates)]
-    return [{**document, "date": date} for document, date in zip(documents, dates, strict=True)]
-
-
-@pytest.mark.parametrize("on_error", ["stop", "quarantine"])
-def test_an_outlying_date_stops_a_daily_run_early(tmp_path: Path, on_error: str) -> None:
-    path = er.write_lines(tmp_path / "corpus.jsonl", dated("1999-01-05", "1999-02-06", "0999-02-06", "1999-02-07"))
-    with pytest.raises(InputError) as caught:
-        run(path, tmp_path / "run", period="day", on_error=on_error)
-    rule = "date must leave at most 100,000 periods (day) from first to last document, got 0999-02-06"
-    assert str(caught.value) == f"{path}: line 3: doc_id 'doc 3': {rule}"
-    assert os.listdir(tmp_path) == ["corpus.jsonl"]
-    assert run(path, tmp_path / "years", period="year").n_documents == 4  # where it makes a thousand periods
-
-
 # --- folders -----------------------------------------------------------------------------------------------
 
 
@@ -344,33 +317,6 @@ def test_overwrite_replaces_an_earlier_run_and_all_its_files(corpus: Path, tmp_p
     files = {path.name for path in (tmp_path / "run").iterdir()}
     assert files == FILES - {"bands.png", "bands.svg"}  # comparisons.csv is gone
     assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "run"}
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize("record", [None, '{"runner": "another program"}'])
-def test_a_foreign_folder_or_file_is_never_replaced(
-    corpus: Path, tmp_path: Path, overwrite: bool, record: str | None
-) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("mine")
-    if record is not None:
-        (tmp_path / "mine" / "run.json").write_text(record)
-    for out in (tmp_path / "mine", tmp_path / "mine" / "thesis.txt"):
-        with error(ParameterError, "out"):
-            count_events(corpus, out, OPTIONS, overwrite=overwrite)
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "mine"
-
-
-def test_a_failing_run_leaves_nothing_and_keeps_the_earlier_one(tmp_path: Path, corpus: Path) -> None:
-    run(corpus, tmp_path / "run")
-    before = tables(tmp_path / "run")
-    bad = er.write_lines(tmp_path / "bad.jsonl", [*er.corpus(), "[]"])
-    with error(InputError, place="line 11"):
-        count_events(bad, tmp_path / "run", OPTIONS, overwrite=True)
-    with error(InputError, place="line 11"):
-        count_events(bad, tmp_path / "new", OPTIONS)
-    assert tables(tmp_path / "run") == before
-    assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "bad.jsonl", "run"}
 
 
 def _full(*args: Any, **keywords: Any) -> None:
@@ -414,6 +360,3 @@ def test_arrow_leaves_a_processor_while_documents_are_counted(corpus: Path, tmp_
         assert pa.cpu_count() == processors() + 1
     finally:
         pa.set_cpu_count(before)
-
-
-# --- options -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from command_line import Calls
 from references import events as er
 from references import parses as pr
-from run_cases import CountOptions, count_events, in_groups
+from run_cases import in_groups
 
 from corefsample import read_documents
 from events import EventCounter, load_rules
@@ -88,17 +88,6 @@ def test_a_trigger_of_several_parses_counts_once_with_the_conditions_of_all(tmp_
     assert counter.tally.triggers == {("future", "negated"): 1, (): 1}
 
 
-@pytest.mark.parametrize(("size", "workers"), [(1, 1), (3, 2)])
-def test_the_record_does_not_depend_on_partitions_or_processes(tmp_path: Path, size: int, workers: int) -> None:
-    news, out = in_groups(tmp_path / "news.parquet", lines(), 1), tmp_path / "run"
-    options = CountOptions(n_samples=20, threads=1, partition_size=size)
-    summary = count_events(news, out, options, pictures=False, workers=workers)
-    assert summary.n_partitions > 1
-    assert summary.triggers == {"attack": FOUND}
-    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
-    assert record["summary"]["triggers"] == {"attack": FOUND}
-
-
 @pytest.mark.parametrize("preset", ["asserted", "extended"])
 def test_the_screen_and_the_report_say_it(preset: str, tmp_path: Path, call: Calls) -> None:
     news, out = in_groups(tmp_path / "news.parquet", lines()), tmp_path / "run"
@@ -106,6 +95,8 @@ def test_the_screen_and_the_report_say_it(preset: str, tmp_path: Path, call: Cal
     status, printed, err = call(*words)
     assert status == 0, err
     assert (TEXT in " ".join(printed.split())) == ("leaves out" in printed) == (preset == "asserted")
+    found = json.loads((out / "run.json").read_text(encoding="utf-8"))["summary"]["triggers"]["attack"]
+    assert (found == FOUND) == (preset == "asserted")
     pytest.importorskip("altair", reason="extra `report`")
     write_report(out)
     page = " ".join((out / "report.html").read_text(encoding="utf-8").split())

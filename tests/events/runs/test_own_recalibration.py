@@ -42,7 +42,6 @@ from events.matching import match_document
 
 N_SAMPLES, N_DRAWS = 100, 50
 GENRES = ("news", "news", "speech", None)
-TABLES = ("counts.csv", "counts.parquet", "evidence.csv", "comparisons.csv", "count_samples.parquet")
 
 
 @cache
@@ -84,10 +83,6 @@ def run(folder: Path) -> Path:
 
 def without_genre(document: ScoredDocument) -> ScoredDocument:
     return dataclasses.replace(document, metadata={"recalibration": document.metadata["recalibration"]})
-
-
-def contents(run: Path) -> dict[str, bytes]:
-    return {name: (run / name).read_bytes() for name in TABLES}
 
 
 def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], np.ndarray[Any, Any]]:
@@ -159,22 +154,6 @@ def test_the_uncertainty_can_be_turned_off(folder: Path, run: Path, tmp_path: Pa
     assert tables["uncertainty"].equals(tables["recalibration"])
     shared = pd.read_parquet(run / "counts.parquet")
     assert shared["mean"].tolist() != tables["recalibration"]["mean"].tolist()
-
-
-@pytest.mark.parametrize(("workers", "options"), [(1, {}), (1, {"threads": 1}), (2, {})])
-def test_partitions_threads_and_processes_give_the_same_bytes(
-    run: Path, tmp_path: Path, workers: int, options: dict[str, Any]
-) -> None:
-    given = recalibrated()
-    inputs = [tmp_path / f"{n}.jsonl" for n in range(5)]  # each of them a partition
-    for n, path in enumerate(inputs):
-        write_documents(given[5 * n : 5 * n + 5], path)
-    chosen = CountOptions(n_samples=N_SAMPLES, period="year", compare=("USA", "RUS"), **options)
-    summary = count_events(inputs, tmp_path / "run", chosen, pictures=False, workers=workers)
-    assert (summary.n_partitions, summary.uncertainty) == (5, "domain")
-    assert contents(tmp_path / "run") == contents(run)
-    again = count_events(inputs, tmp_path / "run", chosen, pictures=False)
-    assert (again.n_computed, again.uncertainty) == (0, "domain")
 
 
 def test_the_counter_has_the_counts_and_samples_of_the_run(run: Path) -> None:

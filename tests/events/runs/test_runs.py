@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from expected_errors import error
 from places import PROJECT
@@ -19,7 +18,7 @@ from references import events as er
 from references import scoring as sr
 from run_cases import Case, complete, documents, failing, half_sent, in_groups, left, stop_after
 
-from corefsample import InputError, OutputError, ParameterError, write_documents
+from corefsample import InputError, OutputError, ParameterError
 from events.runs import finalise_run, initialise_run, run_partition
 from events.runs._engines import Engine
 
@@ -242,35 +241,6 @@ def test_scores_are_those_of_selected_documents(scoring: Case, tmp_path: Path) -
 
 
 # --- partitions of events ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("size", "n_partitions"), [(3, 20), (30, 2)])
-def test_the_number_of_partitions_does_not_matter(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path, size: int, n_partitions: int
-) -> None:
-    summary = counting.run(tmp_path / "run", options=counting.options(partition_size=size))
-    assert summary.n_partitions == n_partitions
-    assert counting.content(tmp_path / "run") == counted
-
-
-@pytest.mark.parametrize("interval", ["hdi", "normal"])
-def test_other_intervals_do_not_depend_on_partitions_either(counting: Case, tmp_path: Path, interval: Any) -> None:
-    for name, size in (("one", 1000), ("many", 3)):
-        counting.run(tmp_path / name, options=counting.options(interval=interval, partition_size=size))
-    assert counting.content(tmp_path / "one") == counting.content(tmp_path / "many")
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_shuffled_documents_and_lines_of_json_do_not_matter(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path, seed: int
-) -> None:
-    shuffled = documents()
-    np.random.default_rng(seed).shuffle(shuffled)
-    counting.run(tmp_path / "parquet", inputs=in_groups(tmp_path / "news.parquet", shuffled))
-    er.write_lines(tmp_path / "first.jsonl", shuffled[:25])
-    write_documents(map(er.scored, shuffled[25:]), tmp_path / "second.jsonl.gz")
-    counting.run(tmp_path / "lines", inputs=[tmp_path / "second.jsonl.gz", tmp_path / "first.jsonl"])
-    assert counting.content(tmp_path / "parquet") == counting.content(tmp_path / "lines") == counted
 
 
 def test_the_three_steps_by_hand_in_any_order(counting: Case, counted: dict[str, bytes], tmp_path: Path) -> None:

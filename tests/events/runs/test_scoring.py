@@ -8,7 +8,6 @@ import gzip
 import io
 import json
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ from corefsample.formats.annotated._conll2012 import read_conll2012
 from corefsample.mention_ranking import AntecedentModel, load_model, save_model
 from corefsample.mention_ranking._model import MIN_PROB, score_mentions
 from corefsample.mention_ranking._training import train
-from corefsample.recalibration import read_recalibration
 from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._roles import is_unparsed
@@ -341,20 +339,6 @@ def test_columns_and_numbers_of_articles_are_options(call: Calls, tmp_path: Path
     assert second.doc_id == "news.csv#2"
 
 
-def test_two_commands_turn_news_into_counts(call: Calls, tmp_path: Path, model_path: Path, tiny: str) -> None:
-    news = news_file(tmp_path / "news.jsonl", NEWS)
-    scored = tmp_path / "scored.parquet"
-    assert call("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--out", scored)[0] == 0
-    arguments = ("--samples", 20, "--out", tmp_path / "run", "--no-pictures")
-    status, out, err = call("events", scored, *arguments)
-    assert (status, err) == (0, "")
-    assert out.startswith("3 documents, 2001Q1 to 2001Q2")
-    counts = pd.read_csv(tmp_path / "run" / "counts.csv")
-    (row,) = counts[(counts["actor"] == "FRA") & (counts["period"] == "2001Q2")].to_dict("records")
-    assert (row["n_docs"], row["one_best"]) == (2, 1)
-    assert row["mean"] > 0.5
-
-
 def test_text_without_a_date_raises_or_is_quarantined(call: Calls, tmp_path: Path, model_path: Path, tiny: str) -> None:
     undated = {"doc_id": "x", "text": "France left ."}
     news = news_file(tmp_path / "news.jsonl", [NEWS[0], undated, NEWS[2]])
@@ -408,21 +392,6 @@ def test_a_pipeline_without_a_parser_raises_before_the_first_document(
     assert line.startswith("corefsample: --pipeline must parse text, got ")
     assert line.endswith(": doc must have a parse, got none (the pipeline needs a parser)")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "news.jsonl"]
-
-
-def test_the_default_model_is_the_english_one(corpus: Path, score: Score) -> None:
-    if not resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").is_file():
-        pytest.skip("the package has no English model yet")
-    from corefsample.mention_ranking import english_model
-
-    run = score(corpus, model=None)
-    found, document = next(read_documents(run.out)), next(read_corefud(corpus))
-    change = read_recalibration("english-annotated").recalibration
-    assert sr.same_documents(found, change.apply_document(english_model().score_document(document)))
-    record = json.loads(Path(run.record).read_text())
-    assert record["model"]["path"] == "the English model of the package"
-    assert record["recalibration"]["fingerprint"] == found.metadata["recalibration"] == change.fingerprint()
-    assert run.recalibration == record["summary"]["recalibration"] == "english-annotated"
 
 
 def test_without_recalibration_scores_are_those_of_the_model(corpus: Path, score: Score) -> None:
@@ -495,13 +464,6 @@ def test_rejected_documents_are_in_the_order_of_the_corpus(
     assert quarantined["gold"] == list(odd.entities)
     assert quarantined["tokens"]["text"] == list(documents[1].tokens.text)
     assert quarantined["scores"] == [[] for _ in documents[1].entities]
-
-
-def test_text_is_parsed_alike_in_one_process_and_in_several(tmp_path: Path, tiny: str, score: Score) -> None:
-    news = news_file(tmp_path / "news.jsonl", [{**NEWS[n % 3], "doc_id": str(n)} for n in range(20)])
-    for workers in (1, 2):
-        score(news, f"{workers}.jsonl", workers=workers, pipeline=tiny)
-    assert (tmp_path / "1.jsonl").read_bytes() == (tmp_path / "2.jsonl").read_bytes()
 
 
 def test_an_unexpected_error_names_its_document(corpus: Path, monkeypatch: pytest.MonkeyPatch, score: Score) -> None:

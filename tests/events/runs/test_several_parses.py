@@ -1,4 +1,4 @@
-"""Runs over documents with several parses: the same bytes whatever the partitions, workers, order and format."""
+"""Runs over documents with several parses: the numbers of the counter, and what their tables say."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from expected_errors import error
 from references import events as er
 from references import parses as pr
-from run_cases import TABLES, CountOptions, count_events
+from run_cases import CountOptions, count_events
 
-from corefsample import InputError, read_documents, write_documents
+from corefsample import InputError, read_documents
 from corefsample.recalibration import read_recalibration
 from events import EventCounter
 from events.commands import run_calibrate
@@ -40,10 +39,6 @@ def run(inputs: Any, out: Path, **changed: Any) -> EventsResult:
     return count_events(inputs, out, dataclasses.replace(OPTIONS, **changed), pictures=False, **workers)
 
 
-def tables(out: Path) -> dict[str, bytes]:
-    return {name: (out / name).read_bytes() for name in TABLES}
-
-
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return er.write_lines(tmp_path_factory.mktemp("corpus") / "news.jsonl", documents())
@@ -54,27 +49,6 @@ def reference(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("reference") / "run"
     assert run(corpus, out, partition_size=1000).n_partitions == 1
     return out
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_partitions_of_parquet_give_the_bytes_of_one_run(
-    corpus: Path, reference: Path, tmp_path: Path, workers: int
-) -> None:
-    given = list(read_documents(corpus))
-    for start in range(0, len(given), 7):
-        write_documents(given[start : start + 7], tmp_path / f"{start}.parquet")
-    assert run(f"{tmp_path}/*.parquet", tmp_path / "run", workers=workers).n_partitions == 5
-    assert tables(tmp_path / "run") == tables(reference)
-
-
-def test_shuffled_documents_give_the_same_bytes(reference: Path, tmp_path: Path) -> None:
-    shuffled = documents()
-    np.random.default_rng(1).shuffle(shuffled)
-    er.write_lines(tmp_path / "first.jsonl", shuffled[:11])
-    er.write_lines(tmp_path / "second.jsonl", shuffled[11:])
-    write_documents(read_documents(tmp_path / "second.jsonl"), tmp_path / "second.parquet")
-    run([tmp_path / "second.parquet", tmp_path / "first.jsonl"], tmp_path / "run", threads=2)
-    assert tables(tmp_path / "run") == tables(reference)
 
 
 def test_a_run_has_the_numbers_of_the_counter(corpus: Path, reference: Path) -> None:
