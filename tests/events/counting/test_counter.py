@@ -31,7 +31,6 @@ def test_adding_a_document_returns_its_events() -> None:
     result = {document.doc_id: counter.add(document) for document in DOCUMENTS}
     assert [doc_id for doc_id, found in result.items() if found is None] == ["doc 4", "doc 6", "doc 8", "doc 10"]
     third = result["doc 3"]
-    assert third is not None
     assert (third.doc_id, third.date, third.keys) == ("doc 3", datetime.date(1999, 2, 6), (("KWT",), ("USA",)))
     matches = third.parses[0].matches
     direct = evaluate_matches(DOCUMENTS[2].antecedents, matches, "doc 3", datetime.date(1999, 2, 6), n_samples=100)

@@ -411,8 +411,6 @@ def test_numbers_of_a_predicate_are_summed_by_convolution() -> None:
     shares = []
     for number in range(3):
         events = counter.add(er.scored({**PAIR, "doc_id": f"pair {number}"}))
-        assert events is not None
-        assert events.numbers is not None
         shares.append(np.bincount(events.numbers[0], minlength=3) / N_SAMPLES)
         assert events.one_best.tolist() == [1, 1]
     # Every combination of the three documents' numbers, which are 1 or 2 each.

@@ -17,8 +17,7 @@ from references import events as er
 from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
-from corefsample import AntecedentDistribution, read_documents, sample_clusterings
-from corefsample.errors import InputError, ParameterError
+from corefsample import AntecedentDistribution, InputError, ParameterError, read_documents, sample_clusterings
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior
 from events import EventCounter, load_lexicon, load_rules

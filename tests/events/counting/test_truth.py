@@ -15,8 +15,7 @@ from mention_matches import described_as, instances_of
 from references.events import events_of_clustering
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, Tokens
-from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting._truth import TrueEvents
+from events import EventCounter, TrueEvents, load_lexicon, load_rules, simulate_documents
 from events.matching import match_document
 
 # "Iraqi troops came . They attacked ." Mentions: Iraqi troops, They.
@@ -75,8 +74,6 @@ def test_true_events_are_those_of_the_definition(simulated: list[ScoredDocument]
     rule, lexicon = load_rules("attack", "paper"), load_lexicon()
     expected = []
     for document in simulated:
-        assert document.tokens is not None
-        assert document.gold is not None
         matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
         described, instances = described_as(matches, document.n_mentions), instances_of(matches)
         entities = {entity: i for i, entity in reversed(list(enumerate(document.gold)))}
@@ -162,7 +159,6 @@ def test_a_document_that_lacks_something_is_rejected(change: dict[str, Any], rea
     with pytest.raises(InputError, match=r"^doc_id 'a': doc_id must be unique in the corpus, got it again$"):
         truth.add(news([1, 1]))
     tokens = news([1, 1]).tokens
-    assert tokens is not None
     strange = news([1, 1], "b", tokens=dataclasses.replace(tokens, dep=["?"] * 7))
     with pytest.raises(InputError, match=r"^doc_id 'b': tokens.dep must fit a dependency scheme"):
         truth.add(strange)

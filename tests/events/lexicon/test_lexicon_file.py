@@ -10,7 +10,7 @@ import yaml
 from places import TEST_DATA
 
 import corefsample
-from corefsample.errors import InputError, ParameterError
+from corefsample import InputError, ParameterError
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 
 SHIPPED = yaml.safe_load((Path(corefsample.__file__).parent / "languages" / "en" / "countries.yaml").read_text("utf-8"))

@@ -14,11 +14,10 @@ from references import events as er
 
 from corefsample import InputError, ScoredDocument
 from corefsample.documents._batch import from_documents
-from events.lexicon._lexicon import load_lexicon
+from events import load_lexicon, load_rules
 from events.matching import match_document
 from events.matching._matching import MentionMatches
 from events.matching._screening import Screen
-from events.rules._rules import load_rules
 
 DAY = datetime.date(1999, 6, 1)
 WORDS = """
@@ -46,7 +45,6 @@ def documents(texts: list[str]) -> list[ScoredDocument]:
 
 
 def looked_at(document: ScoredDocument, scheme: str | None, preset: str) -> MentionMatches | str:
-    assert document.tokens is not None
     rule = load_rules("attack", preset)
     try:
         return match_document(document.tokens, document.mentions, rule, load_lexicon(), document.date, scheme)

@@ -15,8 +15,8 @@ from report_pages import DRAWN
 from run_cases import CountOptions, count_events
 
 from corefsample import write_documents
+from events import simulate_documents
 from events.pages import write_report
-from events.simulation._documents import simulate_documents
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver

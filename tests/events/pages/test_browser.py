@@ -135,7 +135,6 @@ def test_a_click_on_a_document_shows_its_text_and_the_mentions_of_the_event(
     row = evidence(run).iloc[(evidence(run)["probability"] - 0.5).abs().argsort(kind="stable").iloc[0]]
     open_document(browser, row["doc_id"])
     tokens = documents[row["doc_id"]].tokens
-    assert tokens is not None
     shown = "".join(each.get_attribute("textContent") for each in all_of(browser, "#text .sentence"))
     assert all(word in shown for word in tokens.text)
     assert all_of(browser, "#text .of-event")

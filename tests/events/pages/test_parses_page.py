@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from chromium import accessibility_faults, choose_scheme, missing, resize, until
 from references import events as er
+from references import parses as pr
 from report_pages import DRAWN, all_of, choose_actor, one, open_document, text
 from run_cases import CountOptions, count_events
 
@@ -33,21 +34,8 @@ HOSTILE = "<script>alert(1)</script>"
 
 def mixture() -> dict[str, Any]:
     """A document with these parses, whose town has a name that a page must not run."""
-    made = [(weight, er.json_document("several parses", "1999-01-05", [sentence])) for weight, sentence in PARSES]
-    parses = []
-    for weight, each in made:
-        tokens = dict(each["tokens"])
-        del tokens["text"]
-        own = {name: each[name] for name in ("mentions", "antecedents", "scores")}
-        parses.append({"weight": weight, "tokens": tokens, **own})
-    words = ["Iraqis", "attacked", HOSTILE, "yesterday", "."]
-    return {
-        "version": 2,
-        "doc_id": "several parses",
-        "date": "1999-01-05",
-        "tokens": {"text": words},
-        "parses": parses,
-    }
+    document = pr.of_several_parses("several parses", [(weight, [sentence]) for weight, sentence in PARSES])
+    return {**document, "tokens": {"text": ["Iraqis", "attacked", HOSTILE, "yesterday", "."]}}
 
 
 @pytest.fixture(scope="module")

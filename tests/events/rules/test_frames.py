@@ -14,15 +14,13 @@ import yaml
 from expected_errors import error
 from references import events as er
 
-from corefsample.errors import InputError
+from corefsample import InputError
+from events import EventCounter, Lexicon, Rule, load_lexicon, load_rules
 from events.counting import evaluate_clustering
-from events.counting._counter import EventCounter
 from events.counting._definitions import check_classes
 from events.counting._examples import check_examples
-from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching import match_document
 from events.matching._matching import MentionMatches, match_rules
-from events.rules._rules import Rule, load_rules
 
 DAY = datetime.date(2000, 1, 1)
 OWN: dict[str, Any] = {

@@ -11,7 +11,7 @@ import yaml
 from expected_errors import error
 from places import TEST_DATA
 
-from corefsample.errors import InputError, ParameterError
+from corefsample import InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from events.counting._examples import check_examples
 from events.rules import shipped_rules

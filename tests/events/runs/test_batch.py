@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import errno
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from expected_errors import error
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from references import coreference as references
 from references import events as er
 from run_cases import CountOptions, count_events
@@ -29,7 +34,13 @@ from corefsample import InputError, OutputError, read_documents
 from corefsample._processors import processors
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
-from events.counting._tables import count_columns
+from events._csv_cells import unescaped
+from events.audit import read_run_documents
+from events.audit._features import _RunTables
+from events.counting._evidence import EvidenceRow, evidence_schema
+from events.counting._tables import count_columns, rows_batch
+from events.runs._output_folder import RunFolder
+from events.runs.counting._finalise import write_counts
 from events.runs.counting._options import EventsResult
 from events.runs.counting._plan import planned
 
@@ -360,3 +371,151 @@ def test_arrow_leaves_a_processor_while_documents_are_counted(corpus: Path, tmp_
         assert pa.cpu_count() == processors() + 1
     finally:
         pa.set_cpu_count(before)
+
+
+# --- the table of all documents ----------------------------------------------------------------------------
+
+
+MORE_SAMPLES = CountOptions(n_samples=300)
+
+
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("all")
+    corpus = er.write_lines(folder / "corpus.jsonl", er.corpus())
+    count_events(corpus, folder / "run", MORE_SAMPLES, pictures=False)
+    return folder
+
+
+def test_every_document_has_a_row_in_the_order_of_date_and_id(finished_run: Path) -> None:
+    rows = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
+    expected = sorted((each["date"], each["doc_id"]) for each in er.corpus())
+    assert [(str(row["date"]), row["doc_id"]) for row in rows] == expected
+    assert {row["period"] for row in rows} == {"1999Q1", "1999Q4", "2000Q1", "2000Q2"}
+
+
+def test_its_probabilities_are_those_of_the_evidence(finished_run: Path) -> None:
+    rows = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
+    listed = {
+        (row["doc_id"], name): p
+        for row in rows
+        for name, p in zip(row["actors"], row["probabilities"], strict=True)
+        if name != "*"
+    }
+    evidence = pd.read_parquet(finished_run / "run" / "evidence.parquet")
+    expected = zip(evidence["doc_id"], evidence["actor"], evidence["probability"], strict=True)
+    assert listed == {(doc_id, country): p for doc_id, country, p in expected}
+
+
+def test_the_probability_of_some_event_counts_samples_with_any_of_them(finished_run: Path) -> None:
+    """Two countries that exclude each other add up, those that go together do not."""
+    counter = EventCounter(n_samples=300)
+    expected = {}
+    for document in read_documents(finished_run / "corpus.jsonl"):
+        events = counter.add(document)
+        some = 0 if events is None else sum(events.hits[:, s].any() for s in range(300))
+        expected[document.doc_id] = (some / 300, events is not None)
+    rows = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
+    assert {row["doc_id"]: (row["probability"], row["sampled"]) for row in rows} == expected
+
+
+def test_triggers_and_actors_are_found_word_by_word(finished_run: Path) -> None:
+    found = {row["doc_id"]: row for row in pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()}
+    for each in er.corpus():
+        tokens = each["tokens"]
+        pairs = zip(tokens["lemma"], tokens["upos"], strict=True)
+        assert found[each["doc_id"]]["trigger"] == any(pair == ("attack", "VERB") for pair in pairs)
+        if found[each["doc_id"]]["sampled"]:
+            assert found[each["doc_id"]]["actor"]
+    assert not all(row["actor"] for row in found.values())
+
+
+def test_triggers_have_the_conditions_that_leave_them_out(finished_run: Path) -> None:
+    """Added up they are the numbers of the record; lengths are those of the documents."""
+    table = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
+    lengths = {each["doc_id"]: len(each["tokens"]["text"]) for each in er.corpus()}
+    assert {row["doc_id"]: row["n_tokens"] for row in table} == lengths
+    texts = [text for row in table for text in row["triggers"]]
+    said = json.loads((finished_run / "run" / "run.json").read_text())["summary"]["triggers"]["attack"]
+    assert len(texts) == said["n_triggers"] > 0
+    assert sum(": " in text for text in texts) == said["n_excluded"]
+    conditions = Counter(each for text in texts if ": " in text for each in text.partition(": ")[2].split(", "))
+    assert conditions == said["conditions"]
+
+
+def test_features_of_a_run_are_those_of_its_tables(finished_run: Path) -> None:
+    frame = read_run_documents(finished_run / "run", ["USA"])
+    columns = _RunTables(finished_run / "run", frame).columns("attack", "USA")
+    table = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
+    evidence = pd.read_parquet(finished_run / "run" / "evidence.parquet")
+    assert [row["doc_id"] for row in table] == frame.doc_ids.tolist()
+    for d, row in enumerate(table):
+        p = dict(zip(row["actors"], row["probabilities"], strict=True))
+        others = [value for name, value in p.items() if name not in ("*", "-", "USA")]
+        own = evidence[(evidence["doc_id"] == row["doc_id"]) & (evidence["actor"] == "USA")]
+        n_instances = [len(text.split(" | ")) for text in own["role_mentions"]]
+        expected = {
+            "P of attack by USA": p.get("USA", 0.0),
+            "P of attack by anybody": p.get("*", 0.0),
+            "P of attack by another actor": max(others, default=0.0),
+            "triggers": np.log1p(sum(text == "attack" for text in row["triggers"])),
+            "variance among parses": 0.0,  # the documents have one parse
+            "log of triggers that make it": np.log1p(max(n_instances, default=0)),
+            "name of an actor": float(row["actor"]),
+            "log of length": np.log1p(row["n_tokens"]),
+        }
+        assert {name: columns[name][d] for name in expected} == pytest.approx(expected)
+
+
+# --- tables of evidence ------------------------------------------------------------------------------------
+
+
+DAY = datetime.date(1999, 1, 1)
+
+
+def row(number: int, probability: float = 0.5, text: str = "") -> EvidenceRow:
+    texts = text, text, text
+    return EvidenceRow(f"d{number:05}", DAY, "1999Q1", "attack", ("AAA",), probability, 0.01, True, *texts)
+
+
+def written(rows: list[EvidenceRow], out: Path, at_once: int = 30) -> None:
+    """Write evidence that comes in parts, the last part first."""
+    counter = EventCounter()
+    for start in reversed(range(0, len(rows), at_once)):
+        part, table = rows[start : start + at_once], counter.rows.evidence
+        table.add(rows_batch(table.schema, part, {"attack": ("actor",)}, ("actor",)))
+    with RunFolder(out) as folder:
+        write_counts(folder, counter, CountOptions(), names={}, pictures=False)
+        folder.finish_record({"corefsample": "0"})
+
+
+@settings(max_examples=20)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8), max_size=6))
+def test_any_text_survives_in_both_tables(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    out = tmp_path_factory.mktemp("text") / "run"
+    written([row(n, text=text) for n, text in enumerate(texts)], out)
+    table = pq.read_table(out / "evidence.parquet")
+    assert table.schema.equals(evidence_schema(["actor"]))
+    assert table.column("sentences").to_pylist() == texts
+    # With line ends of \n, the reader keeps all other line ends within quotes.
+    again = pd.read_csv(out / "evidence.csv", keep_default_na=False, dtype=str, lineterminator="\n")
+    assert again["sentences"].map(unescaped).tolist() == texts
+    assert not again["sentences"].str.match(r"[=+\-@\t\r\n]").any()  # a spreadsheet would run it as a formula
+
+
+@pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 250, 4500])
+def test_near_half_keeps_the_hundred_nearest_and_the_earlier_of_ties(tmp_path: Path, n: int) -> None:
+    rows = [row(k, probability=((k * 37) % 50) / 50) for k in range(n)]
+    written(rows, tmp_path / "run")
+    near = pd.read_csv(tmp_path / "run" / "near_half.csv")
+    expected = sorted(rows, key=lambda r: abs(r.probability - 0.5))[:100]  # stable: the earlier first
+    assert near["doc_id"].tolist() == [r.doc_id for r in expected]
+
+
+def test_evidence_of_many_batches_is_in_order(tmp_path: Path) -> None:
+    written([row(n) for n in range(5000)], tmp_path / "run", at_once=700)
+    for table in (
+        pq.read_table(tmp_path / "run" / "evidence.parquet").to_pandas(),
+        pd.read_csv(tmp_path / "run" / "evidence.csv"),
+    ):
+        assert table["doc_id"].tolist() == [f"d{n:05}" for n in range(5000)]

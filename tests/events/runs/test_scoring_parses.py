@@ -14,8 +14,7 @@ from places import EN_CORE_WEB_SM, EN_GUM_UD
 from references import coreference as references
 from run_cases import score_corpus
 
-from corefsample import ParameterError, ScoredDocument, read_documents
-from corefsample.documents._tokens import Tokens
+from corefsample import ParameterError, ScoredDocument, Tokens, read_documents
 from corefsample.mention_ranking import english_model
 from corefsample.mention_ranking._model import MIN_PROB, score_mentions
 from corefsample.mention_ranking.features import mention_kinds
