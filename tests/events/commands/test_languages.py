@@ -228,13 +228,6 @@ def attacked(doc_id: str, **metadata: Any) -> ScoredDocument:
     return ScoredDocument(doc_id, mentions, antecedents, datetime.date(2008, 8, 8), tokens, None, metadata)
 
 
-def test_events_of_another_language_are_found_by_its_rule_and_lexicon() -> None:
-    counter = EventCounter(load_rules("es/attack"))
-    counter.update([attacked("a", lang="es"), attacked("b")])
-    counts = counter.counts().to_frame()
-    assert counts.loc[counts["mean"] > 0, ["actor", "mean"]].to_numpy().tolist() == [["RUS", 2.0]]
-
-
 @pytest.mark.parametrize("one_by_one", [False, True])
 def test_documents_of_another_language_than_the_rule_are_an_error(one_by_one: bool) -> None:
     counter = EventCounter(load_rules("attack"))

@@ -14,7 +14,7 @@ from references import events as er
 
 from corefsample import InputError, ParameterError
 from corefsample.formats import DocumentStream
-from events import EventCounter, load_lexicon, load_rules, simulate_documents
+from events import EventCounter, load_rules, simulate_documents
 from events.counting import evaluate_matches
 
 DOCUMENTS = [er.scored(document) for document in er.corpus()]
@@ -35,15 +35,6 @@ def test_adding_a_document_returns_its_events() -> None:
     matches = third.parses[0].matches
     direct = evaluate_matches(DOCUMENTS[2].antecedents, matches, "doc 3", datetime.date(1999, 2, 6), n_samples=100)
     assert third.hits.tolist() == direct.hits.tolist()
-
-
-def test_a_rule_a_lexicon_and_a_scheme_can_be_given() -> None:
-    counter = counted(rule=load_rules("attack_target", "paper"), lexicon=load_lexicon(), scheme="ud2", period="year")
-    table = counter.counts().to_frame()
-    pairs = set(zip(table["actor"], table["target"], strict=True))
-    assert pairs == {("IRQ", "IRN"), ("IRQ", "IRQ"), ("USA", "KWT")}
-    assert set(table["event"]) == {"attack_target"}
-    assert set(table["period"]) == {"1999", "2000"}
 
 
 def test_the_level_and_kind_of_intervals_can_be_chosen_late() -> None:
@@ -91,13 +82,6 @@ def test_a_document_without_what_events_need_is_rejected(changes: dict[str, Any]
     good = {**er.corpus()[1], "doc_id": "x"}
     assert counter.add(er.scored(good)) is not None  # a rejected document does not count
     assert counter.tally.n_documents == 1
-
-
-def test_labels_of_no_scheme_are_rejected_with_the_document() -> None:
-    document = er.corpus()[1]
-    document["tokens"]["dep"] = ["SBJ"] * len(document["tokens"]["dep"])
-    with pytest.raises(InputError, match=r"doc_id 'doc 2': tokens\.dep must fit a dependency scheme"):
-        EventCounter().add(er.scored(document))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -25,13 +24,6 @@ levels = st.one_of(st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]), st.floats(0.01,
 def distributions(draw: Any) -> list[float]:
     weights = draw(st.lists(st.integers(0, 20), min_size=1, max_size=9).filter(any))
     return [weight / sum(weights) for weight in weights]
-
-
-@st.composite
-def exclusive_pairs(draw: Any) -> tuple[float, float]:
-    """P(one event alone), P(another alone)."""
-    first = draw(probabilities)
-    return first, draw(st.floats(0.0, 1.0, allow_subnormal=False)) * (1.0 - first)
 
 
 # --- the distribution ---------------------------------------------------------------------------------------
@@ -77,19 +69,6 @@ def test_anything_but_a_distribution_is_rejected(find: Any, pmf: list[float]) ->
 
 
 # --- comparison --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.kernels
-@settings(max_examples=80)
-@given(st.lists(exclusive_pairs(), max_size=6))
-def test_a_comparison_is_that_of_all_outcomes(pairs: list[tuple[float, float]]) -> None:
-    first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    distribution = er.difference_distribution(first, second)
-    result = compare_counts(first, second)
-    assert result.greater == pytest.approx(math.fsum(p for k, p in distribution.items() if k > 0), abs=1e-12)
-    assert result.equal == pytest.approx(distribution.get(0, 0.0), abs=1e-12)
-    assert result.less == pytest.approx(math.fsum(p for k, p in distribution.items() if k < 0), abs=1e-12)
-    assert result.mean_difference == pytest.approx(math.fsum(k * p for k, p in distribution.items()), abs=1e-12)
 
 
 @settings(max_examples=80)

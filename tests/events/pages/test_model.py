@@ -29,7 +29,6 @@ from events.counting._evidence import ParsedMentions, evidence_rows
 from events.matching import match_document
 from events.pages._document_texts import checked_places
 from events.pages._marked_texts import NAME, PLAIN, TRIGGER, Marker, spaced
-from events.pages._rendering import packed
 from events.pages._report_content import _ordered_actors, read_report, sampled_pairs
 
 
@@ -230,18 +229,6 @@ def test_words_are_spaced_by_the_column_of_the_document() -> None:
     columns: list[Any] = [text, text, ["X"] * 4, ["dep"] * 4, np.full(4, -1, np.int32), np.zeros(4, np.int32)]
     tokens = Tokens(*columns, extra={"space_after": [False, True, True, False]})
     assert spaced(tokens) == ["Don", "'t", " ,", " he"]
-
-
-@given(
-    st.recursive(
-        st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
-    )
-)
-def test_packed_text_can_be_unpacked(content: Any) -> None:
-    part = packed(content)
-    assert part.isascii()
-    assert not set(part) & set("<>&\"'\\")
-    assert unpacked(part) == content
 
 
 PLACES = {"instances": [[2, [-1], 0.7]], "descriptions": [], "parses": [[2, "nsubj troops", 0.7, 1.0]]}

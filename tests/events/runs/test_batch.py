@@ -102,18 +102,6 @@ def test_a_comparison_has_its_own_file(corpus: Path, tmp_path: Path) -> None:
     assert (table[["p_first_greater", "p_equal", "p_second_greater"]].sum(axis=1) - 1).abs().max() < 1e-12
 
 
-def test_counts_are_the_sums_of_the_evidence(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run")
-    counts = pd.read_csv(tmp_path / "run" / "counts.csv")
-    assert list(counts.columns) == list(count_columns(["actor"]))
-    assert len(counts) == 3 * 6  # three countries in the six quarters from 1999Q1 to 2000Q2
-    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv")
-    sums = evidence.groupby(["actor", "period"])["probability"].sum()
-    for row in counts.to_dict("records"):
-        assert row["mean"] == pytest.approx(sums.get((row["actor"], row["period"]), 0.0), abs=1e-12)
-    assert counts.groupby("period")["n_docs"].first().tolist() == [5, 0, 0, 3, 1, 1]
-
-
 def test_tables_say_the_same_in_both_formats(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     for name in ("counts", "evidence"):
@@ -510,12 +498,3 @@ def test_near_half_keeps_the_hundred_nearest_and_the_earlier_of_ties(tmp_path: P
     near = pd.read_csv(tmp_path / "run" / "near_half.csv")
     expected = sorted(rows, key=lambda r: abs(r.probability - 0.5))[:100]  # stable: the earlier first
     assert near["doc_id"].tolist() == [r.doc_id for r in expected]
-
-
-def test_evidence_of_many_batches_is_in_order(tmp_path: Path) -> None:
-    written([row(n) for n in range(5000)], tmp_path / "run", at_once=700)
-    for table in (
-        pq.read_table(tmp_path / "run" / "evidence.parquet").to_pandas(),
-        pd.read_csv(tmp_path / "run" / "evidence.csv"),
-    ):
-        assert table["doc_id"].tolist() == [f"d{n:05}" for n in range(5000)]
