@@ -355,6 +355,9 @@ def test_text_without_a_date_raises_or_is_quarantined(call: Calls, tmp_path: Pat
     assert f"1 bad document set aside in {out}.quarantine.jsonl" in text
     assert f"  {news}: line 2: doc_id 'x': date is missing" in text.splitlines()
     assert [d.doc_id for d in read_documents(out)] == ["a", "c"]
+    news_file(news, [undated])
+    line = call.refused(*arguments, "--on-error", "quarantine", "--overwrite")
+    assert "a corpus must have at least one document, got none, 1 rejected, first:" in line
 
 
 def test_text_that_the_pipeline_cannot_parse_is_quarantined_unchanged(tmp_path: Path, tiny: str, score: Score) -> None:
