@@ -92,9 +92,7 @@ def test_the_guaranteed_interval_covers_every_population(sizes: tuple[int, ...],
 
 @pytest.mark.parametrize("method", ["exact", "shortest", "mid-p"])
 @pytest.mark.parametrize(("sizes", "labelled"), POPULATIONS)
-def test_joined_intervals_cover_every_small_population(
-    sizes: tuple[int, ...], labelled: tuple[int, ...], method: Method
-) -> None:
+def test_joined_intervals_cover_populations(sizes: tuple[int, ...], labelled: tuple[int, ...], method: Method) -> None:
     coverages = dict(references.coverage(limits_of(method), sizes, labelled))
     # Exact in one stratum; joined intervals are approximate, and least exact with one or two labels a stratum.
     least = 0.95 if len(sizes) == 1 else 0.92

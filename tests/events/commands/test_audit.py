@@ -522,9 +522,7 @@ def test_a_later_round_has_a_page_with_the_question_of_the_first(tmp_path: Path)
     assert contents(Path(summary.page))[0]["text"] == [[0, "Some text."]]
 
 
-def test_disagreements_have_a_page_until_they_are_resolved_and_a_resolved_sheet_stays(
-    news_run: Path, tmp_path: Path
-) -> None:
+def test_disagreements_have_a_page_until_they_are_resolved(news_run: Path, tmp_path: Path) -> None:
     audit = tmp_path / "audit"
     run_audit_plan(news_run, AuditPlanOptions(out=audit, n_labels=15, floor=2))
     sheet = pd.read_csv(audit / "sheet.csv", keep_default_na=False)

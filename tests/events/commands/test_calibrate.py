@@ -109,9 +109,7 @@ def test_the_command_prints_the_table(scored: Path, tmp_path: Path, call: Calls)
     assert (status, json.loads(printed)["groups"][0]["n_pairs"]) == (0, 336)
 
 
-def test_a_paired_comparison_has_the_values_of_the_library_in_all_outputs(
-    call: Calls, scored: Path, tmp_path: Path
-) -> None:
+def test_a_paired_comparison_has_the_librarys_values(call: Calls, scored: Path, tmp_path: Path) -> None:
     write_documents(documents(scale=4.0), tmp_path / "sharp.jsonl")
     scorers = (scorer_links(documents(scale=scale)) for scale in (1.0, 4.0))
     expected = compare_links(*scorers, n_resamples=100).to_frame()

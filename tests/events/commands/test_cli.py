@@ -158,9 +158,7 @@ def test_the_same_command_again_computes_nothing(call: Calls, corpus: Path, tmp_
     assert again == "Every partition was complete; nothing was computed again.\n" + first
 
 
-def test_standard_input_is_read_and_no_progress_is_shown_where_nobody_watches(
-    call: Calls, corpus: Path, tmp_path: Path
-) -> None:
+def test_standard_input_is_read_and_no_progress_is_shown(call: Calls, corpus: Path, tmp_path: Path) -> None:
     arguments = ("--samples", 50, "--no-pictures", "--out")
     with corpus.open() as stream:
         environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "FORCE_COLOR": ""}
@@ -310,7 +308,7 @@ def test_a_run_that_is_interrupted_leaves_nothing(corpus: Path, tmp_path_factory
     assert list(tmp_path.iterdir()) == []
 
 
-def test_any_other_failure_has_status_1_and_one_line(
+def test_any_other_failure_is_one_line(
     call: Calls, monkeypatch: pytest.MonkeyPatch, corpus: Path, tmp_path: Path
 ) -> None:
     def fail(*args: Any, **keywords: Any) -> None:
@@ -382,7 +380,7 @@ def test_a_folder_in_hives_partitions_is_an_input(tmp_path: Path, call: Calls) -
         assert json.loads(call("events", tmp_path / "in", *chosen)[1])["n_documents"] == n_documents
 
 
-def test_a_report_that_would_fail_is_not_advised_alone(
+def test_a_report_that_would_fail_has_advice(
     corpus: Path, tmp_path: Path, call: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")

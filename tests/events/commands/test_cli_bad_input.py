@@ -384,9 +384,7 @@ def test_doctor_prints_a_next_step_once(call: Calls, tmp_path: Path) -> None:
 # --- runs and outputs ---------------------------------------------------------------------------------------
 
 
-def test_a_closed_folder_is_rejected_before_the_work(
-    call: Calls, monkeypatch: pytest.MonkeyPatch, scored: Path
-) -> None:
+def test_a_closed_folder_is_rejected_first(call: Calls, monkeypatch: pytest.MonkeyPatch, scored: Path) -> None:
     closed = scored.parent / "closed"
     closed.mkdir()
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != closed)

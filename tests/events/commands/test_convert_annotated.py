@@ -72,9 +72,7 @@ def test_annotated_formats_lead_to_each_other(call: Calls, tmp_path: Path, docum
     assert (tmp_path / "d.conllu").read_bytes() == corpus.read_bytes()
 
 
-def test_a_conversion_to_conllu_keeps_parse_date_and_metadata(
-    tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
+def test_conllu_keeps_parse_date_and_metadata(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
     run_convert(corpus, tmp_path / "b.conllu")
     for found, expected in zip(read_corefud(tmp_path / "b.conllu"), documents, strict=True):
@@ -84,9 +82,7 @@ def test_a_conversion_to_conllu_keeps_parse_date_and_metadata(
         assert found.mentions.tolist() == expected.mentions.tolist()
 
 
-def test_singletons_may_be_left_out_and_are_counted(
-    call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
+def test_singletons_are_left_out_and_counted(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
     alone = sum(list(d.entities).count(entity) == 1 for d in documents for entity in d.entities)
     status, _, err = call("convert", corpus, tmp_path / "b.conll", "--no-singletons")
@@ -161,7 +157,7 @@ def test_scored_documents_are_written_with_the_clusters_of_likeliest_antecedents
 
 
 @pytest.mark.parametrize("loss", ["binder", "vi"])
-def test_a_point_estimate_can_be_written(
+def test_point_estimates_are_written(
     tmp_path: Path, scored_file: Path, scored: list[ScoredDocument], loss: Any
 ) -> None:
     run_convert(scored_file, tmp_path / "best.conllu", ConvertOptions(clustering=loss))
@@ -170,9 +166,7 @@ def test_a_point_estimate_can_be_written(
         assert partition(found) == first_of_label(best.labels)
 
 
-def test_a_sampled_clustering_is_that_of_its_seed(
-    tmp_path: Path, scored_file: Path, scored: list[ScoredDocument]
-) -> None:
+def test_a_sampled_clustering_is_its_seeds(tmp_path: Path, scored_file: Path, scored: list[ScoredDocument]) -> None:
     partitions = []
     for seed in (0, 1):
         out = tmp_path / f"{seed}_conll"
@@ -246,9 +240,7 @@ def test_mentions_that_brackets_cannot_represent_are_rejected_or_left_out(
 # --- errors ---------------------------------------------------------------------------------------
 
 
-def test_an_entity_that_two_documents_name_alike_stays_apart(
-    tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
+def test_entities_of_two_documents_stay_apart(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     write_corefud(documents[:2], tmp_path / "a.conllu")
     run_convert(tmp_path / "a.conllu", tmp_path / "b.conllu")
     first, second = read_corefud(tmp_path / "b.conllu")

@@ -57,9 +57,7 @@ def spanish(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 # --- comparison --------------------------------------------------------------------------------------------
 
 
-def test_the_name_of_a_corpus_file_says_its_language(
-    call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
+def test_a_corpus_files_name_says_its_language(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     path = sr.corpus_file(tmp_path / "es_news-train.conllu", documents)
     line = call.refused("score", path, "--out", tmp_path / "s.jsonl")
     assert (
@@ -68,9 +66,7 @@ def test_the_name_of_a_corpus_file_says_its_language(
     )
 
 
-def test_train_takes_the_language_of_the_documents(
-    call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
+def test_train_has_the_documents_language(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     options = ("--epochs", 1, "--bits", 8, "--orders", 1, "--held-out-share", 0)
     path = sr.corpus_file(tmp_path / "ru_news-train.conllu", documents)
     status, out, _ = call("train", path, "--out", tmp_path / "ru.npz", *options)
@@ -102,9 +98,7 @@ def test_a_recalibration_of_another_language_is_an_error(tmp_path: Path, corpus:
     assert {document.metadata["lang"] for document in read_documents(tmp_path / "s.jsonl")} == {"es"}
 
 
-def test_scores_of_the_spanish_model_have_its_recalibration_unless_it_is_turned_off(
-    call: Calls, tmp_path: Path, corpus: Path
-) -> None:
+def test_scores_of_the_spanish_model_have_its_recalibration(call: Calls, tmp_path: Path, corpus: Path) -> None:
     out, options = tmp_path / "s.jsonl", {"model": "es", "mentions": "parse", "overwrite": True}
     run_score(corpus, ScoreOptions(out=out, recalibration="none", **options))
     plain = list(read_documents(out))
@@ -131,7 +125,7 @@ def test_folds_are_of_nearly_equal_size_and_depend_on_names_alone() -> None:
     assert folds_of(reversed(names), 4) == folds
 
 
-def test_each_document_is_scored_by_a_model_that_was_trained_without_its_fold(
+def test_documents_are_scored_by_a_model_trained_without_their_fold(
     tmp_path: Path, corpus: Path, spanish: Path
 ) -> None:
     run = run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), folds=3))
@@ -188,7 +182,7 @@ def test_folds_that_cannot_be(options: dict[str, Any], tmp_path: Path, corpus: P
         run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), **options))
 
 
-def test_recalibrate_rejects_scores_of_documents_that_the_model_has_seen(
+def test_recalibrate_rejects_documents_that_the_model_has_seen(
     call: Calls, tmp_path: Path, corpus: Path, spanish: Path
 ) -> None:
     status, out, _ = call("score", corpus, "--model", spanish, "--out", tmp_path / "s.jsonl")

@@ -189,9 +189,7 @@ def test_bad_documents_of_both_inputs_are_set_aside(run: Run, gold: Path, target
         ({"dep": "SBJ"}, "tokens.dep must fit a dependency scheme"),
     ],
 )
-def test_gold_without_queries_is_an_error_only_for_queries(
-    run: Run, tmp_path: Path, change: dict[str, Any], reason: str
-) -> None:
+def test_only_queries_need_gold_with_queries(run: Run, tmp_path: Path, change: dict[str, Any], reason: str) -> None:
     tokens = change.get("tokens", {**LINES[0]["tokens"], "dep": [change.get("dep")] * 24})
     odd = LINES[0] | {"doc_id": "odd", "tokens": tokens}
     source = er.write_lines(tmp_path / "odd.jsonl", [*LINES, odd])

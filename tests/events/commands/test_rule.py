@@ -343,7 +343,7 @@ def test_a_better_rule_is_said_to_be_better(folder: Path, suggested: RuleSuggest
     assert "plan must be of these documents" in line
 
 
-def test_nothing_is_suggested_where_nothing_is_missed(
+def test_nothing_is_suggested_for_nothing(
     folder: Path, suggested: RuleSuggestResult, tmp_path: Path, call: Calls
 ) -> None:
     table = pd.read_csv(folder / "audit" / "sheet.csv", dtype=str, keep_default_na=False)

@@ -108,7 +108,7 @@ def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: 
         (["desk=For*"], "a", {"desk": []}, False),
     ],
 )
-def test_a_condition_selects_documents(
+def test_conditions_select_documents(
     conditions: list[str], doc_id: str, metadata: dict[str, Any], included: bool
 ) -> None:
     assert Selection(conditions).includes(doc_id, metadata) is included
@@ -234,7 +234,7 @@ def test_an_error_names_a_bad_file_of_templates(tmp_path: Path, content: str, me
 # --- errors ---------------------------------------------------------------------------------------
 
 
-def test_an_error_names_a_corpus_without_gold(
+def test_a_corpus_without_gold_is_named(
     call: Calls, tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]
 ) -> None:
     bare = [dataclasses.replace(d, doc_id=f"bare{i}", mentions=[], entities=[]) for i, d in enumerate(documents[:2])]  # type: ignore[arg-type]
@@ -248,9 +248,7 @@ def test_an_error_names_a_corpus_without_gold(
     assert run_train(mixed, TrainOptions(out=tmp_path / "m.npz", **QUICK)).n_without_gold == 2
 
 
-def test_a_document_of_no_scheme_raises_or_is_quarantined(
-    call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
+def test_a_document_of_no_scheme_is_rejected(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     strange = dataclasses.replace(documents[0].tokens, dep=["head"] * len(documents[0].tokens))
     bad = dataclasses.replace(documents[0], doc_id="odd", tokens=strange)
     corpus = sr.corpus_file(tmp_path / "corpus.conllu", [*documents, bad])
@@ -266,9 +264,7 @@ def test_a_document_of_no_scheme_raises_or_is_quarantined(
 # --- on the screen -----------------------------------------------------------------------------------------
 
 
-def test_the_table_shows_every_penalty_and_pass_and_marks_the_chosen_one(
-    call: Calls, tmp_path: Path, corpus: Path
-) -> None:
+def test_the_table_shows_every_pass_and_marks_the_chosen_one(call: Calls, tmp_path: Path, corpus: Path) -> None:
     arguments = ("train", corpus, "--out", tmp_path / "m.npz", "--epochs", 2, "--bits", 8, "--l2", 0.1, "--l2", 1)
     out = call.good(*arguments)
     rows = [line.split() for line in out.partition("\n\n")[2].splitlines()[:5]]

@@ -145,7 +145,7 @@ def test_the_columns_of_a_comparison_are_fixed() -> None:
 @pytest.mark.kernels
 @settings(max_examples=60)
 @given(corpora())
-def test_a_comparison_is_that_of_every_documents_joint_distribution(
+def test_a_comparison_is_that_of_the_joint_distributions(
     documents: list[tuple[str, DocumentEvents]],
 ) -> None:
     table = counts_of(tally_of(documents, 6)).compare("AAA", "BBB")

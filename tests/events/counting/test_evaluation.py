@@ -452,9 +452,7 @@ def test_samples_must_be_a_whole_number_above_zero(n_samples: Any) -> None:
 
 
 @given(cases(n_roles=2), st.booleans(), st.integers(0, 2))
-def test_an_event_that_no_clustering_changes_is_evaluated_as_any_other(
-    case: Case, nameless: bool, n_roles: int
-) -> None:
+def test_an_event_of_every_clustering_is_evaluated_as_any_other(case: Case, nameless: bool, n_roles: int) -> None:
     # Without described mentions, or without mentions in any role, all roles are empty in every sample.
     described = [set[str]() for _ in case.described] if nameless else case.described
     instances: list[tuple[int, ...]] = case.instances if nameless else [(-1, -1)] * len(case.instances)

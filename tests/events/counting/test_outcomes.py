@@ -177,9 +177,7 @@ def test_a_merged_counter_has_the_table_of_the_run(news: Path, run: Path, tmp_pa
         alone.merge(parts[0])
 
 
-def test_files_of_rules_declare_outcomes_and_files_of_outcomes_name_rules(
-    news: Path, run: Path, tmp_path: Path
-) -> None:
+def test_rule_files_declare_outcomes_and_outcomes_name_rules(news: Path, run: Path, tmp_path: Path) -> None:
     own = {
         "name": "seize",
         "trigger": {"lemma": ["arrest"]},

@@ -87,9 +87,7 @@ def slow_counts(document: ScoredDocument, matches: MentionMatches, seed: int) ->
     return counts
 
 
-def test_probabilities_agree_with_slow_samples_of_the_definition(
-    conflict: tuple[EventsResult, Path], gum_path: Path
-) -> None:
+def test_probabilities_agree_with_slow_samples(conflict: tuple[EventsResult, Path], gum_path: Path) -> None:
     document = next(d for d in read_documents(gum_path) if d.doc_id == "GUM_interview_chomsky")
     matches = match_document(
         document.tokens, document.mentions, load_rules("conflict", "paper"), load_lexicon(), document.date

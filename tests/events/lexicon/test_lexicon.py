@@ -345,9 +345,7 @@ GOVERNMENTS = [
 @pytest.mark.parametrize(
     ("text", "day", "expected"), GOVERNMENTS, ids=[f"{text} {day}" for text, day, _ in GOVERNMENTS]
 )
-def test_leaders_seats_and_capitals_are_names_of_their_country(
-    text: str, day: str, expected: dict[str, list[str]]
-) -> None:
+def test_leaders_and_capitals_are_names_of_countries(text: str, day: str, expected: dict[str, list[str]]) -> None:
     words = text.split()
     matches = load_lexicon("governments").match(words, [-1] * len(words), datetime.date.fromisoformat(day))
     names: dict[str, list[str]] = {}

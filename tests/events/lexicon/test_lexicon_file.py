@@ -208,9 +208,7 @@ def test_anything_but_a_path_is_rejected(source: Any) -> None:
 @pytest.mark.parametrize(
     ("day", "expected"), [("1989-12-31", {}), ("1990-01-01", {1: "USA"}), ("1999-12-31", {1: "USA"})]
 )
-def test_a_title_with_dates_names_its_code_on_these_days_only(
-    tmp_path: Path, day: str, expected: dict[int, str]
-) -> None:
+def test_a_dated_title_names_its_code_on_these_days(tmp_path: Path, day: str, expected: dict[int, str]) -> None:
     title = "  - {title: high warden, code: USA, from: 1990-01-01, to: 1999-12-31}\n"
     lexicon = loaded(tmp_path, f"version: 1\nextends: countries\ntitles:\n{title}")
     date = datetime.date.fromisoformat(day)

@@ -161,9 +161,7 @@ def test_a_document_shows_what_happens_in_the_samples_without_the_event(browser:
     assert len(all_of(browser, "#reader-facts .reasons button")) == row["reasons"].count("[")  # mentions that it names
 
 
-def test_a_mention_shows_its_likeliest_antecedents(
-    browser: WebDriver, run: Path, documents: dict[str, ScoredDocument]
-) -> None:
+def test_a_mention_shows_its_antecedents(browser: WebDriver, run: Path, documents: dict[str, ScoredDocument]) -> None:
     doc_id = evidence(run)["doc_id"].iloc[0]
     open_document(browser, doc_id)
     document = documents[doc_id]

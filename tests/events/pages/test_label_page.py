@@ -325,9 +325,7 @@ def test_loaded_labels_of_another_labeller_stay_theirs(labeller: Labeller) -> No
         ("label", "perhaps", "row 2: a label of this plan is needed, got “perhaps”"),
     ],
 )
-def test_files_that_are_no_labels_of_the_page_are_not_loaded(
-    labeller: Labeller, column: str, value: str, message: str
-) -> None:
+def test_files_of_other_labels_are_not_loaded(labeller: Labeller, column: str, value: str, message: str) -> None:
     labeller.open(write_page(labeller.folder))
     path = labeller.folder / "wrong.csv"
     sheet_table(PLAN, 1).assign(label="no").assign(**{column: value}).to_csv(path, index=False)
@@ -431,9 +429,7 @@ def without_storage(session: WebDriver) -> Iterator[Callable[[], None]]:
     session.get("about:blank")
 
 
-def test_a_browser_that_keeps_nothing_is_named_and_can_still_export(
-    labeller: Labeller, without_storage: Callable[[], None]
-) -> None:
+def test_a_browser_that_keeps_nothing_can_still_export(labeller: Labeller, without_storage: Callable[[], None]) -> None:
     labeller.open(write_page(labeller.folder))
     labeller.press("y")
     assert labeller.browser.find_element("id", "not-kept").is_displayed()

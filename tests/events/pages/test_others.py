@@ -90,9 +90,7 @@ def test_a_label_of_actors_says_something_about_each() -> None:
     }
 
 
-def test_an_audit_of_another_run_or_without_labels_is_rejected(
-    run: Path, audit: Path, tmp_path: Path, call: Calls
-) -> None:
+def test_an_audit_of_another_run_is_rejected(run: Path, audit: Path, tmp_path: Path, call: Calls) -> None:
     copy = Path(shutil.copytree(audit, tmp_path / "audit"))
     table = pd.read_csv(copy / "labels.csv", keep_default_na=False)
     table.assign(doc_id=["stranger", *table["doc_id"][1:]]).to_csv(copy / "labels.csv", index=False)
@@ -120,9 +118,7 @@ def test_the_first_lines_say_what_the_intervals_cover(run: Path, audit: Path, tm
 
 
 @pytest.mark.skipif(REASON is not None, reason=str(REASON))
-def test_the_page_draws_audited_counts_and_searches_documents_without_evidence(
-    run: Path, audit: Path, tmp_path: Path
-) -> None:
+def test_the_page_draws_audited_counts_and_searches_other_documents(run: Path, audit: Path, tmp_path: Path) -> None:
     write_report(run, tmp_path / "page.html", audit=audit)
     counts = pd.read_csv(audit / "audited.csv")
     total = counts[counts["period"] == "total"].iloc[0]

@@ -111,9 +111,7 @@ def test_events_of_one_clustering_are_also_those_of_default_actors(rule: Rule) -
 
 
 @pytest.mark.parametrize(("sentences", "expected"), CASES)
-def test_a_default_actor_has_the_event_where_nobody_else_can(
-    rule: Rule, sentences: list[str], expected: dict[str, float]
-) -> None:
+def test_a_default_actor_has_what_nobody_else_can(rule: Rule, sentences: list[str], expected: dict[str, float]) -> None:
     assert probabilities(rule, *sentences) == expected
     assert probabilities(replace(rule, filled="default"), *sentences) == {
         key: p for key, p in expected.items() if key == "-" or (key == "POLICE" and "-" in expected)

@@ -228,9 +228,7 @@ CODES = {
 
 @pytest.mark.parametrize("scheme", BRITISH)
 @pytest.mark.parametrize("counts_as", CODES)
-def test_the_police_of_a_country_count_as_the_lexicon_says(
-    tmp_path: Path, counts_as: tuple[str, ...], scheme: str
-) -> None:
+def test_the_police_of_a_country_count_as_declared(tmp_path: Path, counts_as: tuple[str, ...], scheme: str) -> None:
     path = tmp_path / "own.yaml"
     path.write_text(LEXICON + f"inner_counts_as: [{', '.join(counts_as)}]\n", "utf-8")
     words = load_lexicon(path)

@@ -455,9 +455,7 @@ def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_ano
         ({"extends": None, "add": {"frames": {}}, **rule_file()}, "wide.yaml", "add needs extends"),
     ],
 )
-def test_what_an_extending_file_cannot_change_is_named(
-    tmp_path: Path, changes: dict[str, Any], place: str, message: str
-) -> None:
+def test_wrong_changes_of_a_base_are_named(tmp_path: Path, changes: dict[str, Any], place: str, message: str) -> None:
     with pytest.raises(InputError, match=r"\A[^\n]*\Z") as caught:
         load_rules(extending(tmp_path, **changes))
     assert str(caught.value.place).endswith(place)

@@ -209,9 +209,7 @@ def test_a_users_lexicon_and_rule_are_used(corpus: Path, tmp_path: Path) -> None
     assert set(pd.read_csv(tmp_path / "run" / "counts.csv")["actor"]) == {"THEM"}
 
 
-def test_a_run_names_the_rules_that_its_rule_extends_and_their_change_is_another_run(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_a_run_depends_on_the_rules_that_its_rule_extends(corpus: Path, tmp_path: Path) -> None:
     base, own = tmp_path / "base.yaml", tmp_path / "own.yaml"
     base.write_text("name: base\nextends: attack_target\n")
     own.write_text("name: own\nextends: base.yaml\n")
@@ -286,9 +284,7 @@ def test_quarantine_leaves_the_results_of_the_good_documents(corpus: Path, tmp_p
 
 
 @pytest.mark.parametrize("size", [1, 2, 256])
-def test_a_bad_document_does_not_take_the_doc_id_of_a_good_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
+def test_a_bad_document_does_not_take_a_doc_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(events.runs.counting._job, "_BATCH", size)
     good = er.corpus()
     unknown = {**good[1], "tokens": good[1]["tokens"] | {"dep": ["SBJ"] * len(good[1]["tokens"]["dep"])}}

@@ -133,9 +133,7 @@ def merged(folder: Path) -> Any:
     return json.loads((folder / "run.json").read_text(encoding="utf-8"))["summary"]["merged_actors"]
 
 
-def test_the_screen_and_the_report_say_how_often_actors_are_merged(
-    merging_news: Path, tmp_path: Path, call: Calls
-) -> None:
+def test_screen_and_report_say_how_often_actors_merge(merging_news: Path, tmp_path: Path, call: Calls) -> None:
     for preset in ("extended", "paper"):
         out = tmp_path / preset
         words = ("events", merging_news, "--preset", preset, "--samples", "60", "--no-pictures", "--out", out)

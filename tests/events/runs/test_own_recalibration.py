@@ -130,9 +130,7 @@ def test_scores_of_annotated_mentions_and_of_the_parse_have_the_draws_of_their_o
         np.testing.assert_array_equal(found, each)
 
 
-def test_counts_are_those_of_the_same_scores_before_their_recalibration(
-    folder: Path, run: Path, tmp_path: Path
-) -> None:
+def test_counts_are_those_of_the_scores_before_recalibration(folder: Path, run: Path, tmp_path: Path) -> None:
     before = pd.read_parquet(
         counted(folder / "plain.jsonl", tmp_path / "run", recalibration="english") / "counts.parquet"
     )
@@ -234,9 +232,7 @@ def test_partitions_that_were_counted_apart_must_agree(folder: Path, tmp_path: P
         count_events([folder / "own.jsonl", tmp_path / "more.jsonl"], tmp_path / "run", options, workers=2)
 
 
-def test_other_recalibrations_are_left_alone_and_reported(
-    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_other_recalibrations_are_reported(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="corefsample"):
         found = counted(folder / "other.jsonl", tmp_path / "run")
     mark = next(read_documents(folder / "other.jsonl")).metadata["recalibration"]

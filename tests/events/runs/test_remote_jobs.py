@@ -150,7 +150,7 @@ def bucket(corpus: Path) -> Iterator[Any]:
         s3fs.S3FileSystem.clear_instance_cache()
 
 
-def test_a_run_at_s3_has_the_bytes_of_a_local_one(
+def test_a_run_at_s3_has_the_local_bytes(
     bucket: Any, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

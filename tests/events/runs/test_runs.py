@@ -97,9 +97,7 @@ def test_another_content_of_a_rule_or_a_model_is_named(case: Case, tmp_path: Pat
         case.run(out, options=options)
 
 
-def test_changed_content_is_named_and_a_new_time_alone_is_not(
-    case: Case, reference: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_changed_content_is_named_and_not_a_new_time(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
     corpus = Path(shutil.copy(case.corpus, tmp_path / case.corpus.name))
     out = stopped(case, case.out(tmp_path), inputs=corpus)
     os.utime(corpus, (1, 1))
@@ -276,9 +274,7 @@ def test_a_finished_run_is_not_computed_again(counting: Case, counted: dict[str,
     assert counting.content(tmp_path / "run") == counted
 
 
-def test_a_corrected_file_is_all_that_is_computed_again(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_only_a_corrected_file_is_computed_again(counting: Case, counted: dict[str, bytes], tmp_path: Path) -> None:
     first = er.write_lines(tmp_path / "1.jsonl", documents()[:30])
     second = er.write_lines(tmp_path / "2.jsonl", [*documents()[30:], "[]"])
     with error(InputError, place="2.jsonl: line 31"):
@@ -288,9 +284,7 @@ def test_a_corrected_file_is_all_that_is_computed_again(
     assert counting.content(tmp_path / "run") == counted
 
 
-def test_a_corpus_may_grow_before_and_after_it_is_finished(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_corpus_may_grow_at_any_time(counting: Case, counted: dict[str, bytes], tmp_path: Path) -> None:
     files = [in_groups(tmp_path / f"{n}.parquet", documents()[20 * n : 20 * n + 20]) for n in range(3)]
     out = stopped(counting, tmp_path / "run", 1, inputs=files[1:2])
     assert counting.run(out, inputs=files[1:]).n_computed == 3
@@ -303,9 +297,7 @@ def test_a_corpus_may_grow_before_and_after_it_is_finished(
     assert "of a run with the input" in caught.value.message
 
 
-def test_overwrite_begins_anew_beside_the_finished_run(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_overwrite_begins_beside_the_finished_run(counting: Case, counted: dict[str, bytes], tmp_path: Path) -> None:
     out = tmp_path / "run"
     counting.run(out, options=counting.options(seed=4))
     numbers = initialise_run(counting.corpus, out, counting.options(), overwrite=True)
@@ -404,7 +396,7 @@ def test_a_stray_date_in_another_partition_is_found(counting: Case, tmp_path: Pa
     ("engine", "parameter"),
     [({"scheduler": "localhost"}, "scheduler"), ({"workers": 0}, "workers"), ({"workers": 2, "scheduler": "t://"}, "")],
 )
-def test_options_of_engines_are_checked_before_the_work(
+def test_options_of_engines_are_checked_first(
     case: Case, tmp_path: Path, engine: dict[str, Any], parameter: str
 ) -> None:
     with error(ParameterError, parameter or "workers"):

@@ -243,9 +243,7 @@ def unparsed_file(folder: Path) -> Path:
     return folder / "u.conll"
 
 
-def test_a_pipeline_parses_the_words_of_annotated_documents(
-    tmp_path: Path, model: AntecedentModel, tiny: str, score: Score
-) -> None:
+def test_a_pipeline_parses_annotated_words(tmp_path: Path, model: AntecedentModel, tiny: str, score: Score) -> None:
     score(unparsed_file(tmp_path), pipeline=tiny)
     (found,) = read_documents(tmp_path / "s.jsonl")
     # By the rules of the pipeline: each verb is the root of its sentence, "the" is a determiner of the next noun.
@@ -373,9 +371,7 @@ def test_text_that_the_pipeline_cannot_parse_is_quarantined_unchanged(tmp_path: 
 # --- pipelines and models ----------------------------------------------------------------------------------
 
 
-def test_a_pipeline_without_a_parser_raises_before_the_first_document(
-    call: Calls, tmp_path: Path, model_path: Path
-) -> None:
+def test_a_pipeline_without_a_parser_is_rejected_first(call: Calls, tmp_path: Path, model_path: Path) -> None:
     import spacy
 
     blank = spacy.blank("en")
@@ -429,9 +425,7 @@ def mixed_corpus(folder: Path, documents: list[AnnotatedDocument]) -> list[Path]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl.gz"])
-def test_the_output_does_not_depend_on_processes(
-    tmp_path: Path, documents: list[AnnotatedDocument], suffix: str, score: Score
-) -> None:
+def test_processes_do_not_matter(tmp_path: Path, documents: list[AnnotatedDocument], suffix: str, score: Score) -> None:
     inputs = [*mixed_corpus(tmp_path, documents), sr.corpus_file(tmp_path / "c.conllu", sr.short_documents(30)[12:])]
     found = []
     for workers in (1, 2):
@@ -441,9 +435,7 @@ def test_the_output_does_not_depend_on_processes(
     assert found[0] == found[1]
 
 
-def test_rejected_documents_are_in_the_order_of_the_corpus(
-    tmp_path: Path, documents: list[AnnotatedDocument], score: Score
-) -> None:
+def test_rejected_documents_are_in_order(tmp_path: Path, documents: list[AnnotatedDocument], score: Score) -> None:
     inputs = mixed_corpus(tmp_path, documents)
     run = score(inputs, on_error="quarantine")
     lines = [json.loads(line) for line in Path(f"{run.out}.quarantine.jsonl").read_text().splitlines()]
@@ -504,9 +496,7 @@ def test_a_worker_with_another_model_is_an_error(model_path: Path) -> None:
         ("x.parquet", b"no Parquet", "scored"),
     ],
 )
-def test_the_kind_of_a_file_follows_from_its_name_or_its_first_line(
-    tmp_path: Path, name: str, content: bytes, kind: str
-) -> None:
+def test_a_files_kind_follows_from_its_name_or_first_line(tmp_path: Path, name: str, content: bytes, kind: str) -> None:
     (tmp_path / name).write_bytes(content)
     assert named_kind(str(tmp_path / name), prefer_news=False) == kind
     unclear = content in (b'{"body": "a"}', b"\x1f\x8bbroken", b"no Parquet")
@@ -599,7 +589,7 @@ def usual(ambiguous_news: Path, installed_pipeline: Path, folder: Path) -> list[
     return list(read_documents(folder / "one.jsonl"))
 
 
-def test_the_first_parse_is_that_of_a_run_without_samples(
+def test_the_first_parse_is_that_without_samples(
     ambiguous_news: Path, installed_pipeline: Path, scored_parses: Path, tmp_path: Path
 ) -> None:
     for document, one in zip(
@@ -640,7 +630,7 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(installed_pipeline:
             assert np.array_equal(parse.antecedents.scores, expected.scores)
 
 
-def test_processes_and_the_order_of_documents_do_not_matter(
+def test_processes_and_order_do_not_matter(
     ambiguous_news: Path, installed_pipeline: Path, scored_parses: Path, tmp_path: Path
 ) -> None:
     reversed_news = tmp_path / "reversed.jsonl"

@@ -189,9 +189,7 @@ def test_a_run_has_the_numbers_of_the_counter(parsed_corpus: Path, reference: Pa
 
 
 @pytest.mark.parametrize("uncertainty", ["none", "fit", "domain"])
-def test_a_recalibrated_run_has_the_numbers_of_the_counter(
-    parsed_corpus: Path, tmp_path: Path, uncertainty: Any
-) -> None:
+def test_recalibrated_runs_have_the_counters_numbers(parsed_corpus: Path, tmp_path: Path, uncertainty: Any) -> None:
     # That of the English model has offsets by kind, and a parse has mentions and kinds of its own.
     recalibration = read_recalibration("english")
     run_parses(parsed_corpus, tmp_path / "run", recalibration="english", uncertainty=uncertainty)

@@ -35,9 +35,7 @@ def news(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_screen_says_what_is_wrong_with_texts_and_what_to_do(
-    call: Calls, news: Path, model_path: Path, tiny: str
-) -> None:
+def test_the_screen_says_what_is_wrong_with_texts(call: Calls, news: Path, model_path: Path, tiny: str) -> None:
     arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--quiet")
     out = call.good(*arguments, "--out", news.with_name("s.jsonl"))
     out = " ".join(out.split())
