@@ -155,7 +155,6 @@ def test_without_arviz_the_extra_is_named(samples: CountSamples, monkeypatch: py
     with pytest.raises(ParameterError) as error:
         to_arviz(samples)
     assert error.value.hint == install_hint("arviz")
-    assert "\n" not in str(error.value)
 
 
 # --- one count ---------------------------------------------------------------------------------------------
@@ -271,10 +270,9 @@ def test_impossible_values_of_a_run_are_rejected(run: Path, tmp_path: Path, tabl
     column = values if isinstance(values, pa.Array) else pa.array(values, content.schema.field(name).type)
     pq.write_table(content.set_column(content.schema.get_field_index(name), name, column), path)
     row = pq.read_table(run / "evidence.parquet").to_pylist()[changed]
-    with error(InputError, place=f"{table}.parquet") as caught:
+    with error(InputError, place=f"{table}.parquet"):
         if table == "all_documents":
             read_run_documents(folder)
         else:
             read_count_samples(folder)
             read_count_posterior(folder, row["actor"], row["period"])
-    assert "\n" not in str(caught.value)

@@ -120,9 +120,8 @@ def test_anything_but_documents_is_rejected_with_the_way_to_read_them(documents:
 @pytest.mark.parametrize("document", ["file.jsonl", None, er.corpus()[0], next(simulate_documents(1))])
 def test_anything_but_a_document_is_rejected(document: Any) -> None:
     counter = EventCounter()
-    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got ") as found:
+    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got "):
         counter.add(document)
-    assert "\n" not in str(found.value)
     with error(ParameterError, "document"):
         counter.update([document])
     assert counter.tally.n_documents == 0
