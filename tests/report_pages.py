@@ -31,7 +31,7 @@ def quiet_run(folder: Path) -> tuple[Path, int]:
     """A run without an event, and the number of its documents."""
     quiet = [row for row in er.corpus() if not any(lemma == "attack" for lemma in row["tokens"]["lemma"])]
     corpus = er.write_lines(folder / "corpus.jsonl", quiet)
-    count_events(corpus, folder / "run", CountOptions(n_samples=20, threads=1), pictures=False)
+    count_events(corpus, folder / "run", CountOptions(n_samples=20, threads=1))
     return folder / "run", len(quiet)
 
 

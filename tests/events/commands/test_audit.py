@@ -40,7 +40,7 @@ from events.pages._report_content import read_report
 def counted(folder: Path, **options: Any) -> Path:
     rounds = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(3) for each in er.corpus()]
     corpus = er.write_lines(folder / "corpus.jsonl", rounds)
-    count_events(corpus, folder / "run", CountOptions(**options), pictures=False)
+    count_events(corpus, folder / "run", CountOptions(**options))
     return folder / "run"
 
 
@@ -480,7 +480,7 @@ def contents(page: Path) -> list[Any]:
 def news_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("audit-pages")
     write_documents((each.document for each in simulate_documents(60, seed=2)), folder / "news.parquet")
-    count_events(str(folder / "news.parquet"), folder / "run", CountOptions(n_samples=50, threads=1), pictures=False)
+    count_events(str(folder / "news.parquet"), folder / "run", CountOptions(n_samples=50, threads=1))
     return folder / "run"
 
 

@@ -249,7 +249,7 @@ def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(l
         folder = Path(name)
         (folder / "corpus.jsonl").write_bytes(b"\n".join([line, *good] if first else [*good, line]))
         options = CountOptions(n_samples=20, on_error="quarantine")
-        summary = count_events(folder / "corpus.jsonl", folder / "run", options, pictures=False)
+        summary = count_events(folder / "corpus.jsonl", folder / "run", options)
         lines = (folder / "run" / "evidence.csv").read_text().splitlines()
         remaining = [row.split(",")[0] for row in lines if row.startswith(('"doc 2"', '"doc 3"'))]
         assert remaining == ['"doc 2"', '"doc 3"']

@@ -76,7 +76,7 @@ def test_the_events_of_a_document_have_the_probabilities_of_a_run(tmp_path: Path
     other = er.json_document("other", "1999-01-05", SENTENCES["none"])
     path = er.write_lines(tmp_path / "scored.jsonl", [other, document])
     (shown,) = run_explain(path, ExplainOptions(seed=3)).shown
-    count_events(path, tmp_path / "run", CountOptions(seed=3), pictures=False)
+    count_events(path, tmp_path / "run", CountOptions(seed=3))
     evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet")
     assert [(each.actors, each.probability, each.mc_se) for each in shown.events or ()] == list(
         evidence[["actor", "probability", "mc_se"]].itertuples(index=False, name=None)
@@ -327,7 +327,7 @@ def test_shares_and_events_of_several_parses_are_those_of_a_run(tmp_path: Path, 
     several = next(each for each in shown if each.doc_id == "several")
     assert several.share == pytest.approx(0.6, abs=1e-12)
     assert [(each.trace.outcome, round(each.share, 12)) for each in several.alternatives] == [("no path", 0.3)]
-    count_events(mixture, tmp_path / "run", CountOptions(seed=7), pictures=False)
+    count_events(mixture, tmp_path / "run", CountOptions(seed=7))
     evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet").set_index("doc_id").loc["several"]
     (event,) = several.events or ()
     assert (event.probability, event.mc_se) == (evidence["probability"], evidence["mc_se"])

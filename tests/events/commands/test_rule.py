@@ -271,7 +271,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def count(folder: Path, rule: Path, out: Path, lexicon: str | None = "police") -> None:
     options = CountOptions(rule=str(rule), lexicon=lexicon, n_samples=20)
-    count_events(folder / "corpus.jsonl", out, options, pictures=False)
+    count_events(folder / "corpus.jsonl", out, options)
 
 
 @pytest.fixture(scope="module")

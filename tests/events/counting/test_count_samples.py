@@ -78,7 +78,7 @@ def test_the_table_has_a_row_a_draw_country_and_period(samples: CountSamples) ->
 def test_every_run_keeps_its_samples_where_there_is_evidence(tmp_path: Path) -> None:
     """Whether or not its scores had a recalibration; the tables of the run have the same mean."""
     corpus = er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
-    count_events(corpus, tmp_path / "run", CountOptions(n_samples=40, threads=1), pictures=False)
+    count_events(corpus, tmp_path / "run", CountOptions(n_samples=40, threads=1))
     counter = EventCounter(load_rules("attack"), n_samples=40)
     counter.update(read_documents(corpus))
     read, drawn = read_count_samples(tmp_path / "run"), count_samples(counter.counts())
@@ -187,7 +187,7 @@ def run(documents: list[ScoredDocument], tmp_path_factory: pytest.TempPathFactor
     write_documents(iter(documents), folder / "news.jsonl")
     compare = ("YUG", "X-NATO")
     options = CountOptions(preset="extended", n_samples=N_SAMPLES, seed=1, level=0.8, compare=compare)
-    count_events(folder / "news.jsonl", folder / "run", options, pictures=False)
+    count_events(folder / "news.jsonl", folder / "run", options)
     return folder / "run"
 
 

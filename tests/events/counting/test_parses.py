@@ -231,9 +231,7 @@ def test_of_several_parses_the_rows_agree_with_the_evidence(tmp_path: Path) -> N
     """P of a document is at least that of each of its triggers, and at most their sum."""
     lines = [pr.with_other_parses(each, (5, 1, 2)) for each in er.corpus()]
     news = er.write_lines(tmp_path / "news.jsonl", lines)
-    count_events(
-        news, tmp_path / "run", CountOptions(rule=("attack", "attack_target"), n_samples=N_ROWS), pictures=False
-    )
+    count_events(news, tmp_path / "run", CountOptions(rule=("attack", "attack_target"), n_samples=N_ROWS))
     events = pd.read_csv(tmp_path / "run" / "events.csv", keep_default_na=False)
     evidence = pd.read_csv(tmp_path / "run" / "evidence.csv", keep_default_na=False)
     place = ["doc_id", "event", "actor", "target"]

@@ -37,7 +37,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     write_documents([*simulated, hostile(), crossing(), titled()], news)
     options = CountOptions(n_samples=200, lexicon=str(folder / "lexicon.yaml"), threads=1)
-    count_events(str(news), folder / "run", options, pictures=False)
+    count_events(str(news), folder / "run", options)
     return folder / "run"
 
 

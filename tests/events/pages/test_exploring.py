@@ -303,7 +303,7 @@ def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: Browse
     change = english_recalibration().recalibration
     documents = (change.apply_document(each.document) for each in simulate_documents(60, seed=3, event_share=1.0))
     write_documents(documents, tmp_path / "news.jsonl")
-    count_events(tmp_path / "news.jsonl", tmp_path / "run", CountOptions(n_samples=100, period="year"), pictures=False)
+    count_events(tmp_path / "news.jsonl", tmp_path / "run", CountOptions(n_samples=100, period="year"))
     write_report(tmp_path / "run", tmp_path / "page.html")
     session.get((tmp_path / "page.html").as_uri())
     until(session, DRAWN)

@@ -185,9 +185,9 @@ def test_a_missing_library_is_named_with_its_installation(run: Path, monkeypatch
 def test_repeating_a_run_removes_the_stale_page(tmp_path: Path) -> None:
     corpus = er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
     options = CountOptions(n_samples=20, threads=1)
-    count_events(corpus, tmp_path / "run", options, pictures=False)
+    count_events(corpus, tmp_path / "run", options)
     write_report(tmp_path / "run")
-    count_events(corpus, tmp_path / "run", options, pictures=False, overwrite=True)
+    count_events(corpus, tmp_path / "run", options, overwrite=True)
     assert not (tmp_path / "run" / "report.html").exists()
 
 
@@ -209,7 +209,7 @@ def test_the_page_says_that_the_intervals_cover_sampled_parses(tmp_path: Path) -
     several = [pr.with_other_parses(each, (5, 3)) for each in corpus]
     for name, documents in (("one", corpus), ("several", several)):
         inputs = er.write_lines(tmp_path / f"{name}.jsonl", documents)
-        count_events(inputs, tmp_path / name, CountOptions(n_samples=40, threads=1), pictures=False)
+        count_events(inputs, tmp_path / name, CountOptions(n_samples=40, threads=1))
     pages = []
     for name in ("one", "several"):
         out = tmp_path / f"{name}.html"

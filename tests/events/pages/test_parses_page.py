@@ -40,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("parses")
     one_parse = er.json_document("one parse", "1999-02-05", [PARSES[0][1]])
     news = er.write_lines(folder / "news.jsonl", [mixture(), one_parse])
-    count_events(news, folder / "run", CountOptions(n_samples=1000, threads=1), pictures=False)
+    count_events(news, folder / "run", CountOptions(n_samples=1000, threads=1))
     return folder / "run"
 
 

@@ -31,7 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     simulated = simulate_documents(20, seed=3, event_share=0.6, median_mentions=10)
     write_documents((each.document for each in simulated), folder / "news.parquet")
-    count_events(folder / "news.parquet", folder / "run", CountOptions(n_samples=50, threads=1), pictures=False)
+    count_events(folder / "news.parquet", folder / "run", CountOptions(n_samples=50, threads=1))
     return folder / "run"
 
 

@@ -232,7 +232,7 @@ def test_tables_say_what_is_named_and_what_is_by_default(tmp_path: Path, filled:
     news, path = tmp_path / "news.jsonl", written(tmp_path)
     write_documents(documents(), str(news))
     options = CountOptions(rule=path, preset="wide", lexicon="police", filled=filled, n_samples=20)
-    count_events(news, tmp_path / "run", options, pictures=False)
+    count_events(news, tmp_path / "run", options)
     counts = pd.read_parquet(tmp_path / "run" / "counts.parquet").set_index("actor")
     police, named, nobody = MEANS[filled]
     means = counts[["mean", "mean_named"]].to_dict("index")

@@ -308,7 +308,7 @@ def test_a_corpus_of_only_bad_documents_is_rejected_with_the_first_reason(tmp_pa
 
 def test_overwrite_replaces_an_earlier_run_and_all_its_files(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
-    count_events(corpus, tmp_path / "run", CountOptions(n_samples=10), overwrite=True, pictures=False)
+    count_events(corpus, tmp_path / "run", CountOptions(n_samples=10), overwrite=True)
     files = {path.name for path in (tmp_path / "run").iterdir()}
     assert files == FILES - {"bands.png", "bands.svg"}  # comparisons.csv is gone
     assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "run"}
@@ -367,7 +367,7 @@ MORE_SAMPLES = CountOptions(n_samples=300)
 def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("all")
     corpus = er.write_lines(folder / "corpus.jsonl", er.corpus())
-    count_events(corpus, folder / "run", MORE_SAMPLES, pictures=False)
+    count_events(corpus, folder / "run", MORE_SAMPLES)
     return folder
 
 

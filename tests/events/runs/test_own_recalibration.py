@@ -70,7 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def counted(source: Any, out: Path, **options: Any) -> Path:
     chosen = CountOptions(**{"n_samples": N_SAMPLES, "period": "year", "compare": ("USA", "RUS"), **options})
-    count_events(source, out, chosen, pictures=False)
+    count_events(source, out, chosen)
     return out
 
 

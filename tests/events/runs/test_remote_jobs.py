@@ -75,7 +75,7 @@ def system(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 def test_rules_are_read_by_url_and_a_demo_is_local(system: Any, tmp_path: Path, call: Calls) -> None:
     system.pipe_file("/b/rule.yaml", (resources.files("events") / "data" / "rules" / "attack.yaml").read_bytes())
     options = dataclasses.replace(OPTIONS, rule="memory://b/rule.yaml")
-    assert count_events(INPUTS, tmp_path / "run", options, pictures=False).n_documents == 40
+    assert count_events(INPUTS, tmp_path / "run", options).n_documents == 40
     line = call.refused("demo", "--out", "memory://b/demo", status=2)
     assert line == "corefsample: --out must be a local folder, got memory://b/demo"
 
@@ -84,7 +84,7 @@ def test_rules_are_read_by_url_and_a_demo_is_local(system: Any, tmp_path: Path, 
 
 
 def test_a_run_is_read_for_reports_and_posteriors(system: Any, tmp_path: Path) -> None:
-    count_events(INPUTS, RUN, OPTIONS, pictures=False)
+    count_events(INPUTS, RUN, OPTIONS)
     system.get("/b/run", str(tmp_path / "run"), recursive=True)
     summary = write_report(RUN)
     assert summary.out == f"{RUN}/report.html"
@@ -154,9 +154,9 @@ def test_a_run_at_s3_has_the_local_bytes(
     bucket: Any, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    count_events(str(corpus / "news-*"), tmp_path / "local", OPTIONS, pictures=False)
-    count_events("s3://news/in/news-[01]*", "s3://news/run", OPTIONS, pictures=False)
-    count_events("s3://news/in/news-*", "s3://news/run", OPTIONS, pictures=False, workers=2, overwrite=True)
+    count_events(str(corpus / "news-*"), tmp_path / "local", OPTIONS)
+    count_events("s3://news/in/news-[01]*", "s3://news/run", OPTIONS)
+    count_events("s3://news/in/news-*", "s3://news/run", OPTIONS, workers=2, overwrite=True)
     found = stored_in(bucket, "news/run")
     record = json.loads(found.pop("run.json"))
     assert found == {name: (tmp_path / "local" / name).read_bytes() for name in found}

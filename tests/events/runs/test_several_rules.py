@@ -43,7 +43,7 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(news: Path, folder: Path, rule: str | tuple[str, ...], **options: str) -> dict[str, pd.DataFrame]:
-    count_events(news, folder, CountOptions(rule=rule, n_samples=50, **options), pictures=False)  # type: ignore[arg-type]
+    count_events(news, folder, CountOptions(rule=rule, n_samples=50, **options))  # type: ignore[arg-type]
     return {name: pd.read_parquet(folder / f"{name}.parquet") for name in ("counts", "evidence")}
 
 
@@ -95,7 +95,8 @@ def test_a_counter_needs_different_rules_and_the_name_of_one() -> None:
 
 
 def test_the_comparison_of_each_event_is_drawn(news: Path, tmp_path: Path) -> None:
-    count_events(news, tmp_path / "run", CountOptions(rule=RULES[:2], n_samples=20, compare=("IRQ", "IRN")))
+    options = CountOptions(rule=RULES[:2], n_samples=20, compare=("IRQ", "IRN"))
+    count_events(news, tmp_path / "run", options, pictures=True)
     assert {"comparison.png", "comparison.svg"} <= {path.name for path in (tmp_path / "run").iterdir()}
     drawn = (tmp_path / "run" / "comparison.svg").read_text("utf-8")
     assert "attack" in drawn
@@ -157,7 +158,7 @@ def parsed_documents() -> list[dict[str, Any]]:
 
 def run_parses(inputs: Any, out: Path, **changed: Any) -> EventsResult:
     workers = {"workers": changed.pop("workers")} if "workers" in changed else {}
-    return count_events(inputs, out, dataclasses.replace(OPTIONS, **changed), pictures=False, **workers)
+    return count_events(inputs, out, dataclasses.replace(OPTIONS, **changed), **workers)
 
 
 @pytest.fixture(scope="module")
