@@ -326,9 +326,9 @@ def test_json_that_is_not_json_lines_has_a_hint(tmp_path: Path, text: str) -> No
 @pytest.mark.parametrize(
     ("name", "step"),
     [
-        ("a.docx", "put the texts into a NEWS_TABLE file with the columns doc_id, date, title and text"),
-        ("a.pdf", "put the texts into a NEWS_TABLE file with the columns doc_id, date, title and text"),
-        ("A.TXT", "put the texts into a NEWS_TABLE file with the columns doc_id, date, title and text"),
+        ("a.docx", "put the texts into a CSV file with the columns doc_id, date, title and text"),
+        ("a.pdf", "put the texts into a CSV file with the columns doc_id, date, title and text"),
+        ("A.TXT", "put the texts into a CSV file with the columns doc_id, date, title and text"),
         ("a.xls", "save it as CSV"),
         ("a.tsv.gz", "save it as CSV"),
         ("a.json", "JSON Lines has one object per line and no list around them, and ends in .jsonl"),

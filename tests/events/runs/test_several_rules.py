@@ -147,7 +147,7 @@ PARSE_COLUMNS = ["n_parses", "parse_variance", "coreference_variance", "parses",
 
 
 def parsed_documents() -> list[dict[str, Any]]:
-    """Thirty parsed_documents; every third has one parse."""
+    """Thirty documents; every third has one parse."""
     made = []
     for number in range(3):
         for n, each in enumerate(er.corpus()):
