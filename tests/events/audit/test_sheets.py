@@ -1,4 +1,4 @@
-"""Sheets: what is written, what is read, and what is refused."""
+"""Sheets: what is written, what is read, and what is refused; and keyword expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input on the command line: one line, the status of its kind, nothing written; and a good file beside each."""
+"""Bad input on the command line: one line, the status of its kind, nothing written, and the next step."""
 
 from __future__ import annotations
 

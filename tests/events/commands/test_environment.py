@@ -1,4 +1,4 @@
-"""`doctor --environment`: versions, extras, kernels; and the page on installation."""
+"""`doctor --environment`: versions, extras, kernels; the warm-up; and the page on installation."""
 
 from __future__ import annotations
 

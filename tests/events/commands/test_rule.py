@@ -1,4 +1,4 @@
-"""The commands `rule new` and `rule test`: rules from sentences, and what rules find in their examples."""
+"""The commands of rules: drafts from sentences, what rules find in their examples, and what labels suggest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The batch job on a small corpus of hand-made documents."""
+"""The batch job on a small corpus of hand-made documents, and its tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many triggers a preset leaves out: by hand, in any order and parts, and where a run says so."""
+"""How many triggers a preset leaves out, and how often actors are merged: by hand, and where a run says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several rules in one pass: the tables have the rows of each rule's own run."""
+"""Several rules, and several parses, in one pass: the rows of each rule's own run, the numbers of the counter."""
 
 from __future__ import annotations
 
