@@ -169,7 +169,7 @@ def treebank(tmp_path: Path) -> Path:
 
 
 def parse_options(path: Path, **more: object) -> CalibrateParsesOptions:
-    return CalibrateParsesOptions(pipeline_at=pipeline_at(path), n_samples=10, n_resamples=20, **more)  # type: ignore[arg-type]
+    return CalibrateParsesOptions(pipeline=pipeline_at(path), n_samples=10, n_resamples=20, **more)  # type: ignore[arg-type]
 
 
 def test_a_temperature_is_fitted_to_the_other_half(treebank: Path, tmp_path: Path) -> None:

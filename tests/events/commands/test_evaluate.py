@@ -153,27 +153,24 @@ def test_mentions_match_by_head_where_their_spans_differ(tmp_path: Path) -> None
     assert by_head.conll.f1 == 1.0
 
 
-def test_of_several_mentions_with_one_head_the_nearest_match(tmp_path: Path) -> None:
-    # Without a parse the head is the last word: gold has d-f and e-f, the system c-f, e-f and f. Equal spans match
-    # first (e-f); then c-f matches d-f, with three words in common, and f is twinless.
+@pytest.mark.parametrize(
+    ("system", "counts", "n_repeated"),
+    [
+        # Without a parse the head is the last word: gold has d-f and e-f. Equal spans match first (e-f); then c-f
+        # matches d-f, with three words in common, and f is twinless.
+        (["c-f a", "e-f b", "f"], [4, 5, 4], 0),
+        (["c-f a", "e-f b", "f", "e-f f"], [4, 5, 4], 2),  # both of the last repeat a span
+        # c-f is d-f, the nearer one; the second c-f repeats it, and is neither e-f nor a mention of its own.
+        (["c-f a", "c-f b"], [4, 3, 3], 1),
+    ],
+)
+def test_of_several_mentions_with_one_head_the_nearest_match(
+    tmp_path: Path, system: list[str], counts: list[int], n_repeated: int
+) -> None:
     gold = conll(tmp_path / "gold.conll", ["d-f a", "e-f b"])
-    system = conll(tmp_path / "system.conll", ["c-f a", "e-f b", "f"])
-    again = conll(tmp_path / "again.conll", ["c-f a", "e-f b", "f", "e-f f"])  # both of the last repeat a span
-    for path, n_repeated in ((system, 0), (again, 2)):
-        run = run_evaluate(path, gold, EvaluateOptions(n_resamples=2, match="head"))
-        assert run.scores.corpus.counts["mentions"].tolist() == [4, 5, 4]
-        assert run.scores.corpus.muc.f1 == 1.0
-        assert run.n_repeated == n_repeated
-
-
-def test_a_repeated_mention_that_matches_by_head_is_removed(tmp_path: Path) -> None:
-    # c-f is d-f, the nearer one; the second c-f repeats it, and is neither e-f nor a mention of its own.
-    gold = conll(tmp_path / "gold.conll", ["d-f a", "e-f b"])
-    run = run_evaluate(
-        conll(tmp_path / "system.conll", ["c-f a", "c-f b"]), gold, EvaluateOptions(n_resamples=2, match="head")
-    )
-    assert run.scores.corpus.counts["mentions"].tolist() == [4, 3, 3]
-    assert run.n_repeated == 1
+    run = run_evaluate(conll(tmp_path / "s.conll", system), gold, EvaluateOptions(n_resamples=2, match="head"))
+    assert (run.scores.corpus.counts["mentions"].tolist(), run.n_repeated) == (counts, n_repeated)
+    assert (run.scores.corpus.muc.f1 == 1.0) == (len(system) > 2)
 
 
 # --- documents ---------------------------------------------------------------------------------------------

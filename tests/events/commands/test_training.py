@@ -20,7 +20,7 @@ from references import scoring as sr
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_corefud, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.mention_ranking import load_model
-from corefsample.mention_ranking._training import EpochReport, held_out_figures, train
+from corefsample.mention_ranking._training import EpochReport, SoftmaxMargin, held_out_figures, train
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
 from events._selection import Selection
 from events.commands import TrainOptions, run_train
@@ -44,8 +44,10 @@ def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 
 
 def test_the_model_is_the_one_that_train_returns(tmp_path: Path, corpus: Path) -> None:
-    run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", held_out_share=0, l2=(0.2,), **QUICK))
-    expected = train(list(read_corefud(corpus)), l2=0.2, n_threads=1, **QUICK)
+    options = {"held_out_share": 0, "l2": (0.2,), "margin": (0.1, 3.0, 1.0)}
+    run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", **options, **QUICK))
+    costs = SoftmaxMargin(0.1, 3.0, 1.0)
+    expected = train(list(read_corefud(corpus)), l2=0.2, n_threads=1, costs=costs, **QUICK)
     found = load_model(tmp_path / "m.npz")
     assert np.array_equal(found.weights, expected.weights)
     assert np.array_equal(found.vocabulary, expected.vocabulary)
@@ -196,14 +198,6 @@ def test_the_same_command_gives_the_same_bytes_in_any_folder(tmp_path: Path, cor
     run_train(corpus, TrainOptions(out=tmp_path / "a.npz", threads=1, **QUICK))
     run_train(copy, TrainOptions(out=tmp_path / "b.npz", threads=2, **QUICK))
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-
-
-def test_softmax_margin_costs_are_passed_on(tmp_path: Path, corpus: Path) -> None:
-    from corefsample.mention_ranking._training import SoftmaxMargin
-
-    run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", held_out_share=0, margin=(0.1, 3.0, 1.0), **QUICK))
-    expected = train(list(read_corefud(corpus)), costs=SoftmaxMargin(0.1, 3.0, 1.0), **QUICK)
-    assert np.array_equal(run.model.weights, expected.weights)
 
 
 def test_templates_are_read_from_a_file(tmp_path: Path, corpus: Path) -> None:

@@ -562,39 +562,35 @@ ARTICLES = [
 
 
 @pytest.fixture(params=[EN_GUM_UD, EN_CORE_WEB_SM], ids=lambda path: path.name, scope="module")
-def installed_pipeline(request: pytest.FixtureRequest) -> Path:
+def parser(request: pytest.FixtureRequest) -> Path:
     path: Path = request.param
     if not path.exists():
-        pytest.skip(f"the installed_pipeline is not there: {path.name}")
+        pytest.skip(f"the pipeline is not there: {path.name}")
     return path
 
 
 @pytest.fixture(scope="module")
-def ambiguous_news(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wire(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("news") / "news.jsonl"
     path.write_text("".join(json.dumps(article) + "\n" for article in ARTICLES))
     return path
 
 
 @pytest.fixture(scope="module")
-def scored_parses(ambiguous_news: Path, installed_pipeline: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drawn(wire: Path, parser: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("scored") / "scored.jsonl"
-    score_corpus(ambiguous_news, out, ScoringOptions(installed_pipeline=str(installed_pipeline), parses=8))
+    score_corpus(wire, out, ScoringOptions(pipeline=str(parser), parses=8))
     return out
 
 
-def usual(ambiguous_news: Path, installed_pipeline: Path, folder: Path) -> list[ScoredDocument]:
-    score_corpus(ambiguous_news, folder / "one.jsonl", ScoringOptions(installed_pipeline=str(installed_pipeline)))
+def usual(wire: Path, parser: Path, folder: Path) -> list[ScoredDocument]:
+    score_corpus(wire, folder / "one.jsonl", ScoringOptions(pipeline=str(parser)))
     assert b'"version":2' not in (folder / "one.jsonl").read_bytes()
     return list(read_documents(folder / "one.jsonl"))
 
 
-def test_the_first_parse_is_that_without_samples(
-    ambiguous_news: Path, installed_pipeline: Path, scored_parses: Path, tmp_path: Path
-) -> None:
-    for document, one in zip(
-        read_documents(scored_parses), usual(ambiguous_news, installed_pipeline, tmp_path), strict=True
-    ):
+def test_the_first_parse_is_that_without_samples(wire: Path, parser: Path, drawn: Path, tmp_path: Path) -> None:
+    for document, one in zip(read_documents(drawn), usual(wire, parser, tmp_path), strict=True):
         assert document.n_parses > 2
         assert references.content(document.with_parse(0)) == references.content(one)
         assert sum(parse.weight for parse in document.parses) == 8
@@ -612,57 +608,49 @@ def frozen(tokens: Tokens) -> str:
     return json.dumps(tokens.to_frame().to_dict("list"))
 
 
-def test_parses_are_the_samples_and_each_is_scored_by_itself(installed_pipeline: Path, scored_parses: Path) -> None:
+def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn: Path) -> None:
     import spacy
 
-    nlp = spacy.load(installed_pipeline, exclude=["ner"])
-    for document in read_documents(scored_parses):
+    nlp = spacy.load(parser, exclude=["ner"])
+    for document in read_documents(drawn):
         counts: dict[str, int] = {}
         for tokens in sampled_tokens(document, nlp):
             counts[frozen(tokens)] = counts.get(frozen(tokens), 0) + 1
         assert {frozen(parse.tokens): parse.weight for parse in document.parses if parse.weight} == counts
         for parse in document.parses:
             mentions = mentions_from_parse(parse.tokens)
-            scored_parses = score_mentions(english_model(), parse.tokens, mentions, MIN_PROB, None).distribution
-            expected = english_recalibration().recalibration.apply(scored_parses, mention_kinds(parse.tokens, mentions))
+            scored = score_mentions(english_model(), parse.tokens, mentions, MIN_PROB, None).distribution
+            expected = english_recalibration().recalibration.apply(scored, mention_kinds(parse.tokens, mentions))
             assert parse.mentions.tolist() == mentions.tolist()
             assert np.array_equal(parse.antecedents.antecedents, expected.antecedents)
             assert np.array_equal(parse.antecedents.scores, expected.scores)
 
 
-def test_processes_and_order_do_not_matter(
-    ambiguous_news: Path, installed_pipeline: Path, scored_parses: Path, tmp_path: Path
-) -> None:
+def test_processes_and_order_do_not_matter(wire: Path, parser: Path, drawn: Path, tmp_path: Path) -> None:
     reversed_news = tmp_path / "reversed.jsonl"
-    reversed_news.write_text("".join(f"{line}\n" for line in reversed(ambiguous_news.read_text().splitlines())))
+    reversed_news.write_text("".join(f"{line}\n" for line in reversed(wire.read_text().splitlines())))
     score_corpus(
         reversed_news,
         tmp_path / "other.jsonl",
-        ScoringOptions(installed_pipeline=str(installed_pipeline), parses=8),
+        ScoringOptions(pipeline=str(parser), parses=8),
         workers=2,
     )
-    assert sorted((tmp_path / "other.jsonl").read_bytes().splitlines()) == sorted(
-        scored_parses.read_bytes().splitlines()
-    )
+    assert sorted((tmp_path / "other.jsonl").read_bytes().splitlines()) == sorted(drawn.read_bytes().splitlines())
 
 
-def test_a_temperature_near_0_leaves_the_usual_parse(
-    ambiguous_news: Path, installed_pipeline: Path, tmp_path: Path
-) -> None:
-    options = ScoringOptions(installed_pipeline=str(installed_pipeline), parses=3, parse_temperature=1e-3)
-    score_corpus(ambiguous_news, tmp_path / "s.jsonl", options)
-    usual(ambiguous_news, installed_pipeline, tmp_path)
+def test_a_temperature_near_0_leaves_the_usual_parse(wire: Path, parser: Path, tmp_path: Path) -> None:
+    options = ScoringOptions(pipeline=str(parser), parses=3, parse_temperature=1e-3)
+    score_corpus(wire, tmp_path / "s.jsonl", options)
+    usual(wire, parser, tmp_path)
     # Greedy parses: one parse a document, so the file is of version 1 and the same.
     assert (tmp_path / "s.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
 
 
-def test_the_record_says_how_parses_were_sampled(
-    ambiguous_news: Path, installed_pipeline: Path, tmp_path: Path, call: Calls
-) -> None:
+def test_the_record_says_how_parses_were_sampled(wire: Path, parser: Path, tmp_path: Path, call: Calls) -> None:
     out = tmp_path / "s.parquet"
     arguments = (
         "--pipeline",
-        installed_pipeline,
+        parser,
         "--parses",
         2,
         "--parse-temperature",
@@ -672,7 +660,7 @@ def test_the_record_says_how_parses_were_sampled(
         "--out",
         out,
     )
-    assert call("score", ambiguous_news, *arguments)[0] == 0
+    assert call("score", wire, *arguments)[0] == 0
     record = json.loads((tmp_path / "s.parquet.scoring.json").read_text())
     assert (record["arguments"]["parses"], record["arguments"]["parse_temperature"]) == (2, 2.0)
     assert [document.n_parses for document in read_documents(out)] == [3, 3, 3]
@@ -682,9 +670,9 @@ def test_the_record_says_how_parses_were_sampled(
 
 
 def test_a_pipeline_whose_parser_cannot_be_sampled_is_rejected_before_the_first_document(
-    ambiguous_news: Path, tiny: str, tmp_path: Path, call: Calls
+    wire: Path, tiny: str, tmp_path: Path, call: Calls
 ) -> None:
-    line = call.refused("score", ambiguous_news, "--pipeline", tiny, "--parses", 3, "--out", tmp_path / "s.jsonl")
+    line = call.refused("score", wire, "--pipeline", tiny, "--parses", 3, "--out", tmp_path / "s.jsonl")
     assert "--pipeline must have a transition parser (spaCy's parser), got the components" in str(line)
     assert not list(tmp_path.iterdir())
 
@@ -693,4 +681,4 @@ def test_options_that_do_not_go_together_are_rejected() -> None:
     with error(ParameterError, "parses"):
         ScoringOptions(parses=3)
     with error(ParameterError, "parse_temperature"):
-        ScoringOptions(installed_pipeline="x", parse_temperature=1.0)
+        ScoringOptions(pipeline="x", parse_temperature=1.0)
