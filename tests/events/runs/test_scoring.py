@@ -629,12 +629,7 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn
 def test_processes_and_order_do_not_matter(wire: Path, parser: Path, drawn: Path, tmp_path: Path) -> None:
     reversed_news = tmp_path / "reversed.jsonl"
     reversed_news.write_text("".join(f"{line}\n" for line in reversed(wire.read_text().splitlines())))
-    score_corpus(
-        reversed_news,
-        tmp_path / "other.jsonl",
-        ScoringOptions(pipeline=str(parser), parses=8),
-        workers=2,
-    )
+    score_corpus(reversed_news, tmp_path / "other.jsonl", ScoringOptions(pipeline=str(parser), parses=8), workers=2)
     assert sorted((tmp_path / "other.jsonl").read_bytes().splitlines()) == sorted(drawn.read_bytes().splitlines())
 
 
@@ -648,18 +643,7 @@ def test_a_temperature_near_0_leaves_the_usual_parse(wire: Path, parser: Path, t
 
 def test_the_record_says_how_parses_were_sampled(wire: Path, parser: Path, tmp_path: Path, call: Calls) -> None:
     out = tmp_path / "s.parquet"
-    arguments = (
-        "--pipeline",
-        parser,
-        "--parses",
-        2,
-        "--parse-temperature",
-        2,
-        "--workers",
-        1,
-        "--out",
-        out,
-    )
+    arguments = ("--pipeline", parser, "--parses", 2, "--parse-temperature", 2, "--workers", 1, "--out", out)
     assert call("score", wire, *arguments)[0] == 0
     record = json.loads((tmp_path / "s.parquet.scoring.json").read_text())
     assert (record["arguments"]["parses"], record["arguments"]["parse_temperature"]) == (2, 2.0)
