@@ -177,15 +177,6 @@ def test_standard_input_is_read_and_no_progress_is_shown(call: Calls, corpus: Pa
 # --- convert and doctor ------------------------------------------------------------------------------------
 
 
-def test_a_file_is_converted_and_counted(call: Calls, corpus: Path, tmp_path: Path) -> None:
-    out = tmp_path / "corpus.parquet"
-    assert call("convert", corpus, out) == (0, f"10 documents written to {out}\n", "")
-    text = call.good("convert", out, tmp_path / "again.jsonl.gz", "--json")
-    counts = {"n_documents": 10, "n_quarantined": 0, "skipped": {}, "left_out": {}}
-    assert json.loads(text) == {"out": str(tmp_path / "again.jsonl.gz"), **counts}
-    assert [d.doc_id for d in read_documents(tmp_path / "again.jsonl.gz")] == [d["doc_id"] for d in er.corpus()]
-
-
 def test_documents_are_written_to_standard_output(corpus: Path, tmp_path: Path) -> None:
     """And all else that the command says to standard error."""
     command = [sys.executable, "-m", "events.commands", "convert"]

@@ -287,14 +287,7 @@ def scored(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("text", "step"),
     [
-        (NEWS_TABLE.replace("doc_id,", "id,").replace(",", ";"), ParameterHint("id_column", "names another")),
-        (NEWS_TABLE.replace("doc_id,", "id,"), ParameterHint("id_column", "names another")),
-        (NEWS_TABLE.replace("date,", "published,"), ParameterHint("date_column", "names another")),
         (NEWS_TABLE.replace(",text", ",body"), ParameterHint("text_column", "names another")),
-        (
-            NEWS_TABLE.replace("1999-05-01", "05/01/1999"),
-            ParameterHint("date_format", "says how dates are written, such as %m/%d/%Y"),
-        ),
         (NEWS_TABLE.replace("1999-05-01", ""), None),
         (NEWS_TABLE + "b,1999-05-02,x\n", None),
         ("", None),

@@ -37,13 +37,6 @@ def test_adding_a_document_returns_its_events() -> None:
     assert third.hits.tolist() == direct.hits.tolist()
 
 
-def test_the_level_and_kind_of_intervals_can_be_chosen_late() -> None:
-    counter = counted()
-    wide, narrow = (counter.counts(level=level, interval="normal").to_frame() for level in (0.99, 0.5))
-    assert (wide["lower"] <= narrow["lower"]).all()
-    assert (wide["upper"] > narrow["upper"]).any()
-
-
 def test_the_documents_nearest_one_half_come_first() -> None:
     counter = counted()
     near, table = counter.near_half(3), counter.evidence()

@@ -18,7 +18,6 @@ from tallies import SMALL, corpora, counts_of, document, names, tally_of
 from corefsample import ParameterError
 from events.counting._evaluation import DocumentEvents
 from events.counting._tables import ACTOR, COMPARISON_COLUMNS, count_columns
-from events.counting._tally import CountTally
 
 # --- the table ---------------------------------------------------------------------------------------------
 
@@ -72,12 +71,6 @@ def test_types_do_not_depend_on_what_was_found() -> None:
             assert table[name].dtype == np.float64
         for name in ("actor", "period", "interval"):
             assert pd.api.types.is_string_dtype(table[name])
-
-
-def test_a_corpus_without_documents_has_an_empty_table() -> None:
-    counts = counts_of(CountTally(4))
-    assert counts.to_frame().empty
-    assert counts.compare("AAA", "BBB").empty
 
 
 # --- intervals ---------------------------------------------------------------------------------------------

@@ -351,17 +351,6 @@ def test_an_error_names_a_line_that_is_not_a_json_object(tmp_path: Path, line: b
     assert error_text(tmp_path / "news.jsonl") == f"{tmp_path / 'news.jsonl'}: line 1: {reason}"
 
 
-def test_a_line_over_the_limit_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corefsample.files._reading._line_bytes", 80)
-    good = one_json(tmp_path).read_bytes()
-    (tmp_path / "long.jsonl").write_bytes(b'{"x": "' + b"y" * 500 + b'"}\n' + good)
-    rejected: list[Rejected] = []
-    assert [a.doc_id for a in ArticleStream(tmp_path / "long.jsonl", on_rejected=rejected.append)] == ["a"]
-    assert [bad.message() for bad in rejected] == [
-        f"{tmp_path / 'long.jsonl'}: line 1: a line must be at most 80 bytes, got more"
-    ]
-
-
 @pytest.mark.parametrize("name", ["news.jsonl.gz", "news.csv.gz", "news.tgz"])
 def test_damaged_gzip_data_raises_even_with_a_quarantine(tmp_path: Path, name: str) -> None:
     articles = [Article(str(i), datetime.date(1999, 1, 2), f"Text {i}. " * 40) for i in range(50)]

@@ -102,16 +102,6 @@ def test_a_comparison_has_its_own_file(corpus: Path, tmp_path: Path) -> None:
     assert (table[["p_first_greater", "p_equal", "p_second_greater"]].sum(axis=1) - 1).abs().max() < 1e-12
 
 
-def test_tables_say_the_same_in_both_formats(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run")
-    for name in ("counts", "evidence"):
-        csv = pd.read_csv(tmp_path / "run" / f"{name}.csv", keep_default_na=False)
-        parquet = pq.read_table(tmp_path / "run" / f"{name}.parquet").to_pandas()
-        dates = [column for column in ("date", "period_start") if column in parquet]
-        parquet = parquet.assign(**{column: parquet[column].astype(str) for column in dates})
-        pd.testing.assert_frame_equal(csv, parquet, check_dtype=False)
-
-
 def test_evidence_quotes_the_text(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     evidence = pd.read_csv(tmp_path / "run" / "evidence.csv").set_index(["doc_id", "actor"])
@@ -200,13 +190,6 @@ def test_options_reach_the_parts_they_are_for(corpus: Path, tmp_path: Path) -> N
     assert pairs == {("IRQ", "IRN"), ("IRQ", "IRQ"), ("USA", "KWT")}
     assert table["period"].unique().tolist() == [1999, 2000]
     assert set(table["level"]) == {0.5}
-
-
-def test_a_users_lexicon_and_rule_are_used(corpus: Path, tmp_path: Path) -> None:
-    lexicon = tmp_path / "own.yaml"
-    lexicon.write_text("version: 1\nentries:\n  - {code: THEM, name: They, aliases: [they]}\n")
-    run(corpus, tmp_path / "run", lexicon=str(lexicon), compare=None)
-    assert set(pd.read_csv(tmp_path / "run" / "counts.csv")["actor"]) == {"THEM"}
 
 
 def test_a_run_depends_on_the_rules_that_its_rule_extends(corpus: Path, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 from expected_errors import error
 from references import events as er
@@ -216,12 +215,6 @@ def test_a_mixture_is_recalibrated_parse_by_parse(parsed_corpus: Path) -> None:
             assert own.scores.tolist() == change.apply_document(alone).antecedents.scores.tolist()
             n_parses += 1
     assert n_parses > 30
-
-
-def test_runs_of_one_parse_have_the_columns_of_before(tmp_path: Path) -> None:
-    run_parses(er.write_lines(tmp_path / "one.jsonl", er.corpus()), tmp_path / "run")
-    names = pq.read_schema(tmp_path / "run" / "evidence.parquet").names
-    assert not set(PARSE_COLUMNS) & set(names)
 
 
 def test_documents_parquet_has_the_first_parse_of_each(parsed_corpus: Path, reference: Path) -> None:
