@@ -50,8 +50,8 @@ workers.Scorer.score = slower(workers.Scorer.score)
 def count_events(
     inputs: Any, out: Any, options: CountOptions | None = None, *, on_progress: Any = None, **more: Any
 ) -> EventsResult:
-    """Run `events` with options of counting and others."""
-    chosen = EventsOptions(out=out, **vars(options or CountOptions()), **more)
+    """Run `events` with options of counting and others; without pictures, whose drawing takes most of a small run."""
+    chosen = EventsOptions(out=out, **vars(options or CountOptions()), **{"pictures": False, **more})
     return run_events(inputs, chosen, on_progress=on_progress)
 
 
@@ -96,7 +96,7 @@ class Case:
         """Run in this process, or with workers."""
         given, chosen = inputs or self.corpus, options or self.options()
         if self.name == "events":
-            return count_events(given, out, chosen, pictures=False, **keywords)
+            return count_events(given, out, chosen, **keywords)
         return score_corpus(given, out, chosen, **keywords)
 
     def n_left(self, summary: Any) -> int:

@@ -240,9 +240,7 @@ def chosen_sheet(path: Path, doc_ids: list[str], label: str = "yes") -> Path:
     return path
 
 
-def test_chosen_documents_teach_and_count_but_estimate_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_chosen_documents_teach_but_estimate_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     words = dict(zip(FRAME.doc_ids.tolist(), np.where(TRUTH, "yes", "no").tolist(), strict=True))
     sheet = write_sheet(tmp_path / "s.csv", PLAN, words.__getitem__)
     others = np.setdiff1d(np.arange(400), PLAN.sample)[:30]

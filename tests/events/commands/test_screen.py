@@ -69,9 +69,7 @@ def test_a_long_value_continues_below_itself(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(("kind", "is_watched"), [("xterm", True), ("dumb", False), ("unknown", False)])
-def test_a_terminal_is_watched_if_it_can_redraw_a_line(
-    monkeypatch: pytest.MonkeyPatch, kind: str, is_watched: bool
-) -> None:
+def test_a_terminal_is_watched_if_it_can_redraw(monkeypatch: pytest.MonkeyPatch, kind: str, is_watched: bool) -> None:
     terminal(monkeypatch, kind)
     assert screen.is_watched() is is_watched
     terminal(monkeypatch, kind, is_terminal=False)
@@ -92,9 +90,7 @@ def test_progress_is_shown_on_a_terminal_and_never_with_json(monkeypatch: pytest
     assert ("counting" in screened.getvalue()) == is_terminal  # in a log, lines come only after a while
 
 
-def test_without_a_terminal_progress_is_a_line_every_so_often(
-    monkeypatch: pytest.MonkeyPatch, clock: list[float]
-) -> None:
+def test_without_a_terminal_progress_comes_in_lines(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
     stream = terminal(monkeypatch, is_terminal=False)
     clock[0] = 100.0
     with screen.log_to_screen(verbose=False, quiet=False), screen.progress("scoring", True) as given:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from corefsample.errors import InputError
+from corefsample import InputError
+from events import load_rules
 from events.counting._examples import check_examples
-from events.rules._rules import load_rules
 
 EXTENDED = """
 name: strike

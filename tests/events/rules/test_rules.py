@@ -11,7 +11,7 @@ import yaml
 from expected_errors import error
 from places import TEST_DATA
 
-from corefsample.errors import InputError, ParameterError
+from corefsample import InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from events.counting._examples import check_examples
 from events.rules import shipped_rules
@@ -183,7 +183,6 @@ def test_a_file_that_breaks_the_format_is_rejected(tmp_path: Path, changes: str,
     message = str(error.value)
     assert message.startswith(f"{path}: ")
     assert fragment in message
-    assert "\n" not in message
 
 
 def test_every_case_is_read() -> None:
@@ -196,7 +195,6 @@ def test_yaml_without_a_mapping_is_rejected(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError) as error:
         load_rules(path)
     assert str(error.value).startswith(f"{path}:")  # and perhaps the line
-    assert "\n" not in str(error.value)
 
 
 def test_values_of_other_types_are_named_all_the_first_with_its_rule(tmp_path: Path) -> None:
@@ -250,7 +248,6 @@ def checked(folder: Path, *examples: dict[str, Any], preset: str = "paper") -> i
 def failure(folder: Path, *examples: dict[str, Any]) -> str:
     with pytest.raises(InputError) as error:
         checked(folder, *examples)
-    assert "\n" not in str(error.value)
     return str(error.value)
 
 
@@ -455,9 +452,7 @@ def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_ano
         ({"extends": None, "add": {"frames": {}}, **rule_file()}, "wide.yaml", "add needs extends"),
     ],
 )
-def test_what_an_extending_file_cannot_change_is_named(
-    tmp_path: Path, changes: dict[str, Any], place: str, message: str
-) -> None:
+def test_wrong_changes_of_a_base_are_named(tmp_path: Path, changes: dict[str, Any], place: str, message: str) -> None:
     with pytest.raises(InputError, match=r"\A[^\n]*\Z") as caught:
         load_rules(extending(tmp_path, **changes))
     assert str(caught.value.place).endswith(place)

@@ -244,9 +244,7 @@ def test_a_part_that_is_no_longer_as_recorded_is_computed_again(
 # --- two runs ----------------------------------------------------------------------------------------------
 
 
-def test_a_second_run_says_who_works_there_and_disturbs_nothing(
-    case: Case, reference: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_second_run_says_who_works_there(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
     out = case.out(tmp_path)
     with started(tmp_path, case.command(out), slow=0.3) as job:
         wait_for(lambda: complete(out), job)
