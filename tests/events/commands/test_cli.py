@@ -341,9 +341,9 @@ def test_a_group_lists_its_commands_as_json(call: Calls) -> None:
 
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_a_reader_of_the_first_line_alone_is_no_failure(corpus: Path, more: tuple[str, ...]) -> None:
-    lines = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(40) for each in er.corpus()]
+    lines = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(20) for each in er.corpus()]
     er.write_lines(corpus, lines)
-    arguments = ("explain", corpus, "--rule", "attack", "--preset", "extended", "--sample", 400, *more)
+    arguments = ("explain", corpus, "--rule", "attack", "--preset", "extended", "--sample", 200, *more)
     command = [sys.executable, "-m", "corefsample", *map(str, arguments)]
     with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout.readline()
