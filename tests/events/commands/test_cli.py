@@ -27,11 +27,6 @@ from corefsample._extras import install_hint
 from events.commands.events import _print_highest
 
 
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
-
-
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:
     """The same in a process of its own."""
     command = [sys.executable, "-m", "events.commands", *map(str, arguments)]

@@ -63,11 +63,6 @@ OPTIONS = CountOptions(n_samples=300, compare=("USA", "IRQ"))
 TABLES = ("counts.csv", "comparisons.csv", "evidence.csv", "near_half.csv", "events.csv")
 
 
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
-
-
 def run(inputs: Any, out: Path, *, pictures: bool = False, **options: Any) -> EventsResult:
     """A run without pictures, whose drawing takes most of a small run's time."""
     return count_events(inputs, out, dataclasses.replace(OPTIONS, **options), pictures=pictures)
