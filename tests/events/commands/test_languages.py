@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from command_line import Calls
 from expected_errors import error
+from references import events as er
 from references import scoring as sr
 
 from corefsample import (
-    AntecedentDistribution,
     InputError,
     ParameterError,
     ScoredDocument,
-    Tokens,
     read_documents,
     write_documents,
 )
@@ -211,15 +210,8 @@ def test_a_recalibration_says_the_language_of_its_documents_and_is_not_applied_t
 
 def attacked(doc_id: str, **metadata: Any) -> ScoredDocument:
     """Rusia atacó Georgia, or the same in English."""
-    text = ["Rusia", "atacó", "Georgia"]
-    tokens = Tokens(text, ["Rusia", "atacar", "Georgia"], ["PROPN", "VERB", "PROPN"], ["nsubj", "root", "obj"],
-                    np.array([1, -1, 1]), np.zeros(3, int))  # fmt: skip
-    mentions = np.array([(0, 1, 0), (2, 3, 2)])
-    import datetime
-
-    none: list[list[Any]] = [[], []]
-    antecedents = AntecedentDistribution.from_lists(none, none)
-    return ScoredDocument(doc_id, mentions, antecedents, datetime.date(2008, 8, 8), tokens, None, metadata)
+    sentence = "Rusia/PROPN>2:nsubj atacó=atacar/VERB>0:root Georgia/PROPN>2:obj"
+    return dataclasses.replace(er.scored(er.json_document(doc_id, "2008-08-08", [sentence])), metadata=metadata)
 
 
 @pytest.mark.parametrize("one_by_one", [False, True])

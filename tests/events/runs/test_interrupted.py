@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from expected_errors import error
 from places import PROJECT
-from run_cases import Case, complete, left, slowly, started, stop_after, wait_for
+from run_cases import Case, complete, engine_options, left, slowly, started, stop_after, wait_for
 from worker_processes import is_alive, workers_of
 
 from corefsample import ParameterError
@@ -38,12 +38,6 @@ SENT = [
     *(("events", "here", signal.SIGINT), ("score", "here", signal.SIGTERM), ("events", "here", signal.SIGKILL)),
     *(("score", "workers", signal.SIGINT), ("events", "workers", signal.SIGTERM), ("score", "workers", signal.SIGKILL)),
 ]
-
-
-def engine_options(engine: str, request: pytest.FixtureRequest) -> dict[str, Any]:
-    if engine == "scheduler":
-        return {"scheduler": request.getfixturevalue("cluster").scheduler_address}
-    return {"workers": 2} if engine == "workers" else {"workers": 1}
 
 
 def require_resumed(case: Case, out: Path, reference: dict[str, bytes]) -> None:
