@@ -154,7 +154,7 @@ def test_a_web_server_cannot_be_written_to() -> None:
     assert message(caught.value).startswith("https://host/a.jsonl: output must be a local path or at a service")
 
 
-def test_the_complete_file_is_kept_if_the_upload_fails(
+def test_a_file_is_kept_if_its_upload_fails(
     system: Any, monkeypatch: pytest.MonkeyPatch, own_temporary_folder: Path
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
@@ -181,7 +181,7 @@ def test_documents_are_the_same_by_url(system: Any, tmp_path: Path) -> None:
 # --- web servers -------------------------------------------------------------------------------------------
 
 
-def test_a_server_without_ranges_sends_the_whole_file(
+def test_a_server_without_ranges_sends_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_temporary_folder: Path
 ) -> None:
     monkeypatch.setattr(_remote, "_BLOCK", 1 << 10)  # the file is longer, so that its parts are asked for

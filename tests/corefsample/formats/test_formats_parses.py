@@ -97,7 +97,7 @@ def test_parses_survive_every_format(corpus: list[Document], others: list[Docume
         assert list(map(contents, read_documents(Path(folder) / "f.jsonl"))) == expected
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(one_parse_documents.corpora)
 def test_documents_of_one_parse_stay_version_1(corpus: list[Document]) -> None:
     if not corpus:
