@@ -245,7 +245,7 @@ def test_a_run_whose_input_is_gone_has_documents_without_text(call: Calls, tmp_p
         (50, "100 more labels would make the interval of the total 0."),
     ],
 )
-def test_the_use_of_more_labels_is_that_of_the_documents_left(
+def test_more_labels_are_of_documents_left(
     call: Calls, scores: Path, tmp_path: Path, n_labels: int, text: str | None
 ) -> None:
     plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=n_labels))

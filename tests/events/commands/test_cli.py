@@ -349,7 +349,7 @@ def test_a_folder_in_hives_partitions_is_an_input(tmp_path: Path, call: Calls) -
         assert json.loads(call("events", tmp_path / "in", *chosen)[1])["n_documents"] == n_documents
 
 
-def test_a_report_that_would_fail_has_advice(
+def test_a_failing_report_has_advice(
     corpus: Path, tmp_path: Path, call: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")

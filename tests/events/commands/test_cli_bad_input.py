@@ -185,7 +185,7 @@ LINES: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("line", "fragment"), LINES.values(), ids=LINES.keys())
-def test_a_line_that_is_no_document_for_events_stops_the_run(
+def test_a_line_that_is_no_document_is_named(
     call: Calls, folder: Path, tmp_path: Path, line: Any, fragment: str
 ) -> None:
     path = er.write_lines(tmp_path / "bad.jsonl", [{**RICH, "doc_id": "first"}, line])
@@ -203,7 +203,7 @@ BROKEN_YAML = [
 
 
 @pytest.mark.parametrize(("option", "text", "fragment"), BROKEN_YAML)
-def test_a_rule_or_lexicon_that_breaks_its_format_is_rejected(
+def test_broken_yaml_is_rejected(
     call: Calls, folder: Path, tmp_path: Path, option: str, text: str, fragment: str
 ) -> None:
     path = tmp_path / "bad.yaml"

@@ -125,7 +125,7 @@ def test_a_click_on_a_quarter_lists_its_documents_by_probability(browser: Browse
     assert focused(browser) == "item"
 
 
-def test_a_click_on_a_document_shows_its_text_and_the_mentions_of_the_event(
+def test_a_click_on_a_document_shows_its_text(
     browser: Browser, run: Path, documents: dict[str, ScoredDocument]
 ) -> None:
     row = evidence(run).iloc[(evidence(run)["probability"] - 0.5).abs().argsort(kind="stable").iloc[0]]

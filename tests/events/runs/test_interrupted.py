@@ -113,9 +113,7 @@ def made(folder: Path) -> Path:
     return folder
 
 
-def test_a_job_killed_at_random_moments_loses_nothing_and_counts_nothing_twice(
-    case: Case, reference: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_job_killed_at_random_moments_loses_nothing(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
     rng = random.Random(os.environ.get("COREFSAMPLE_KILLS_SEED", "1"))
     out = case.out(tmp_path)
     for _ in range(int(os.environ.get("COREFSAMPLE_KILLS", "4"))):

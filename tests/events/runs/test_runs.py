@@ -167,7 +167,7 @@ def with_bad_documents(case: Case, folder: Path, *numbers: int) -> Path:
 
 @pytest.mark.filterwarnings("ignore")  # the cluster's
 @pytest.mark.parametrize("engine", ["here", "workers", "scheduler"])
-def test_the_first_bad_document_is_told_whatever_the_engine(
+def test_the_first_bad_document_is_told(
     case: Case, tmp_path: Path, request: pytest.FixtureRequest, engine: str
 ) -> None:
     path = with_bad_documents(case, tmp_path, 25, 58)
@@ -393,9 +393,7 @@ def test_a_stray_date_in_another_partition_is_found(counting: Case, tmp_path: Pa
     ("engine", "parameter"),
     [({"scheduler": "localhost"}, "scheduler"), ({"workers": 0}, "workers"), ({"workers": 2, "scheduler": "t://"}, "")],
 )
-def test_options_of_engines_are_checked_first(
-    case: Case, tmp_path: Path, engine: dict[str, Any], parameter: str
-) -> None:
+def test_engines_options_are_checked_first(case: Case, tmp_path: Path, engine: dict[str, Any], parameter: str) -> None:
     with error(ParameterError, parameter or "workers"):
         case.run(case.out(tmp_path), **engine)
     assert not list(tmp_path.iterdir())
