@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from places import PACKAGES, PROJECT
 from references import events as er
 from references import scoring as sr
@@ -144,6 +145,13 @@ def in_groups(path: Path, given: list[dict[str, Any]], size: int = 3) -> Path:
             writer.write(from_documents([er.scored(each) for each in given[start : start + size]]))
             writer.end_group()
     return path
+
+
+def engine_options(engine: str, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Options of an engine: "here", "workers" or "scheduler", for which a test has the fixture `cluster`."""
+    if engine == "scheduler":
+        return {"scheduler": request.getfixturevalue("cluster").scheduler_address}
+    return {"workers": 2} if engine == "workers" else {"workers": 1}
 
 
 def left(out: Path) -> Path:

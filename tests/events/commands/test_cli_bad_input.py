@@ -185,7 +185,7 @@ LINES: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("line", "fragment"), LINES.values(), ids=LINES.keys())
-def test_a_line_that_is_no_document_for_events_stops_the_run(
+def test_a_line_that_is_no_document_is_named(
     call: Calls, folder: Path, tmp_path: Path, line: Any, fragment: str
 ) -> None:
     path = er.write_lines(tmp_path / "bad.jsonl", [{**RICH, "doc_id": "first"}, line])
@@ -203,7 +203,7 @@ BROKEN_YAML = [
 
 
 @pytest.mark.parametrize(("option", "text", "fragment"), BROKEN_YAML)
-def test_a_rule_or_lexicon_that_breaks_its_format_is_rejected(
+def test_broken_yaml_is_rejected(
     call: Calls, folder: Path, tmp_path: Path, option: str, text: str, fragment: str
 ) -> None:
     path = tmp_path / "bad.yaml"
@@ -274,11 +274,6 @@ def hint_of_reading(path: Path) -> str | ParameterHint | None:
     with pytest.raises(InputError) as raised:
         list(ArticleStream(path))
     return raised.value.hint
-
-
-@pytest.fixture
-def scored(tmp_path: Path) -> Path:
-    return er.write_lines(tmp_path / "scored.jsonl", er.corpus())
 
 
 # --- news ------------------------------------------------------------------------------------------------------
@@ -377,11 +372,11 @@ def test_doctor_prints_a_next_step_once(call: Calls, tmp_path: Path) -> None:
 # --- runs and outputs ---------------------------------------------------------------------------------------
 
 
-def test_a_closed_folder_is_rejected_first(call: Calls, monkeypatch: pytest.MonkeyPatch, scored: Path) -> None:
-    closed = scored.parent / "closed"
+def test_a_closed_folder_is_rejected_first(call: Calls, monkeypatch: pytest.MonkeyPatch, corpus: Path) -> None:
+    closed = corpus.parent / "closed"
     closed.mkdir()
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != closed)
-    status, out, err = call("convert", scored, closed / "x.parquet")
+    status, out, err = call("convert", corpus, closed / "x.parquet")
     assert (status, out) == (1, "")
     assert err == f"corefsample: {closed / 'x.parquet'}: output must be writable, got: Permission denied\n"
 
@@ -402,13 +397,13 @@ def test_a_closed_folder_is_rejected_first(call: Calls, monkeypatch: pytest.Monk
     ],
 )
 def test_errors_of_the_system_name_the_file(
-    call: Calls, monkeypatch: pytest.MonkeyPatch, scored: Path, error: Exception, message: str
+    call: Calls, monkeypatch: pytest.MonkeyPatch, corpus: Path, error: Exception, message: str
 ) -> None:
     def fail(*args: Any, **keywords: Any) -> None:
         raise error
 
     monkeypatch.setattr("events.commands._document_checks.check_corpus", fail)
-    assert call("doctor", scored) == (1, "", f"corefsample: {message}\n")
+    assert call("doctor", corpus) == (1, "", f"corefsample: {message}\n")
 
 
 # --- pipes --------------------------------------------------------------------------------------------------
@@ -438,12 +433,12 @@ def closed_pipe(*arguments: Any) -> subprocess.CompletedProcess[str]:
         lambda folder: ("--help",),
         lambda folder: ("train", "--help"),
         lambda folder: ("--version",),
-        lambda folder: ("events", folder / "scored.jsonl", "--no-pictures", "--json", "--out", folder / "run"),
-        lambda folder: ("doctor", folder / "scored.jsonl", "--json"),
+        lambda folder: ("events", folder / "corpus.jsonl", "--no-pictures", "--json", "--out", folder / "run"),
+        lambda folder: ("doctor", folder / "corpus.jsonl", "--json"),
     ],
     ids=["help", "long help", "version", "events", "doctor"],
 )
-def test_no_command_reports_a_closed_pipe(scored: Path, arguments: Callable[[Path], tuple[Any, ...]]) -> None:
-    done = closed_pipe(*arguments(scored.parent))
+def test_no_command_reports_a_closed_pipe(corpus: Path, arguments: Callable[[Path], tuple[Any, ...]]) -> None:
+    done = closed_pipe(*arguments(corpus.parent))
     assert done.stderr == ""
     assert done.returncode in (0, 1, 141)

@@ -138,7 +138,7 @@ def test_fields_that_a_file_does_not_declare_can_be_passed(call: Calls, tmp_path
 # --- scored to annotated -----------------------------------------------------------------------------------
 
 
-def test_scored_documents_are_written_with_their_gold_entities(
+def test_gold_entities_are_written(
     tmp_path: Path, documents: list[AnnotatedDocument], scored: list[ScoredDocument]
 ) -> None:
     write_documents(scored, tmp_path / "s.parquet")
@@ -214,9 +214,7 @@ def crossing(scored: list[ScoredDocument]) -> ScoredDocument:
     )
 
 
-def test_mentions_that_brackets_cannot_represent_are_rejected_or_left_out(
-    call: Calls, tmp_path: Path, scored: list[ScoredDocument]
-) -> None:
+def test_mentions_that_brackets_cannot_represent(call: Calls, tmp_path: Path, scored: list[ScoredDocument]) -> None:
     path = tmp_path / "s.jsonl"
     write_documents([crossing(scored), scored[1]], path)
     for name in ("b.conllu", "b.conll"):

@@ -24,9 +24,7 @@ def probability_within(probabilities: list[float], lower: int, upper: int) -> fl
     return sum(pmf[lower : upper + 1])
 
 
-def test_the_demo_says_that_it_is_simulated_and_what_was_expected(
-    call: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_demo_says_what_was_expected(call: Calls, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     result = run_demo(DemoOptions(out=tmp_path, n_documents=60))
     print_demo(result)
     text = capsys.readouterr().out

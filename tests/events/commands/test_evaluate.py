@@ -164,7 +164,7 @@ def test_mentions_match_by_head_where_their_spans_differ(tmp_path: Path) -> None
         (["c-f a", "c-f b"], [4, 3, 3], 1),
     ],
 )
-def test_of_several_mentions_with_one_head_the_nearest_match(
+def test_of_mentions_with_one_head_the_nearest_match(
     tmp_path: Path, system: list[str], counts: list[int], n_repeated: int
 ) -> None:
     gold = conll(tmp_path / "gold.conll", ["d-f a", "e-f b"])

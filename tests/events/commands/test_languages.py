@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from command_line import Calls
 from expected_errors import error
+from references import events as er
 from references import scoring as sr
 
 from corefsample import (
-    AntecedentDistribution,
     InputError,
     ParameterError,
     ScoredDocument,
-    Tokens,
     read_documents,
     write_documents,
 )
@@ -76,7 +75,7 @@ def test_train_has_the_documents_language(call: Calls, tmp_path: Path, documents
     assert "--language must be that of all documents, got es and ru" in line
 
 
-def test_documents_of_few_english_words_must_say_their_language(
+def test_foreign_documents_must_say_their_language(
     call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
 ) -> None:
     def foreign(document: AnnotatedDocument) -> AnnotatedDocument:
@@ -125,9 +124,7 @@ def test_folds_are_of_nearly_equal_size_and_depend_on_names_alone() -> None:
     assert folds_of(reversed(names), 4) == folds
 
 
-def test_documents_are_scored_by_a_model_trained_without_their_fold(
-    tmp_path: Path, corpus: Path, spanish: Path
-) -> None:
+def test_documents_are_scored_by_a_model_without_their_fold(tmp_path: Path, corpus: Path, spanish: Path) -> None:
     run = run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), folds=3))
     found = list(read_documents(tmp_path / "s.jsonl"))
     from corefsample import read_corefud
@@ -182,7 +179,7 @@ def test_folds_that_cannot_be(options: dict[str, Any], tmp_path: Path, corpus: P
         run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), **options))
 
 
-def test_recalibrate_rejects_documents_that_the_model_has_seen(
+def test_recalibrate_rejects_documents_of_the_training(
     call: Calls, tmp_path: Path, corpus: Path, spanish: Path
 ) -> None:
     status, out, _ = call("score", corpus, "--model", spanish, "--out", tmp_path / "s.jsonl")
@@ -191,7 +188,7 @@ def test_recalibrate_rejects_documents_that_the_model_has_seen(
     assert "got 3 of 7 documents with in_training_data (`corefsample score CORPUS --folds 5 --out FILE`" in line
 
 
-def test_a_recalibration_says_the_language_of_its_documents_and_is_not_applied_to_others(
+def test_a_recalibration_is_for_documents_of_its_language(
     call: Calls, tmp_path: Path, corpus: Path, spanish: Path
 ) -> None:
     call("score", corpus, "--model", spanish, "--folds", 2, "--out", tmp_path / "s.jsonl")
@@ -211,15 +208,8 @@ def test_a_recalibration_says_the_language_of_its_documents_and_is_not_applied_t
 
 def attacked(doc_id: str, **metadata: Any) -> ScoredDocument:
     """Rusia atacó Georgia, or the same in English."""
-    text = ["Rusia", "atacó", "Georgia"]
-    tokens = Tokens(text, ["Rusia", "atacar", "Georgia"], ["PROPN", "VERB", "PROPN"], ["nsubj", "root", "obj"],
-                    np.array([1, -1, 1]), np.zeros(3, int))  # fmt: skip
-    mentions = np.array([(0, 1, 0), (2, 3, 2)])
-    import datetime
-
-    none: list[list[Any]] = [[], []]
-    antecedents = AntecedentDistribution.from_lists(none, none)
-    return ScoredDocument(doc_id, mentions, antecedents, datetime.date(2008, 8, 8), tokens, None, metadata)
+    sentence = "Rusia/PROPN>2:nsubj atacó=atacar/VERB>0:root Georgia/PROPN>2:obj"
+    return dataclasses.replace(er.scored(er.json_document(doc_id, "2008-08-08", [sentence])), metadata=metadata)
 
 
 @pytest.mark.parametrize("one_by_one", [False, True])

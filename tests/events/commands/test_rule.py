@@ -161,7 +161,7 @@ def test_what_cannot_be_told_must_be_given(text: str, trigger: str | None, actor
 
 @pytest.mark.parametrize("folder", [EN_CORE_WEB_SM, EN_GUM_UD], ids=lambda folder: folder.name)
 @pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
-def test_the_commands_of_the_page_write_a_rule_and_test_it(
+def test_the_commands_of_the_page_work(
     call: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     if not folder.exists():
@@ -343,9 +343,7 @@ def test_a_better_rule_is_said_to_be_better(folder: Path, suggested: RuleSuggest
     assert "plan must be of these documents" in line
 
 
-def test_nothing_is_suggested_for_nothing(
-    folder: Path, suggested: RuleSuggestResult, tmp_path: Path, call: Calls
-) -> None:
+def test_no_miss_has_no_suggestion(folder: Path, suggested: RuleSuggestResult, tmp_path: Path, call: Calls) -> None:
     table = pd.read_csv(folder / "audit" / "sheet.csv", dtype=str, keep_default_na=False)
     kinds = table["doc_id"].str.partition("-")[0]
     table.loc[~kinds.eq("found") & table["label"].ne(""), "label"] = "no"

@@ -131,7 +131,7 @@ def test_of_the_steps_of_long_work_one_is_printed_every_so_often(
 
 @pytest.mark.parametrize("is_terminal", [True, False])
 @pytest.mark.parametrize(("verbose", "quiet"), [(False, False), (True, False), (False, True)])
-def test_what_the_library_logs_is_printed_by_its_level(
+def test_logs_are_printed_by_level(
     monkeypatch: pytest.MonkeyPatch, is_terminal: bool, verbose: bool, quiet: bool
 ) -> None:
     stream = terminal(monkeypatch, is_terminal=is_terminal)
@@ -180,9 +180,7 @@ def test_counts_are_printed_unless_they_are_zero(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(("verbose", "quiet"), [(False, False), (False, True)])
-def test_a_log_file_has_everything_as_json_lines_and_the_screen_what_it_had(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verbose: bool, quiet: bool
-) -> None:
+def test_a_log_file_has_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verbose: bool, quiet: bool) -> None:
     stream = terminal(monkeypatch, is_terminal=False)
     path = tmp_path / "log.jsonl"
     path.write_text("earlier\n", "utf-8")

@@ -110,9 +110,7 @@ def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: 
         (["desk=For*"], "a", {"desk": []}, False),
     ],
 )
-def test_conditions_select_documents(
-    conditions: list[str], doc_id: str, metadata: dict[str, Any], included: bool
-) -> None:
+def test_conditions_of_documents(conditions: list[str], doc_id: str, metadata: dict[str, Any], included: bool) -> None:
     assert Selection(conditions).includes(doc_id, metadata) is included
 
 
@@ -228,9 +226,7 @@ def test_an_error_names_a_bad_file_of_templates(tmp_path: Path, content: str, me
 # --- errors ---------------------------------------------------------------------------------------
 
 
-def test_a_corpus_without_gold_is_named(
-    call: Calls, tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]
-) -> None:
+def test_corpora_need_gold_here(call: Calls, tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument]) -> None:
     bare = [dataclasses.replace(d, doc_id=f"bare{i}", mentions=[], entities=[]) for i, d in enumerate(documents[:2])]  # type: ignore[arg-type]
     empty = sr.corpus_file(tmp_path / "bare.conllu", bare)
     for inputs in ((empty,), (corpus, empty)):

@@ -248,6 +248,8 @@ IMPOSSIBLE = [
     ("all_documents", "actors", [None]),
     ("all_documents", "events", None),
     ("counts", "n_samples", None),
+    ("counts", "actor", None),
+    ("counts", "mean", np.inf),
     ("counts", "n_samples", lambda numbers: pa.array(map(str, numbers))),
     ("count_samples", "counts", None),
     ("count_samples", "counts", lambda lists: [lists[0][:-1], *lists[1:]]),

@@ -138,9 +138,7 @@ def test_the_columns_of_a_comparison_are_fixed() -> None:
 @pytest.mark.kernels
 @settings(max_examples=60)
 @given(corpora())
-def test_a_comparison_is_that_of_the_joint_distributions(
-    documents: list[tuple[str, DocumentEvents]],
-) -> None:
+def test_a_comparison_is_that_of_the_joint_distributions(documents: list[tuple[str, DocumentEvents]]) -> None:
     table = counts_of(tally_of(documents, 6)).compare("AAA", "BBB")
     for row in table.to_dict("records"):
         first, second = [], []

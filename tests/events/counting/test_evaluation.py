@@ -467,7 +467,7 @@ def ways_of_instance(case: Case, defaults: tuple[str, ...], instance: tuple[int,
 @pytest.mark.kernels
 @settings(max_examples=150)
 @given(cases_with_defaults(), st.sampled_from([False, True]))
-def test_default_actors_have_the_events_of_the_triggers_without_an_agent(
+def test_default_actors_have_events_without_an_agent(
     given_case: tuple[Case, MentionMatches], only_default: bool
 ) -> None:
     case, matches = given_case

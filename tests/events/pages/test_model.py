@@ -316,7 +316,7 @@ def record(content: Any) -> Callable[[Path], object]:
         (evidence_with(actor="ZZZ"), "evidence must have only actors and periods of the counts, got ZZZ"),
     ],
 )
-def test_a_run_whose_files_do_not_fit_together_is_rejected(
+def test_a_run_of_files_that_do_not_fit(
     run: Path, tmp_path: Path, change: Callable[[Path], object], message: str
 ) -> None:
     folder = copied(run, tmp_path)

@@ -179,9 +179,7 @@ def test_learned_p_and_labels_stand_beside_p(run: Path, audit: Path, learned: Pa
     assert len(target["learned"]["rows"]) == 8
 
 
-def test_documents_without_evidence_are_those_with_the_highest_learned_p(
-    run: Path, audit: Path, learned: Path, tmp_path: Path
-) -> None:
+def test_other_documents_have_the_highest_learned_p(run: Path, audit: Path, learned: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(learned, tmp_path / "learned"))
     table = pd.read_csv(copy / "learned.csv", keep_default_na=False)
     missed = table["doc_id"][(table["probability"] == 0) & (table["label"] == "")].iloc[-1]
@@ -192,7 +190,7 @@ def test_documents_without_evidence_are_those_with_the_highest_learned_p(
     assert others.content["learned"][others.content["id"].index(missed)] == 0.99
 
 
-def test_learned_p_of_another_plan_or_run_or_damaged_is_rejected(
+def test_learned_p_of_another_run_is_rejected(
     run: Path, audit: Path, learned: Path, tmp_path: Path, call: Calls
 ) -> None:
     copy = Path(shutil.copytree(learned, tmp_path / "learned"))

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import Calls
-from page_documents import changed_table
 from run_cases import CountOptions, count_events
 
 from corefsample import CorefsampleError, write_documents
@@ -64,20 +60,6 @@ def test_a_tampered_record(call: Calls, copy: Path, section: str, key: str, valu
     (copy / "run.json").write_text(json.dumps(record))
     line = call.refused("report", copy)
     assert message in line
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda frame: frame.assign(mean=np.inf), "column mean must be finite"),
-        (lambda frame: frame.assign(actor=[None, *frame["actor"][1:]]), "column actor must have no missing value"),
-        (lambda frame: frame.assign(mean=frame["mean"].astype(str)), "column mean must be double"),
-    ],
-)
-def test_tampered_counts(call: Calls, copy: Path, change: Callable[[pd.DataFrame], pd.DataFrame], message: str) -> None:
-    changed_table(copy / "counts.parquet", change)
-    line = call.refused("report", copy)
-    assert f"counts.parquet: {message}" in line
 
 
 @pytest.mark.parametrize("about", [b"{", b'{"index_columns": 5}', b"\xff", b'{"index_columns": ["x"], "columns": []}'])

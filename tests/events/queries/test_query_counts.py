@@ -249,20 +249,17 @@ def test_slopes_of_samples_are_those_of_their_log_probability() -> None:
         np.testing.assert_allclose(slopes[place] - slopes[place, 0], expected - expected[0], atol=1e-6)
 
 
+def asked(antecedents: AntecedentDistribution, kinds: Any, *columns: tuple[int, ...]) -> DocumentQueries:
+    """Queries by typed mentions, their types, pronouns, and the verbs of these."""
+    typed, types, pronouns, verbs = (np.array(each, np.int32) for each in columns)
+    present = np.isin(np.arange(3), types)
+    return DocumentQueries("d", ("go", "say"), present, typed, types, pronouns, verbs, antecedents, kinds=kinds)
+
+
 @pytest.mark.kernels
 def test_truths_of_samples_add_up_to_hits() -> None:
     antecedents, kinds, _ = made(4)
-    queries = DocumentQueries(
-        doc_id="d",
-        verbs=("go", "say"),
-        present_types=np.array([True, False, True]),
-        typed_mentions=np.array([0, 1, 4], np.int32),
-        types=np.array([0, 2, 0], np.int32),
-        pronouns=np.array([2, 5, 6], np.int32),
-        pronoun_verbs=np.array([0, 1, 1], np.int32),
-        antecedents=antecedents,
-        kinds=kinds,
-    )
+    queries = asked(antecedents, kinds, (0, 1, 4), (0, 2, 0), (2, 5, 6), (0, 1, 1))
     truths = queries.truths(Recalibration(), n_samples=40, seed=2)
     hits = queries.hits(Recalibration(), n_samples=40, seed=2)
     assert truths.shape == (40, 4)
@@ -271,17 +268,7 @@ def test_truths_of_samples_add_up_to_hits() -> None:
 
 def test_slopes_of_probabilities_are_their_derivatives() -> None:
     antecedents, kinds, point = made(5)
-    queries = DocumentQueries(
-        doc_id="d",
-        verbs=("go",),
-        present_types=np.array([True, False, False]),
-        typed_mentions=np.array([0], np.int32),
-        types=np.array([0], np.int32),
-        pronouns=np.array([6], np.int32),
-        pronoun_verbs=np.array([0], np.int32),
-        antecedents=antecedents,
-        kinds=kinds,
-    )
+    queries = asked(antecedents, kinds, (0,), (0,), (6,), (0,))
     found = queries.slopes(Recalibration.from_vector(point), n_samples=200_000, seed=7)[0, 0]
     # One mention of the type and one pronoun: the probability of the query is a link marginal, known exactly.
     from corefsample import link_marginals

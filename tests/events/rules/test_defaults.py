@@ -121,7 +121,7 @@ def test_a_default_actor_has_what_nobody_else_can(rule: Rule, sentences: list[st
 
 
 @pytest.mark.parametrize(("sentences", "expected"), CASES)
-def test_a_required_role_has_its_default_actor_and_no_event_of_nobody(
+def test_a_required_role_has_its_default_actor(
     tmp_path: Path, sentences: list[str], expected: dict[str, float]
 ) -> None:
     rule = load_rules(written(tmp_path, optional=[]), "wide")

@@ -171,6 +171,42 @@ def test_another_role_can_be_the_event(tmp_path: Path) -> None:
     assert check_examples(load_rules(written(tmp_path, content))) == 1
 
 
+def own_path(path: str, **changes: Any) -> dict[str, Any]:
+    """A rule whose actors are described by a path of its own for ud2."""
+    presets = {"paper": {"described": ["own"], "roles": {"agent": ["subject"]}}}
+    return rule_file(**{"paths": {"own": {"ud2": [path]}}, "presets": presets, "examples": [], **changes})
+
+
+def test_a_description_may_go_up_the_parse(tmp_path: Path) -> None:
+    # "Iraq , army struck": the army, an apposition of Iraq, is described by what it stands beside.
+    parse = "1 Iraq Iraq PROPN 4 nsubj\n2 , , PUNCT 3 punct\n3 army army NOUN 1 appos\n4 struck strike VERB 0 root\n"
+    content = own_path(
+        "<appos",
+        paths={"own": {"ud2": ["<appos"]}, "beside": {"ud2": [">nsubj>appos"]}},
+        presets={"paper": {"described": ["own"], "roles": {"agent": ["beside"]}}},
+        examples=[{"parse": parse, "expect": {"paper": ["IRQ"]}}],
+    )
+    assert check_examples(load_rules(written(tmp_path, content))) == 1
+
+
+def test_a_rule_without_a_path_for_a_documents_scheme_rejects_it(tmp_path: Path) -> None:
+    parse = "1 Iraqis Iraqi PROPN 2 nsubj\n2 struck strike VERB 0 ROOT\n3 towns town NOUN 2 dobj\n4 in in ADP 3 prep\n"
+    examples = [{"scheme": "clearnlp", "parse": parse, "expect": {"paper": []}}]
+    with pytest.raises(InputError, match=r"a scheme that the rule strike has paths for, got clearnlp"):
+        check_examples(load_rules(written(tmp_path, own_path(">amod", examples=examples))))
+
+
+@pytest.mark.parametrize("path", [">obl:by", ">nope", "[no >dobj]>amod", ">nmod[has >prep]"])
+def test_a_path_with_a_label_that_its_scheme_never_has_is_rejected(tmp_path: Path, path: str) -> None:
+    with error(InputError, place="strike.yaml: paths.own.ud2"):
+        load_rules(written(tmp_path, own_path(path)))
+
+
+def test_a_part_of_speech_that_does_not_exist_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"trigger\.upos must be universal parts of speech"):
+        load_rules(written(tmp_path, rule_file(trigger={"lemma": ["strike"], "upos": ["Verb"]})))
+
+
 CASES = (TEST_DATA / "refused_rules.txt").read_text(encoding="utf-8")
 CHANGES = re.findall(r"^# (.*)\n(\{.*)\n-> (.*)$", CASES, flags=re.M)
 

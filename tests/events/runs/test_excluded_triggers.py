@@ -65,7 +65,7 @@ def test_other_rules_of_the_run_do_not_change_the_numbers() -> None:
 
 
 def test_the_numbers_of_parts_that_were_saved_add_up(tmp_path: Path) -> None:
-    for cut in range(len(DOCUMENTS) + 1):
+    for cut in (0, 2, 3, len(DOCUMENTS)):
         parts = []
         for name, each in (("first", lines()[:cut]), ("second", lines()[cut:])):
             folder = tmp_path / f"{name} {cut}"

@@ -150,9 +150,7 @@ def bucket(corpus: Path) -> Iterator[Any]:
         s3fs.S3FileSystem.clear_instance_cache()
 
 
-def test_a_run_at_s3_has_the_local_bytes(
-    bucket: Any, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_at_s3_is_a_local_one(bucket: Any, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     count_events(str(corpus / "news-*"), tmp_path / "local", OPTIONS)
     count_events("s3://news/in/news-[01]*", "s3://news/run", OPTIONS)

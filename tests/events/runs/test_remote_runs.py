@@ -72,7 +72,7 @@ def test_an_interrupted_run_continues_from_here(case: Case, reference: dict[str,
     assert not os.listdir()
 
 
-def test_an_upload_that_fails_is_done_by_the_next_call(
+def test_a_failed_upload_is_repeated(
     case: Case, reference: dict[str, bytes], system: Any, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put, n_uploads = type(system).put, 0
@@ -123,9 +123,7 @@ def test_a_folder_with_other_files_is_never_replaced(counting: Case, system: Any
     assert stored_in(system, "/b/run") == {"thesis.txt": b"years of work"}
 
 
-def test_a_local_run_of_that_name_is_another(
-    counting: Case, counted: dict[str, bytes], system: Any, tmp_path: Path
-) -> None:
+def test_a_local_run_of_that_name_stays(counting: Case, counted: dict[str, bytes], system: Any, tmp_path: Path) -> None:
     counting.run("run")
     before = {path: path.read_bytes() for path in Path("run").rglob("*.*")}
     assert counting.run("memory://b/out/run").n_computed == 7

@@ -108,9 +108,7 @@ def test_tables_without_a_record_are_not_taken_for_a_run(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("exists", [False, True])
-def test_the_next_run_removes_what_a_killed_run_left(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, exists: bool
-) -> None:
+def test_the_next_run_removes_what_one_left(tmp_path: Path, caplog: pytest.LogCaptureFixture, exists: bool) -> None:
     folder = tmp_path / "run"
     if exists:
         fill(folder, "old")

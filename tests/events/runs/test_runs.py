@@ -16,7 +16,7 @@ from expected_errors import error
 from places import PROJECT
 from references import events as er
 from references import scoring as sr
-from run_cases import Case, complete, documents, failing, half_sent, in_groups, left, stop_after
+from run_cases import Case, complete, documents, engine_options, failing, half_sent, in_groups, left, stop_after
 
 from corefsample import InputError, OutputError, ParameterError
 from events.runs import finalise_run, initialise_run, run_partition
@@ -167,16 +167,13 @@ def with_bad_documents(case: Case, folder: Path, *numbers: int) -> Path:
 
 @pytest.mark.filterwarnings("ignore")  # the cluster's
 @pytest.mark.parametrize("engine", ["here", "workers", "scheduler"])
-def test_the_first_bad_document_is_told_whatever_the_engine(
+def test_the_first_bad_document_is_told(
     case: Case, tmp_path: Path, request: pytest.FixtureRequest, engine: str
 ) -> None:
     path = with_bad_documents(case, tmp_path, 25, 58)
-    keywords: dict[str, Any] = {"workers": 2} if engine == "workers" else {"workers": 1}
-    if engine == "scheduler":
-        keywords = {"scheduler": request.getfixturevalue("cluster").scheduler_address}
     place = f"{path}: row 26: doc_id" if case.name == "events" else f"{path}: document 26: doc_id"
     with error(InputError, place=place):
-        case.run(case.out(tmp_path), inputs=path, **keywords)
+        case.run(case.out(tmp_path), inputs=path, **engine_options(engine, request))
     assert complete(case.out(tmp_path))
 
 
@@ -396,9 +393,7 @@ def test_a_stray_date_in_another_partition_is_found(counting: Case, tmp_path: Pa
     ("engine", "parameter"),
     [({"scheduler": "localhost"}, "scheduler"), ({"workers": 0}, "workers"), ({"workers": 2, "scheduler": "t://"}, "")],
 )
-def test_options_of_engines_are_checked_first(
-    case: Case, tmp_path: Path, engine: dict[str, Any], parameter: str
-) -> None:
+def test_engines_options_are_checked_first(case: Case, tmp_path: Path, engine: dict[str, Any], parameter: str) -> None:
     with error(ParameterError, parameter or "workers"):
         case.run(case.out(tmp_path), **engine)
     assert not list(tmp_path.iterdir())

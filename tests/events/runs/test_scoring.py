@@ -102,7 +102,7 @@ NEWS = [
 # --- documents with a parse --------------------------------------------------------------------------------
 
 
-def test_an_annotated_corpus_keeps_mentions_gold_date_and_metadata(
+def test_an_annotated_corpus_keeps_its_content(
     tmp_path: Path, corpus: Path, model: AntecedentModel, score: Score
 ) -> None:
     run = score(corpus, "s.jsonl.gz", min_prob=0.01)
@@ -162,7 +162,7 @@ def test_clusters_are_written_beside_the_scores(tmp_path: Path, corpus: Path, na
         assert canonical_labels(codes).tolist() == wanted.tolist()
 
 
-def test_a_document_whose_scores_overflow_is_quarantined_and_not_counted(
+def test_a_document_whose_scores_overflow_is_set_aside(
     tmp_path: Path, documents: list[AnnotatedDocument], score: Score
 ) -> None:
     single = dataclasses.replace(documents[0], mentions=documents[0].mentions[:1], entities=documents[0].entities[:1])
@@ -177,9 +177,7 @@ def test_a_document_whose_scores_overflow_is_quarantined_and_not_counted(
 # --- text --------------------------------------------------------------------------------------------------
 
 
-def test_text_is_parsed_paragraph_by_paragraph_with_its_headline_first(
-    tmp_path: Path, model: AntecedentModel, tiny: str, score: Score
-) -> None:
+def test_text_is_parsed_paragraph_by_paragraph(tmp_path: Path, model: AntecedentModel, tiny: str, score: Score) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS)
     score(news, "s.parquet", pipeline=tiny)
     a, b, c = read_documents(tmp_path / "s.parquet")
@@ -259,7 +257,7 @@ def test_a_pipeline_parses_annotated_words(tmp_path: Path, model: AntecedentMode
     assert found.mentions.tolist() == mentions_from_parse(found.tokens).tolist()
 
 
-def test_documents_without_a_parse_need_a_pipeline(
+def test_words_need_a_pipeline(
     call: Calls, tmp_path: Path, model: AntecedentModel, model_path: Path, tiny: str
 ) -> None:
     corpus = unparsed_file(tmp_path)
@@ -273,7 +271,7 @@ def test_documents_without_a_parse_need_a_pipeline(
     assert line.startswith("corefsample: --parses is for text, got documents that are words already (")
 
 
-def test_a_document_with_a_parse_among_others_is_rejected_with_a_pipeline(
+def test_a_pipeline_needs_documents_without_a_parse(
     call: Calls, tmp_path: Path, corpus: Path, model_path: Path, tiny: str
 ) -> None:
     first = unparsed_file(tmp_path)
@@ -503,7 +501,7 @@ def test_a_files_kind_follows_from_its_name_or_first_line(tmp_path: Path, name: 
     assert named_kind(str(tmp_path / name), prefer_news=True) == ("news" if unclear else kind)
 
 
-def test_the_kind_of_a_parquet_file_follows_from_its_columns(
+def test_a_parquet_files_kind_is_of_its_columns(
     tmp_path: Path, documents: list[AnnotatedDocument], model: AntecedentModel
 ) -> None:
     write_documents([model.score_document(documents[0])], tmp_path / "scored.parquet")
@@ -653,7 +651,7 @@ def test_the_record_says_how_parses_were_sampled(wire: Path, parser: Path, tmp_p
 # --- errors ------------------------------------------------------------------------------------------------
 
 
-def test_a_pipeline_whose_parser_cannot_be_sampled_is_rejected_before_the_first_document(
+def test_a_pipeline_that_cannot_be_sampled_is_rejected_first(
     wire: Path, tiny: str, tmp_path: Path, call: Calls
 ) -> None:
     line = call.refused("score", wire, "--pipeline", tiny, "--parses", 3, "--out", tmp_path / "s.jsonl")

@@ -61,9 +61,7 @@ def test_texts_are_repaired_before_they_are_parsed(news: Path, model_path: Path,
     assert list(tokens[2].text) == ["The", "rebels", "did", "n’t", "leave", "."]
 
 
-def test_a_long_run_warns_after_its_first_part_and_a_resumed_one_counts_all_texts(
-    news: Path, model_path: Path, tiny: str, call: Calls
-) -> None:
+def test_a_long_run_warns_early_and_counts_all_texts(news: Path, model_path: Path, tiny: str, call: Calls) -> None:
     rows = [json.loads(line) for line in news.read_text(encoding="utf-8").splitlines()]
     rows = [{**rows[1 if n % 4 else 0], "doc_id": str(n)} for n in range(20)]
     news.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

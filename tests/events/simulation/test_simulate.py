@@ -289,9 +289,7 @@ def kept_apart() -> list[tuple[SimulatedDocument, SimulatedDocument, Ints32]]:
     return [(a, b, truth.apart(a.document)) for a, b in zip(free, given, strict=True)]
 
 
-def test_distinct_actors_are_never_one(
-    kept_apart: list[tuple[SimulatedDocument, SimulatedDocument, Ints32]],
-) -> None:
+def test_distinct_actors_are_never_one(kept_apart: list[tuple[SimulatedDocument, SimulatedDocument, Ints32]]) -> None:
     n_changed = 0
     for free, given, pairs in kept_apart:
         gold = np.array(given.document.gold)
