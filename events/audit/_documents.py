@@ -18,7 +18,6 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_json, read_parquet
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
-from events.counting._count_posterior import require_possible
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._periods import Calendar
 from events.rules._outcomes import ANYBODY
@@ -171,8 +170,7 @@ def event_and_actor(frame: AuditFrame, name: str) -> tuple[str, str]:
 ALL_DOCUMENTS = "all_documents.parquet"
 NO_ACTOR = ""  # in a table of scores: the row of a document without an actor
 _REQUIRED = ("doc_id", "date", "probability")
-_LISTS = ["events", "actors", "probabilities"]
-_OF_RUN = ["doc_id", "date", *_LISTS]
+_OF_RUN = ["doc_id", "date", "events", "actors", "probabilities"]
 
 
 def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> AuditFrame:
@@ -204,29 +202,10 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _OF_RUN])
     with parquet_errors(str(path)):
         table = read_parquet(path, _OF_RUN).cast(schema)
-        _require_possible(table, str(path))
     outcomes = [text.partition("=")[0] for text in record["rule"].get("outcomes", ())]
     event = RULES.join(dict.fromkeys([str(record["rule"]["name"]), *outcomes]))
     period = str(record["arguments"]["period"])
     return _frame(table, event, period, {"kind": "run", "path": place, "sha256": sha256(path)}, actors)
-
-
-def _require_possible(table: pa.Table, place: str) -> None:
-    """Raise an InputError unless every document has an id of its own and a date, and its lists are of one length."""
-    import pyarrow.compute as pc
-
-    doc_ids = table.column("doc_id")
-    if pc.count_distinct(doc_ids).as_py() < len(doc_ids) or pc.any(pc.equal(doc_ids, "")).as_py():
-        raise InputError("doc_id must be distinct and not empty, got one again or none", place=place)
-    lengths = pc.list_value_length(table.column("events"))
-    for name in _OF_RUN:
-        column = table.column(name)
-        values = pc.list_flatten(column) if name in _LISTS else column
-        if column.null_count or values.null_count:
-            raise InputError(f"{name} must have no missing value, got one", place=place)
-        if name in _LISTS and not pc.list_value_length(column).equals(lengths):
-            raise InputError(f"{name} must have a value for each of events, got another number", place=place)
-    require_possible(place, "probabilities", values, 0, 1)
 
 
 def _frame(

@@ -76,9 +76,7 @@ class SheetLabels:
     chosen: Mapping[int, Ints8] = field(default_factory=dict)
 
 
-def sheet_table(
-    plan: AuditPlan, round_number: int, texts: Mapping[str, str] | None = None, *, reasons: bool = False
-) -> pd.DataFrame:
+def sheet_table(plan: AuditPlan, round_number: int, texts: Mapping[str, str] | None = None) -> pd.DataFrame:
     """The sheet of one round: one row a document in random order, with an empty label.
 
     Parameters
@@ -89,8 +87,6 @@ def sheet_table(
         From 1.
     texts
         Text of each document by doc_id; left out where there is none.
-    reasons
-        Whether a last column, `reason`, says why a document was drawn, without its P.
     """
     rows = plan.sample[plan.round_of == round_number]
     doc_ids = plan.frame.doc_ids[rows].tolist()
@@ -108,19 +104,7 @@ def sheet_table(
         "labeller": "",
         "note": "",
     }
-    sheet = pd.DataFrame(columns, columns=list(SHEET_COLUMNS))
-    return sheet.assign(reason=_reasons(plan, round_number, strata)) if reasons else sheet
-
-
-def _reasons(plan: AuditPlan, round_number: int, strata: Sequence[int]) -> list[str]:
-    """Why each document of a round was drawn: how its stratum's labels were divided by learned P."""
-    before, after = plan.rounds[round_number - 2], plan.rounds[round_number - 1]
-    total = sum(after) - sum(before)
-    of_stratum = [
-        f"at random from stratum {h + 1}, which gets {new - old} of {total} labels by the expected error of learned P"
-        for h, (old, new) in enumerate(zip(before, after, strict=True))
-    ]
-    return [of_stratum[h] for h in strata]
+    return pd.DataFrame(columns, columns=list(SHEET_COLUMNS))
 
 
 def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
