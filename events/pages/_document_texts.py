@@ -113,7 +113,7 @@ class _Places(msgspec.Struct):
 
     instances: list[tuple[int, list[int], float]]
     descriptions: list[tuple[int, str, tuple[int, int], float]]
-    reasons: list[tuple[str, float, list[tuple[int, float]]]] = []  # evidence of an earlier version has none
+    reasons: list[tuple[str, float, list[tuple[int, float]]]]
     parses: list[tuple[int, str, float, float]] | None = None
 
 
