@@ -184,20 +184,23 @@ def _written(
     plan: audit.AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path, *, pictures: bool, covers: str
 ) -> tuple[str, ...]:
     """Write the tables and the picture; return their names."""
+    from events.audit._estimates import rows_frame
+    from events.audit._learned_total import LearnedTotal
+    from events.audit._quality import CurvePoint, Disagreement, ModelQuality
     from events.audit._sheets import label_table
     from events.commands._audit_files import write_tables
     from events.runs._pictures import picture_files, save_pictures
 
-    found = estimate.disagreement_frame()
+    found = rows_frame(estimate.disagreements, Disagreement)
     tables = {
         "audited.csv": estimate.to_frame(),
-        "audited-model.csv": estimate.quality_frame(),
-        "audited-curve.csv": estimate.curve_frame(),
+        "audited-model.csv": rows_frame(estimate.quality, ModelQuality),
+        "audited-curve.csv": rows_frame(estimate.curve, CurvePoint),
         "labels.csv": label_table(plan, labels),
         "disagreements.csv": found.assign(text=[labels.texts.get(doc_id, "") for doc_id in found["doc_id"]]),
     }
     if estimate.learned:
-        tables["audited-learned.csv"] = estimate.learned_frame()
+        tables["audited-learned.csv"] = rows_frame(estimate.learned, LearnedTotal)
     else:
         (place / "audited-learned.csv").unlink(missing_ok=True)  # of an earlier estimate
     write_tables(place, tables)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events import audit
 from events._options import Result, declared, option
@@ -200,20 +200,13 @@ def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions
         parts.append(_column(frame, options.column, options.table))
     if options.keyword is not None:
         expression = KeywordExpression(options.keyword)
-        texts = frame.properties.get("text")
-        if texts is not None:
-            matching = {
-                str(doc_id) for doc_id, text in zip(frame.doc_ids, texts, strict=True) if expression.matches(str(text))
-            }
-        else:
-            found = corpus_texts(source, frame)
-            matching = {doc_id for doc_id, marked in found if expression.matches(marked.text)}
+        matching = {doc_id for doc_id, marked in corpus_texts(source, frame) if expression.matches(marked.text)}
         parts.append(["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()])
     return [", ".join(words) for words in zip(*parts, strict=True)] if parts else None
 
 
 def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str]:
-    from events.audit._documents import read_text_table
+    from events.audit._documents import read_document_table
 
     if table is None:
         if column not in frame.properties:
@@ -222,14 +215,7 @@ def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str
                 f"must be a further column of the CSV file ({names}), got {column!r}", parameter="column"
             )
         return [str(value) for value in frame.properties[column]]
-    rows = read_text_table(table, ("doc_id", column))
-    value_of = dict(zip(rows["doc_id"].tolist(), rows[column].tolist(), strict=True))
-    if len(value_of) < len(rows):
-        raise InputError("doc_id must be unique, got one again", place=table)
-    missing = next((doc_id for doc_id in frame.doc_ids.tolist() if doc_id not in value_of), None)
-    if missing is not None:
-        raise InputError(f"table must have a row for every document, got none for {missing!r}", place=table)
-    return [value_of[doc_id] for doc_id in frame.doc_ids.tolist()]
+    return [str(value) for value in read_document_table(table, frame, (column,))[column]]
 
 
 def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: AuditPlanOptions) -> AuditPlanResult:
@@ -245,7 +231,7 @@ def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: Aud
     chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
     marked = dict(files.corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}
     texts = {doc_id: each.text for doc_id, each in marked.items()}
-    sheet = audit.sheet_table(plan, number, texts, reasons=options.learned is not None)
+    sheet = audit.sheet_table(plan, number, texts)
     path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
     asked = files.run_question(plan.frame, source) if options.more is None else files.plan_question(folder, plan)
     if options.question:

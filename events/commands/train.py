@@ -233,13 +233,10 @@ def run_train(
     templates = DEFAULT_TEMPLATES if options.templates is None else load_templates(options.templates)
     selection = Selection(options.where)
     with quarantine_file(path, **options.chosen("on_error", "overwrite")) as on_rejected:
-        held_out_paths = options.held_out
-        corpus_inputs = annotated_inputs(corpora, options.entity_fields)
-        held_out_inputs = annotated_inputs(held_out_paths, options.entity_fields) if held_out_paths else None
-        corpus = read_corpus(corpus_inputs, selection, options.scheme, on_rejected, on_progress)
-        others = NO_CORPUS
-        if held_out_inputs is not None:
-            others = read_corpus(held_out_inputs, selection, options.scheme, on_rejected, on_progress)
+        paths = [corpora, options.held_out] if options.held_out else [corpora]
+        inputs = [annotated_inputs(each, options.entity_fields) for each in paths]
+        read = [read_corpus(each, selection, options.scheme, on_rejected, on_progress) for each in inputs]
+        corpus, others = (*read, NO_CORPUS)[:2]
         documents, held_out_documents = split_documents(corpus, others, options)
         language = chosen_language(options.language, [corpus, others])
         sources = checksums(corpus.paths)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import math
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -186,27 +185,9 @@ def decoded(content: bytes, what: str, doc_id: str = "") -> str:
 
 
 def _json_values(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out null and empty values, and turn the others into JSON values."""
-    values = {name: _json_value(value) for name, value in metadata.items()}
-    values = {name: value for name, value in values.items() if value is not None and value != ""}
+    """JSON values, without those that are null, empty or not finite; dates and other objects are texts."""
     try:
-        msgspec.json.encode(values)
-    except (UnicodeEncodeError, OverflowError, RecursionError, TypeError, ValueError) as error:
+        values = msgspec.json.decode(msgspec.json.encode(metadata, enc_hook=str))
+    except (msgspec.MsgspecError, UnicodeEncodeError, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise ArticleFault(f"metadata must be JSON values, got: {error}") from None
-    return values
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
-        return value.isoformat()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(name): _json_value(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_json_value(inner) for inner in value]
-    if isinstance(value, (bytes, bytearray)):
-        raise ArticleFault(f"metadata must be JSON values, got bytes {shown(value)}")
-    return str(value)  # a Decimal or a duration
+    return {name: value for name, value in values.items() if value is not None and value != ""}

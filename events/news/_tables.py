@@ -193,26 +193,15 @@ def _separator(header: str, required: Iterable[str]) -> str:
 
 def _csv_rows(lines: LineReader, required: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the first line and the values of each row that is not empty. After a fault no row can be trusted."""
-    line, n_characters = 1, 0  # of the row, which quoted fields continue over several lines
-
-    def texts() -> Iterator[str]:
-        nonlocal n_characters
-        for number, text in lines.text_lines("a row"):
-            n_characters += len(text)
-            if n_characters > max_line_bytes():
-                message, hint = too_long("a row")
-                raise InputError(message, place=f"{lines.path}: line {number}", hint=hint)
-            yield text
-
-    every = texts()
-    header = next(every, "")
+    texts = (text for _, text in lines.text_lines("a row"))
+    header, line = next(texts, ""), 1
     # `strict` raises for a quote that is never closed.
-    reader = csv.reader(chain([header], every), strict=True, delimiter=_separator(header, required))
+    reader = csv.reader(chain([header], texts), strict=True, delimiter=_separator(header, required))
     try:
         for row in reader:
             if row:
                 yield f"line {line}", row
-            line, n_characters = reader.line_num + 1, 0
+            line = reader.line_num + 1  # quoted values continue over several lines
     except csv.Error as error:
         raise InputError(f"text must be CSV, got: {error}", place=f"{lines.path}: line {reader.line_num}") from None
 

@@ -83,10 +83,7 @@ class Report:
     @property
     def is_recalibration_covered(self) -> bool:
         """Whether the intervals cover the uncertainty of a recalibration."""
-        summary, arguments = self.record["summary"], self.record["arguments"]
-        if "uncertainty" in summary:
-            return summary["uncertainty"] in ("fit", "domain")
-        return bool(arguments.get("recalibration")) and arguments.get("uncertainty") != "none"  # an earlier version
+        return self.record["summary"].get("uncertainty") in ("fit", "domain")
 
 
 def read_report(
@@ -189,13 +186,7 @@ def _with_all_documents(
     run: FinishedRun, report: Report, n_others: int, audit: PathLike | None, learned: PathLike | None
 ) -> Report:
     """Add the documents without evidence, the labels, and what was learned from them."""
-    path = run.folder / ALL_DOCUMENTS
-    if not path.is_file():
-        if audit is not None or learned is not None:
-            hint = "repeat the run with this version"
-            raise InputError(f"a run with an audit must have {ALL_DOCUMENTS}, got none", place=str(path), hint=hint)
-        return report
-    table = checked_table(str(path), _ALL_COLUMNS, _all_schema())
+    table = checked_table(str(run.folder / ALL_DOCUMENTS), _ALL_COLUMNS, _all_schema())
     doc_ids, names = set(table["doc_id"]), run.record["names"]
     audited = None if audit is None else read_audit(audit, doc_ids, names)
     taught = None if learned is None else read_learned(learned, doc_ids, names)

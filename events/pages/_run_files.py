@@ -17,8 +17,8 @@ from events.counting._evidence import evidence_schema
 from events.counting._tables import role_columns, row_names
 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
-_FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet")
-ALL_DOCUMENTS = "all_documents.parquet"  # runs of earlier versions have none
+ALL_DOCUMENTS = "all_documents.parquet"
+_FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet", ALL_DOCUMENTS)
 _SAMPLES = "count_samples.parquet"  # needed of runs whose documents share the uncertainty of a recalibration
 
 
@@ -95,7 +95,7 @@ def read_run(folder: FolderCopy) -> FinishedRun:
 
 def is_needed(name: str) -> bool:
     """Whether a report needs a file of the run, by its path in the folder."""
-    return name.removeprefix("run/") in (*_FILES, ALL_DOCUMENTS, _SAMPLES)
+    return name.removeprefix("run/") in (*_FILES, _SAMPLES)
 
 
 class _Arguments(msgspec.Struct):

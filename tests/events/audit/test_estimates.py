@@ -17,8 +17,8 @@ from references import audit as references
 
 from corefsample import InputError, ParameterError
 from events.audit import AuditFrame, AuditPlan, estimate_counts, estimate_total, plan_audit, read_sheets
-from events.audit._estimates import TOTAL
-from events.audit._quality import cohen_kappa
+from events.audit._estimates import TOTAL, rows_frame
+from events.audit._quality import CurvePoint, cohen_kappa
 from events.audit._sheets import NO, YES, SheetLabels
 
 PLAN = plan_audit(frame(), 60)
@@ -184,7 +184,7 @@ def test_precision_and_recall_by_hand() -> None:
     assert recall.estimate == 0.75
     assert recall.lower == pytest.approx(0.75, abs=1e-3)
     assert recall.upper == pytest.approx(0.75, abs=1e-3)
-    curve = found.curve_frame().set_index("range_of_p")
+    curve = rows_frame(found.curve, CurvePoint).set_index("range_of_p")
     assert curve["share"].to_dict() == {"P = 0": 0.0, "0.2 <= P < 0.3": 0.25, "P >= 0.9": 0.75}
     assert [(each.doc_id, each.label, each.probability) for each in found.disagreements] == [
         ("d", "no", 0.9),
