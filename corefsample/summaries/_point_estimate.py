@@ -25,23 +25,6 @@ from corefsample.summaries._posterior import Posterior, Samples, log_steps, post
 _HELPER_COSTS = (1.0, 1.2, 1.4, 1.6)  # split costs of estimates from which the search under other losses starts
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """One clustering from which the search started.
-
-    Attributes
-    ----------
-    name
-        "map", "average linkage at t", "sample s", "singletons" or "estimate under vi with a split cost of c".
-    initial, final
-        Expected loss of it, and of what sweeps made of it under "binder" and "vi".
-    """
-
-    name: str
-    initial: float
-    final: float
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PointEstimate(Result):
     """A clustering that stands for the posterior.
@@ -60,9 +43,8 @@ class PointEstimate(Result):
     lower_bound
         No clustering has a smaller expected loss (under the same samples); None where no bound is known.
     start
-        Name of the start that won.
-    starts
-        The starts from which the search went, least initial loss first.
+        The start of the search that won: "map", "average linkage at t", "sample s", "singletons" or "estimate under vi
+        with a split cost of c".
     n_samples
         Samples behind the loss; 0 where it is exact.
     """
@@ -74,7 +56,6 @@ class PointEstimate(Result):
     mc_se: float
     lower_bound: float | None
     start: str
-    starts: tuple[Start, ...]
     n_samples: int
 
     def __repr__(self) -> str:
@@ -149,7 +130,7 @@ def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts
         names = [f"estimate under {helper} with a split cost of {cost:g}" for cost in _HELPER_COSTS]
         costs = zip(names, _HELPER_COSTS, strict=True)
         candidates |= {name: _best(source, candidates, helper, cost, 1)[0] for name, cost in costs}
-    labels, start, tried = _best(source, candidates, loss, split_cost, n_starts)
+    labels, start = _best(source, candidates, loss, split_cost, n_starts)
     if loss != "binder":  # for which trials gain nothing after the sweeps
         labels = improved(source, labels, loss, split_cost)
     final = loss_under(source, labels, loss, split_cost)
@@ -161,24 +142,23 @@ def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts
         mc_se=final.mc_se,
         lower_bound=lower_bound(source, loss, split_cost),
         start=start,
-        starts=tuple(tried),
         n_samples=final.n_samples,
     )
 
 
 def _best(
     source: Posterior, candidates: dict[str, Ints32], loss: Loss, split_cost: float, n_starts: int
-) -> tuple[Ints32, str, list[Start]]:
-    """Best of the starts with the least loss, after sweeps where the loss has them; its name; and what was tried."""
+) -> tuple[Ints32, str]:
+    """Best of the starts with the least loss, after sweeps where the loss has them, and its name."""
     initial = {name: loss_under(source, labels, loss, split_cost).value for name, labels in candidates.items()}
-    tried, found = [], {}
-    for name in sorted(initial, key=lambda name: initial[name])[:n_starts]:
+    final, found = {}, {}
+    for name in sorted(initial, key=initial.__getitem__)[:n_starts]:
         labels = swept(source, candidates[name], loss, split_cost) if loss in SWEPT else candidates[name]
-        tried.append(Start(name, initial[name], loss_under(source, labels, loss, split_cost).value))
-        _log("from %s to an expected %s loss of %.5g", labels, name, loss, tried[-1].final)
+        final[name] = loss_under(source, labels, loss, split_cost).value
+        _log("from %s to an expected %s loss of %.5g", labels, name, loss, final[name])
         found[name] = labels
-    start = min(tried, key=lambda each: round(each.final, 12)).name
-    return found[start], start, tried
+    start = min(final, key=lambda name: round(final[name], 12))
+    return found[start], start
 
 
 def _log(message: str, labels: Ints32, *values: object) -> None:
