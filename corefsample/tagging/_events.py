@@ -175,7 +175,7 @@ def event_table(
 
 
 def tag_scores(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], *, threshold: float = 0.01) -> TagScores:
-    """Marginals at or above a threshold, for the errors of sparse tagsets; the others are counted and dropped.
+    """Marginals at or above a threshold, for the errors of sparse tagsets; the others are dropped.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def tag_scores(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], *, 
     names = tuple(tag_codes(tags))
     scores, labels, codes, documents = [], [], [], []
     numbers: dict[str, int] = {}
-    n_all = n_inside = n_outside = 0
+    n_outside = 0
     for item in posteriors:
         marginals = item.chain.marginals()
         word, tag = np.nonzero(marginals >= limit)
@@ -205,21 +205,16 @@ def tag_scores(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], *, 
         labels.append((item.gold[word] == tag).astype(np.float64))
         codes.append(tag.astype(np.int32))
         documents.append(np.full(word.shape[0], numbers.setdefault(item.doc_id, len(numbers)), np.int32))
-        n_all += marginals.size
         n_outside += int((item.gold == OUTSIDE).sum())
-        n_inside += int((item.gold != OUTSIDE).sum())
     if not sum(part.shape[0] for part in scores):
         raise ParameterError(f"must be reached by a marginal, got {limit!r}", parameter="threshold")
-    values, answers = np.concatenate(scores), np.concatenate(labels)
     return TagScores(
-        scores=values,
-        labels=answers,
+        scores=np.concatenate(scores),
+        labels=np.concatenate(labels),
         codes=np.concatenate(codes),
         tag_names=names,
         documents=np.concatenate(documents),
         threshold=limit,
-        n_dropped=n_all - values.shape[0],
-        n_positives_dropped=n_inside - int(answers.sum()),
         n_gold_outside=n_outside,
     )
 

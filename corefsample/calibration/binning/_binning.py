@@ -241,8 +241,7 @@ def _bins_of_words(words: Words, rule: BinRule) -> ReliabilityBins:
     _kernels.sorted_sums(words, ends, n, sum_q, sum_q2, sum_y, sum_qy)
     first, last = words[np.concatenate(([0], ends[:-1]))], words[ends - 1]
     q_min, q_max = ((each >> np.uint64(1)).view(np.float64) for each in (first, last))
-    options = rule.strategy, rule.bin_size, rule.n_bins
-    return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q_min, q_max, *options)
+    return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q_min, q_max)
 
 
 # --- cells: fine bins of which only sums are known ---------------------------------------------------------
@@ -261,8 +260,7 @@ def bins_of_cells(
     ends = rule.ends(np.arange(sums[0].shape[0], dtype=np.uint64), sums[0], centre, edges)
     begins = np.concatenate(([0], ends[:-1]))
     n, sum_q, sum_q2, sum_y, sum_qy = (np.add.reduceat(each, begins) for each in sums)
-    rest = low[begins], high[ends - 1], rule.strategy, rule.bin_size, rule.n_bins
-    bins = ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, *rest)
+    bins = ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, low[begins], high[ends - 1])
     return bins, np.repeat(np.arange(ends.shape[0], dtype=np.int32), ends - begins)
 
 

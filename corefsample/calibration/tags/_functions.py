@@ -68,7 +68,7 @@ def shared_calibration_error(
 
     Examples
     --------
-    >>> scores = TagScores.from_matrix([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]], [0, 1, 0])
+    >>> scores = TagScores.from_arrays([0.8, 0.2, 0.8, 0.2, 0.2, 0.8], [1, 0, 0, 1, 1, 0], ["N", "V"] * 3)
     >>> error = shared_calibration_error(scores, n_bins=2, interval=None)
     >>> error.bins.mean_q.round(3), error.bins.mean_y.round(3), round(error.estimate, 3)
     (array([0.2, 0.8]), array([0.667, 0.333]), 0.467)
@@ -121,7 +121,7 @@ def grouped_calibration_errors(
 
     Examples
     --------
-    >>> scores = TagScores.from_matrix([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]], [0, 1, 0], tags=["N", "V"])
+    >>> scores = TagScores.from_arrays([0.8, 0.2, 0.8, 0.2, 0.2, 0.8], [1, 0, 0, 1, 1, 0], ["N", "V"] * 3)
     >>> from corefsample.calibration import tag_frequency_groups
     >>> groups = tag_frequency_groups({"N": 20, "V": 10}, n_groups=2)
     >>> grouped_calibration_errors(scores, groups, n_bins=1, interval=None).error.round(3)  # |0.6 - 2/3|, |0.4 - 1/3|
@@ -136,7 +136,6 @@ def grouped_calibration_errors(
     number = np.arange(1, groups.n_groups + 1)
     firsts, ends = (np.searchsorted(groups.group, number, side=side) for side in ("left", "right"))
     scored = np.unique(tag_scores.codes)
-    unseen = ~groups.in_training(tag_scores.tag_names)
     rows = _errors_by_place(tag_scores, place, groups.n_groups, lambda code: f"group {code + 1}", kind, **options)
     return GroupErrors(
         group=number,
@@ -148,8 +147,6 @@ def grouped_calibration_errors(
         **rows._asdict(),
         level=level,
         interval=kind,
-        n_unseen_tags=int(unseen[scored].sum()),
-        n_unseen_scores=int(unseen[tag_scores.codes].sum()),
     )
 
 
@@ -189,7 +186,7 @@ def tag_calibration_errors(
 
     Examples
     --------
-    >>> scores = TagScores.from_matrix([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]], [0, 1, 0], tags=["N", "V"])
+    >>> scores = TagScores.from_arrays([0.8, 0.2, 0.8, 0.2, 0.2, 0.8], [1, 0, 0, 1, 1, 0], ["N", "V"] * 3)
     >>> tag_calibration_errors(scores, interval=None).to_frame()[["tag", "n", "n_gold", "error"]].round(3)
       tag  n  n_gold  error
     0   N  3       2  0.067
@@ -281,8 +278,6 @@ class GroupErrors(Result):
         The group's bins, or None.
     level, interval
         The options.
-    n_unseen_tags, n_unseen_scores
-        Number of tags that did not occur in training, which belong to the last group, and of their scores.
     """
 
     group: Ints
@@ -297,8 +292,6 @@ class GroupErrors(Result):
     bins: tuple[ReliabilityBins | None, ...]
     level: float
     interval: IntervalKind | None
-    n_unseen_tags: int
-    n_unseen_scores: int
 
     def of(self, group: int) -> float:
         """Error of one group; raise if there is no such group."""

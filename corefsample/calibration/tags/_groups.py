@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints
+from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import coded, in_order
@@ -62,12 +62,6 @@ class TagGroups(Result):
                 f"must share one with those of training ({ours}, ...), got {theirs}, ...", parameter="tags"
             )
         return np.array([known.get(name, self.n_groups) for name in names], np.int64)[codes]
-
-    def in_training(self, tags: npt.ArrayLike) -> Bools:
-        """Whether each tag occurred in training: bool (n,) for (n,) names."""
-        codes, names = coded("tags", tags, np.size(tags))
-        known = set(self.tags)
-        return np.array([name in known for name in names], np.bool_)[codes]
 
     def tags_of(self, group: int) -> tuple[Any, ...]:
         """The tags of one group, by descending frequency; raise if there is no such group."""

@@ -57,6 +57,14 @@ def some_matrix(n_tokens: int = 600, n_tags: int = 12, seed: int = 0) -> tuple[n
     return np.where(np.arange(n_tags) >= 3, probs / 3, probs), gold, rng.integers(0, 15, n_tokens)
 
 
+def of_matrix(probs: np.ndarray, gold: np.ndarray, documents: np.ndarray | None = None) -> TagScores:
+    """Scores of every token and tag, those below .01 left out."""
+    n_tokens, n_tags = probs.shape
+    labels, tags = gold[:, None] == np.arange(n_tags), np.tile(np.arange(n_tags), n_tokens)
+    of_scores = None if documents is None else documents.repeat(n_tags)
+    return TagScores.from_arrays(probs.ravel(), labels.ravel(), tags, documents=of_scores)
+
+
 # --- scores above a threshold ------------------------------------------------------------------------------
 
 
@@ -70,8 +78,6 @@ def test_scores_at_or_above_the_threshold_are_used(content: list[Row], threshold
         return
     found = taken(content, threshold)
     assert list(zip(found.scores, found.labels, found.to_frame()["tag"], strict=True)) == expected
-    assert found.n_dropped == len(content) - len(expected)
-    assert found.n_positives_dropped == sum(y for _, y, _ in content) - sum(y for _, y, _ in expected)
 
 
 def test_the_threshold_is_applied_once() -> None:
@@ -79,56 +85,13 @@ def test_the_threshold_is_applied_once() -> None:
     assert found.scores.tolist() == [0.3, 0.01]
     better = found.recalibrated([0.0001, 0.002])
     assert better.scores.tolist() == [0.0001, 0.002]
-    assert (better.labels.tolist(), better.n_dropped) == ([1, 1], 1)
+    assert better.labels.tolist() == [1, 1]
 
 
 def test_the_threshold_is_compared_in_the_precision_of_the_scores() -> None:
     single = np.array([0.01], np.float32)
     assert float(single[0]) < 0.01
     assert TagScores.from_arrays(single, [1], ["a"], threshold=0.01).n == 1
-    assert TagScores.from_matrix(single[None], [0], threshold=0.01).n == 1
-
-
-def test_a_matrix_is_its_scores_one_by_one() -> None:
-    probs, gold, documents = some_matrix(50)
-    names = np.array([f"tag{column}" for column in range(12)])
-    found = TagScores.from_matrix(probs, gold, tags=names, documents=documents, threshold=0.05)
-    flat = TagScores.from_arrays(
-        probs.ravel(),
-        (gold[:, None] == np.arange(12)).ravel(),
-        np.tile(names, 50),
-        documents=documents.repeat(12),
-        threshold=0.05,
-    )
-    assert found.to_frame().equals(flat.to_frame())
-    assert found.documents is not None
-    assert flat.documents is not None
-    assert found.documents.tolist() == flat.documents.tolist()
-    assert (found.n_dropped, found.n_positives_dropped) == (flat.n_dropped, flat.n_positives_dropped)
-    assert found.n + found.n_dropped == probs.size
-
-
-def test_a_token_whose_gold_tag_is_no_column_is_counted() -> None:
-    found = TagScores.from_matrix([[0.6, 0.4], [0.7, 0.3]], [-1, 0])
-    assert found.labels.tolist() == [0, 0, 1, 0]
-    assert (found.n_gold_outside, found.n_positives_dropped) == (1, 0)
-
-
-HALVES = [[0.5, 0.5]]
-
-
-@pytest.mark.parametrize(
-    ("probs", "gold", "options", "parameter"),
-    [
-        *[(probs, [0], {}, "probs") for probs in ([[0.5, math.nan]], [[0.5, -0.1]], [0.5], np.zeros((0, 3)))],
-        *[(HALVES, gold, {}, "gold") for gold in ([2], [-100], [0, 1])],
-        *[(HALVES, [0], {"tags": tags}, "tags") for tags in (["a"], ["a", "a"])],
-        (HALVES, [0], {"documents": ["x", "y"]}, "documents"),
-    ],
-)
-def test_bad_matrices_raise(probs: Any, gold: Any, options: Any, parameter: str) -> None:
-    with error(ParameterError, parameter):
-        TagScores.from_matrix(probs, gold, **options)
 
 
 # --- groups ------------------------------------------------------------------------------------------------
@@ -164,7 +127,6 @@ def test_tags_of_equal_frequency_go_by_name_and_in_the_2021_code_by_the_mapping(
 def test_a_tag_that_training_did_not_have_is_in_the_last_group() -> None:
     groups = tag_frequency_groups({"a": 9, "b": 4, "c": 1}, n_groups=3)
     assert groups.of(["c", "new", "a", "b", "new"]).tolist() == [3, 3, 1, 2, 3]
-    assert groups.in_training(["c", "new"]).tolist() == [True, False]
 
 
 def test_tags_of_another_tagset_raise() -> None:
@@ -233,8 +195,6 @@ def test_each_group_has_the_error_of_its_own_scores(content: list[Row]) -> None:
         else:
             expected = abs(mean([q for q, _ in mine]) - mean([y for _, y in mine]))
             assert found.of(group) == pytest.approx(expected, abs=1e-12)
-    assert found.n_unseen_scores == sum(tag == "d" for _, _, tag in content)
-    assert found.n_unseen_tags == int(found.n_unseen_scores > 0)
 
 
 def test_a_table_of_groups_is_derived_by_hand() -> None:
@@ -247,7 +207,6 @@ def test_a_table_of_groups_is_derived_by_hand() -> None:
     assert table[["share_min", "share_max"]].to_numpy().tolist() == [[0.6, 0.6], [0.1, 0.2]]
     assert found.error == pytest.approx([0.0, 1 / 30], abs=1e-15)
     assert np.isnan(found.lower).all()
-    assert (found.n_unseen_tags, found.n_unseen_scores) == (1, 1)
 
 
 def test_intervals_are_those_of_the_calibration_error() -> None:
@@ -255,7 +214,7 @@ def test_intervals_are_those_of_the_calibration_error() -> None:
     options: Any = {"level": 0.9, "n_resamples": 200, "seed": 3}
     groups = tag_frequency_groups(Counter(gold.tolist()), n_groups=3)
     for given_documents in (None, documents):
-        found = TagScores.from_matrix(probs, gold, documents=given_documents)
+        found = of_matrix(probs, gold, given_documents)
         kind = "simulated" if given_documents is None else "bootstrap"
         shared = shared_calibration_error(found, **options)
         own = calibration_error(found.scores, found.labels, n_bins=10, documents=found.documents, **options)
@@ -281,7 +240,7 @@ def test_a_group_of_one_document_has_no_bootstrap() -> None:
 
 def test_the_variance_of_bins_may_be_taken_off() -> None:
     probs, gold, _ = some_matrix()
-    found = TagScores.from_matrix(probs, gold)
+    found = of_matrix(probs, gold)
     own = calibration_error(found.scores, found.labels, bin_size=100, debiased=True, interval=None)
     assert shared_calibration_error(found, bin_size=100, debiased=True, interval=None).estimate == own.estimate
 

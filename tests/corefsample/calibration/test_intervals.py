@@ -59,7 +59,7 @@ def block_bins(bins: list[references.Bin]) -> BlockBins:
             by_block[:, document, b] += (1, q, y)
             sums[:, b] += (1, q, q * q, y, q * y)
     ends = [np.array([end(q for q, _, _ in each) for each in bins]) for end in (min, max)]
-    whole = ReliabilityBins(sums[0].astype(np.int64), *sums[1:].copy(), *ends, "adaptive", 1, None)
+    whole = ReliabilityBins(sums[0].astype(np.int64), *sums[1:].copy(), *ends)
     return BlockBins(whole, *by_block.copy())
 
 
@@ -315,7 +315,7 @@ def test_the_default_interval_by_document_keeps_its_level(shift: float, dependen
 def bins_of_shares(hits: list[int], n: int) -> ReliabilityBins:
     q = np.linspace(0.1, 0.9, len(hits))
     sums = np.full(len(hits), n), q * n, q * q * n, np.array(hits, float), q * np.array(hits)
-    return ReliabilityBins(*sums, q, q, "adaptive", n, None)
+    return ReliabilityBins(*sums, q, q)
 
 
 def test_the_normal_interval_of_a_bin_is_the_papers() -> None:
@@ -485,8 +485,7 @@ def test_unlike_predictions_of_a_bin_leave_its_labels_little_room(n: int) -> Non
     # Half of q is .1, half .9: the variance of the sum of labels is .09 n, not the .25 n of a share of one half. Of two
     # labels one is 1 but for 2 * .09 of cases, in which the error is .5; of many the error is normal.
     q = np.repeat([0.1, 0.9], n // 2)
-    bins = ReliabilityBins(*(np.array([each]) for each in (n, q.sum(), (q * q).sum(), n / 2, 0.9 * n / 2, 0.1, 0.9)),
-        "adaptive", n, None)  # fmt: skip
+    bins = ReliabilityBins(*(np.array([each]) for each in (n, q.sum(), (q * q).sum(), n / 2, 0.9 * n / 2, 0.1, 0.9)))
     mean = 0.18 * 0.5 if n == 2 else math.sqrt(2 / math.pi * 0.09 / n)
     sd = math.sqrt(0.18 * 0.25 if n == 2 else 0.09 / n)
     test = calibration_test(bins, norm="l1", n_resamples=20_000)

@@ -376,7 +376,7 @@ def test_columns_of_a_table_are_numbers_of_every_document(tmp_path: Path) -> Non
     with error(InputError, place="doc_id"):
         numeric_columns(tmp_path / "u.csv", FRAME)
     table.iloc[1:].to_csv(tmp_path / "v.csv", index=False)
-    with error(InputError, place="doc_id"):
+    with error(InputError, place="v.csv"):
         numeric_columns(tmp_path / "v.csv", FRAME)
 
 
