@@ -241,8 +241,7 @@ def _print_comparison(run: CalibratePairedResult) -> None:
         "part that chance adds."
     )
     print_text("by document: interval of the true difference, by resampling the same documents for both.")
-    if run.out is not None:
-        print_files(run.out, {"Table": "paired.csv"})
+    print_files(run.out, {"Table": "paired.csv"})
 
 
 def _print_calibration(run: CalibrateResult) -> None:
@@ -283,8 +282,7 @@ def _print_calibration(run: CalibrateResult) -> None:
     )
     print_text("p: probability of such an error if all probabilities were correct, by flipping the signs of documents.")
     print_text(f"All pairs by Algorithm 2, which assumes independent pairs: {ends}.")
-    if run.out is not None:
-        print_files(run.out, {"Picture": "reliability.png", "Table": "calibration.csv", "Bins": "reliability.csv"})
+    print_files(run.out, {"Picture": "reliability.png", "Table": "calibration.csv", "Bins": "reliability.csv"})
 
 
 command = Command(
