@@ -188,7 +188,7 @@ def best_cuts(probabilities: Floats, n_bounds: int) -> tuple[float, ...]:
     probabilities
         P of every document, in [0, 1].
     n_bounds
-        The most bounds; there are fewer if P has fewer ranges with documents.
+        One or two; there are fewer if P has fewer ranges with documents.
 
     Returns
     -------
