@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
 from references import coreference as references
@@ -323,7 +324,7 @@ def test_a_certain_link_is_certain() -> None:
 
 def test_arguments_of_the_wrong_kind_are_rejected() -> None:
     document = one_word_document(Lists([[]], [[]]))
-    with pytest.raises(ParameterError, match="document must be a ScoredDocument, got AntecedentDistribution"):
+    with error(ParameterError, "document"):
         drop_unlinked(document.antecedents, min_prob=0.1)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"min_prob must lie in \[0, 1\), got 1"):
         drop_unlinked(document, min_prob=1.0)

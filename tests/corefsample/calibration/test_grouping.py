@@ -351,5 +351,5 @@ def test_bad_options_raise(options: Any, parameter: str) -> None:
 def test_the_error_for_a_group_of_fewer_scores_than_bins_names_it() -> None:
     found = taken([(0.1, 0, "a"), (0.2, 1, "a"), (0.4, 1, "b")])
     groups = tag_frequency_groups({"a": 3, "b": 1}, n_groups=2)
-    with pytest.raises(ParameterError, match=r"group 2: n_bins must be at most the number of pairs \(1\), got 2"):
+    with error(ParameterError, "n_bins", place="group 2"):
         grouped_calibration_errors(found, groups, n_bins=2, interval=None)
