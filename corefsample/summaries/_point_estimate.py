@@ -97,9 +97,6 @@ def point_estimate(
     loss: Loss = "vi",
     split_cost: float = 1.0,
     samples: Samples | None = None,
-    n_samples: int = 1000,
-    seed: int = 0,
-    doc_id: str = "",
     n_starts: int = 3,
 ) -> PointEstimate:
     """Search for the clustering with the smallest expected loss.
@@ -113,7 +110,7 @@ def point_estimate(
 
     Parameters
     ----------
-    posterior, loss, split_cost, samples, n_samples, seed, doc_id
+    posterior, loss, split_cost, samples
         As for `expected_loss`.
     n_starts
         Starts from which the search goes, at least 1.
@@ -140,9 +137,7 @@ def point_estimate(
     """
     check_loss(loss, split_cost)
     n_starts = _checks.whole("n_starts", n_starts, 1)
-    source = posterior_from(
-        posterior, samples=samples, draw=loss not in MARGINAL, n_samples=n_samples, seed=seed, doc_id=doc_id
-    )
+    source = posterior_from(posterior, samples, draw=loss not in MARGINAL)
     return estimate_of(source, loss, split_cost, n_starts)
 
 
@@ -371,15 +366,12 @@ def threshold_curve(
     thresholds: Sequence[float] = _THRESHOLDS,
     metrics: Sequence[ExpectedMetric] = ("pairs", "b3", "conll"),
     samples: Samples | None = None,
-    n_samples: int = 1000,
-    seed: int = 0,
-    doc_id: str = "",
 ) -> ThresholdCurve:
     """Trade precision for recall without gold: clusterings by threshold, with their expected scores.
 
     Parameters
     ----------
-    posterior, samples, n_samples, seed, doc_id
+    posterior, samples
         As for `expected_loss`.
     by
         "link": average-linkage clusters, joined while the mean link marginal between them is at least the threshold.
@@ -402,7 +394,7 @@ def threshold_curve(
     cuts = tuple(_checks.probability(f"thresholds[{t}]", cut) for t, cut in enumerate(thresholds))
     for m, metric in enumerate(metrics):
         _checks.choice(f"metrics[{m}]", metric, EXPECTED_METRICS)
-    source = posterior_from(posterior, samples=samples, n_samples=n_samples, seed=seed, doc_id=doc_id)
+    source = posterior_from(posterior, samples)
     _checks.whole("samples.n_samples", source.drawn.n_samples, 2)
     if by == "link":
         clusterings = average_linkage(source.marginals, cuts)

@@ -19,7 +19,6 @@ from corefsample._checks import shown
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.measures._split_sample import SplitSampleError, split_sample_error
-from corefsample.calibration.tables._grids import Grid
 from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
 from corefsample.calibration.tags._scores import TagScores
 from corefsample.errors import ParameterError
@@ -140,7 +139,6 @@ def event_table(
     events: Events = "tags",
     *,
     grouped: bool = True,
-    grid: Grid | None = None,
 ) -> CalibrationTable:
     """Table of sufficient statistics of events, from a stream of posteriors.
 
@@ -154,8 +152,6 @@ def event_table(
     grouped
         Whether each event is a group of its own, named as in `event_name`; otherwise all events are pooled, which needs
         far less memory for "pairs".
-    grid
-        Fine bins; by default FloatGrid().
 
     Returns
     -------
@@ -168,7 +164,7 @@ def event_table(
         As of `event_pairs`.
     """
     wanted = _Selection(tags, events)
-    builder = TableBuilder(grid, [event_name(event) for event in wanted.events] if grouped else ("",))
+    builder = TableBuilder([event_name(event) for event in wanted.events] if grouped else ("",))
     for doc_id, items in groupby(posteriors, key=lambda item: item.doc_id):
         for q, y, codes in _chunks(map(wanted.pairs, items)):
             builder.add(q, y, block=doc_id, groups=codes if grouped else None)

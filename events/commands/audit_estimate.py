@@ -55,7 +55,7 @@ class AuditEstimateOptions(shared.Pictures):
     level
         Level of the confidence intervals.
     method
-        How intervals are made; guaranteed is the widest and needs no study.
+        How intervals are made; those of shortest and exact are exact in each stratum.
     assume
         Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
     learned
@@ -65,7 +65,7 @@ class AuditEstimateOptions(shared.Pictures):
     out: str | None = option(default=None, metavar="FOLDER")
     plan: str | None = option(default=None, metavar="FOLDER")
     level: float = option(default=0.95, above=0.0, below=1.0)
-    method: Literal["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"] = "mid-p"
+    method: Literal["mid-p", "shortest", "exact", "wilson", "jeffreys"] = "mid-p"
     assume: Literal["stable-errors"] | None = None
     learned: str | None = option(default=None, metavar="FOLDER")
 

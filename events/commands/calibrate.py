@@ -14,7 +14,7 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,7 +30,7 @@ from events.commands._screen import print_counts, print_files, print_text
 
 if TYPE_CHECKING:
     from corefsample.calibration.intervals._paired import PairedComparison
-    from corefsample.files._paths import PathLike
+    from corefsample.files._paths import Inputs
     from corefsample.formats import DocumentStream
     from corefsample.links._calibration import LinkCalibration
     from events.commands._results import Results
@@ -122,10 +122,7 @@ class CalibratePairedResult(FolderResult):
 
 
 def run_calibrate(
-    inputs: PathLike | Iterable[PathLike],
-    options: CalibrateOptions | None = None,
-    *,
-    on_progress: Progress | None = None,
+    inputs: Inputs, options: CalibrateOptions | None = None, *, on_progress: Progress | None = None
 ) -> CalibrateResult | CalibratePairedResult:
     """Measure the calibration of link marginals in scored files with gold, or compare those of two scorers.
 
@@ -158,10 +155,7 @@ def run_calibrate(
 
 
 def _measured(
-    inputs: PathLike | Iterable[PathLike],
-    options: CalibrateOptions,
-    found: Results,
-    on_progress: Progress | None,
+    inputs: Inputs, options: CalibrateOptions, found: Results, on_progress: Progress | None
 ) -> CalibrateResult:
     from corefsample.formats import DocumentStream
     from corefsample.links._pairs import link_tables
@@ -184,10 +178,7 @@ def _measured(
 
 
 def _compared(
-    inputs: PathLike | Iterable[PathLike],
-    options: CalibrateOptions,
-    found: Results,
-    on_progress: Progress | None,
+    inputs: Inputs, options: CalibrateOptions, found: Results, on_progress: Progress | None
 ) -> CalibratePairedResult:
     from corefsample.files._paths import path_list
     from corefsample.formats import DocumentStream

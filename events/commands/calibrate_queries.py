@@ -12,7 +12,7 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from events.plots.queries import query_quantiles
 
 if TYPE_CHECKING:
     from corefsample.documents._scored import ScoredDocument
-    from corefsample.files._paths import PathLike
+    from corefsample.files._paths import Inputs
     from events.queries._study_results import QueryStudy
     from events.runs._progress import Progress
 
@@ -115,10 +115,7 @@ class CalibrateQueriesResult(FolderResult):
 
 
 def run_calibrate_queries(
-    inputs: PathLike | Iterable[PathLike],
-    options: CalibrateQueriesOptions | None = None,
-    *,
-    on_progress: Progress | None = None,
+    inputs: Inputs, options: CalibrateQueriesOptions | None = None, *, on_progress: Progress | None = None
 ) -> CalibrateQueriesResult:
     """Check the intervals of entity queries on a corpus with gold, before and after cross-validated recalibration.
 

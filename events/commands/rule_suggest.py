@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from events.audit._paired import LabelledCells
     from events.commands._rule_suggesting import Suggested, Suggestion
     from events.runs.counting._plan import RunPlan
+
+_WIDTH = 118  # of files
 
 
 @declared
@@ -203,31 +206,50 @@ def _reference(source: str, out: PathLike) -> str:
 
 
 def _rule_text(found: Suggested, name: str, base: str, lexicon: str | None) -> str:
-    from events.commands._suggested_files import evidence_text, extending_file
-
     head = [
-        "Suggested by `corefsample rule suggest`: keep what is right, delete the rest. Above each line stands how many "
+        "Suggested by `corefsample rule suggest`: keep what is right, delete the rest. Of each change you see how many "
         "labelled documents it finds besides, rightly and wrongly, how many others of the corpus, and the growth of "
-        "the mean log score after the suggestions before it, in folds of the labels that did not choose it.",
+        "the mean log score after the changes before it, in folds of the labels that did not choose it.",
+        *map(_evidence, found.chosen),
         *([f"It needs the names of {lexicon}, too."] if lexicon else []),
         *(["Too few labels to tell:"] if found.weaker else []),
-        *(f"- {each.change}: {evidence_text(each)}" for each in found.weaker),
+        *map(_evidence, found.weaker),
     ]
-    kept = [each for each in found.chosen if each.change.item[0] in found.content]
-    return extending_file(head, {"version": 1, "name": name, "extends": base, **found.content}, kept)
+    return _yaml_text(head, {"version": 1, "name": name, "extends": base, **found.content})
 
 
 def _lexicon_text(found: Suggested, base: str) -> str:
-    from events.commands._suggested_files import extending_file
+    from events.commands._rule_changes import NAME
     from events.lexicon._file import SHIPPED_LEXICONS
 
     entries = [{"code": code, "nouns": nouns} for code, nouns in found.nouns.items()]
-    head = ["Suggested by `corefsample rule suggest`: keep what is right, delete the rest."]
+    head = [
+        "Suggested by `corefsample rule suggest`: keep what is right, delete the rest.",
+        *(_evidence(each) for each in found.chosen if each.change.kind == NAME),
+    ]
     is_shipped = base in SHIPPED_LEXICONS
     if not is_shipped:
         head.append(f"A lexicon extends shipped ones alone: copy the entries to {base}.")
-    content = {"version": 1, **({"extends": base} if is_shipped else {}), "entries": entries}
-    return extending_file(head, content, found.chosen)
+    return _yaml_text(head, {"version": 1, **({"extends": base} if is_shipped else {}), "entries": entries})
+
+
+def _evidence(each: Suggestion) -> str:
+    found = f"labelled {each.right} right, {each.wrong} wrong; unlabelled {each.unlabelled:,}"
+    gain = f"; gain {each.gain:.4f}" if each.gain else ""
+    example = f'; {each.doc_id}: "{each.sentence}"' if each.doc_id else ""
+    return f"- {each.change}: {found}{gain}{example}"
+
+
+def _yaml_text(head: Sequence[str], content: dict[str, Any]) -> str:
+    """A file with lines of comments at its beginning."""
+    import yaml
+
+    comments = [
+        line
+        for text in head
+        for line in textwrap.wrap(" ".join(text.split()), _WIDTH, initial_indent="# ", subsequent_indent="#   ")
+    ]
+    return "\n".join([*comments, yaml.safe_dump(content, sort_keys=False, width=_WIDTH, allow_unicode=True)])
 
 
 def _row(each: Suggestion) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import dataclasses
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,7 +32,7 @@ from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_counts, print_text
 
 if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
+    from corefsample.files._paths import Inputs, PathLike
     from corefsample.mention_ranking._model import MentionDocument
     from corefsample.mention_ranking._training import EpochReport
     from corefsample.mention_ranking.features._templates import TemplateSet
@@ -184,7 +184,7 @@ def _report_row(report: EpochReport) -> dict[str, Any]:
 
 
 def run_train(
-    corpora: PathLike | Iterable[PathLike],
+    corpora: Inputs,
     options: TrainOptions,
     *,
     on_progress: Progress | None = None,

@@ -53,6 +53,10 @@ class Report:
         Documents with their mentions, in packed parts: see `events.pages._document_texts`.
     n_documents, n_texts
         Numbers of documents with evidence, and of those with their text.
+    merging
+        How often coreference by itself merges distinct actors; "" of a run that does not keep these apart.
+    exclusions
+        How many triggers the conditions of the presets leave out, by rule; [] if none.
     others
         Documents without evidence; None of a run that has no table of all documents.
     audit, learned
@@ -64,6 +68,8 @@ class Report:
     texts: list[str]
     n_documents: int
     n_texts: int
+    merging: str
+    exclusions: list[str]
     others: OtherDocuments | None = None
     audit: AuditContent | None = None
     learned: LearnedContent | None = None
@@ -73,17 +79,6 @@ class Report:
         """What the labels are about; None of a report without labels."""
         content = self.audit or self.learned
         return None if content is None else content.about
-
-    @property
-    def merging(self) -> str:
-        """How often coreference by itself merges distinct actors; "" of a run that does not keep these apart."""
-        found = self.record["summary"].get("merged_actors")
-        return "" if found is None else merging_text(found)
-
-    @property
-    def exclusions(self) -> list[str]:
-        """How many triggers the conditions of the presets leave out, by rule; [] if none."""
-        return exclusion_texts(self.record["summary"].get("triggers", {}))
 
     @property
     def is_recalibration_covered(self) -> bool:
@@ -136,9 +131,15 @@ def read_report(
             return _with_all_documents(run, _content(run, n_documents), n_others, audit, learned)
         except CorefsampleError as error:
             raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # tables that contradict each other
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:
             found = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"the tables of a run must fit together, got: {found}", place=str(folder)) from None
+            raise InputError(f"the files of a run must fit together, got: {found}", place=str(folder)) from None
 
 
 def _content(run: FinishedRun, n_documents: int) -> Report:
@@ -175,7 +176,10 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
             "oneBest": [int(value) for value in evidence["one_best"]],
         },
     }
-    report = Report(run.record, counts, texts, len(doc_ids), len(numbers))
+    summary = run.record["summary"]
+    merging = "" if summary.get("merged_actors") is None else merging_text(summary["merged_actors"])
+    exclusions = exclusion_texts(summary.get("triggers", {}))
+    report = Report(run.record, counts, texts, len(doc_ids), len(numbers), merging, exclusions)
     counts["shared"] = report.is_recalibration_covered
     counts["pairs"] = None if run.samples is None else sampled_pairs(run.samples, actor_codes, period_codes)
     return report

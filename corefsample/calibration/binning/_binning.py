@@ -13,7 +13,6 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32, Words
 from corefsample.calibration.binning import _kernels, _validation
 from corefsample.calibration.binning._bins import STRATEGIES, BlockBins, ReliabilityBins, Strategy
-from corefsample.calibration.binning._kernels import Labels
 from corefsample.errors import ParameterError
 
 DEFAULT_BIN_SIZE = 5000
@@ -265,13 +264,6 @@ def bins_of_cells(
     rest = low[begins], high[ends - 1], rule.strategy, rule.bin_size, rule.n_bins
     bins = ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, *rest)
     return bins, np.repeat(np.arange(ends.shape[0], dtype=np.int32), ends - begins)
-
-
-def level_cells(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> tuple[Ints32, Labels]:
-    """Return the level k of each prediction k / n_samples, and the labels; raise if a value is wrong."""
-    cells = np.empty(np.size(q), np.int32)
-    _level_counts(q, y, n_samples, cells)
-    return cells >> 1, (cells & 1).astype(np.uint8)
 
 
 def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, cells: Ints32) -> Ints:

@@ -156,6 +156,13 @@ class TagScores(Result):
         """Number of scores."""
         return int(self.scores.shape[0])
 
+    def subset(self, rows: Ints) -> TagScores:
+        """The scores in some rows."""
+        documents = None if self.documents is None else self.documents[rows]
+        return replace(
+            self, scores=self.scores[rows], labels=self.labels[rows], codes=self.codes[rows], documents=documents
+        )
+
     def recalibrated(self, scores: npt.ArrayLike) -> TagScores:
         """The same labels and tags with new scores (n,) in [0, 1]; none is dropped, however low."""
         values = predictions("scores", scores) + 0.0

@@ -1,4 +1,4 @@
-"""Errors of sparse tagsets against plain loops, by hand, and by their properties, under both conventions."""
+"""Errors of sparse tagsets against plain loops, by hand, and by their properties."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from references.calibration_recalibrators_and_tags import (
     bins_by_number,
     equal_groups,
-    kranzlein_error,
     kranzlein_groups,
     mean,
     rms,
@@ -36,7 +35,6 @@ counts = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 6), min_s
     lambda found: any(found.values())
 )
 few = settings(max_examples=40)
-OLD = {"convention": "kranzlein2021"}
 Row = tuple[float, int, str]
 
 
@@ -154,7 +152,7 @@ def test_an_exact_share_closes_a_group_by_default_and_not_in_the_2021_code() -> 
     assert groups_of(tag_frequency_groups(frequencies, n_groups=3)) == [["a"], ["b"], ["c"]]
     old = tag_frequency_groups(frequencies, n_groups=3, convention="kranzlein2021")
     assert groups_of(old) == [["a", "b"], ["c"]]
-    assert (old.n_groups, old.requested_n_groups) == (2, 3)
+    assert old.n_groups == 2
 
 
 def test_tags_of_equal_frequency_go_by_name_and_in_the_2021_code_by_the_mapping() -> None:
@@ -216,38 +214,22 @@ def test_the_shared_error_pools_all_tags(content: list[Row], n_bins: int) -> Non
     found = shared_calibration_error(taken(content), n_bins=n_bins, interval=None)
     bins = bins_by_number([(q, float(y), 1.0) for q, y, _ in content], n_bins)
     assert found.estimate == pytest.approx(rms(bins, len(content)), abs=1e-12)
-    assert (found.n, found.n_in_no_bin, found.bins.n_bins) == (len(content), 0, len(bins))
-
-
-@given(rows, st.integers(1, 12))
-def test_the_shared_error_of_the_2021_code_is_that_of_the_reference(content: list[Row], n_bins: int) -> None:
-    q, y = [row[0] for row in content], [row[1] for row in content]
-    if min(q) == 1.0:
-        with error(ParameterError, "tag_scores"):
-            shared_calibration_error(taken(content), n_bins=n_bins, convention="kranzlein2021")
-        return
-    found = shared_calibration_error(taken(content), n_bins=n_bins, convention="kranzlein2021")
-    assert found.estimate == pytest.approx(kranzlein_error(q, y, n_bins), abs=1e-12)
-    assert found.n_in_no_bin == q.count(1.0)
-    assert (found.lower, found.upper, found.interval) == (None, None, None)
+    assert (found.n_pairs, found.n_bins) == (len(content), len(bins))
 
 
 @few
-@given(rows, st.sampled_from(["default", "kranzlein2021"]))
-def test_each_group_has_the_error_of_its_own_scores(content: list[Row], convention: Any) -> None:
+@given(rows)
+def test_each_group_has_the_error_of_its_own_scores(content: list[Row]) -> None:
     groups = tag_frequency_groups({"a": 8, "b": 4, "c": 2}, n_groups=3)  # d is unseen, so in group 3
     if all(tag == "d" for _, _, tag in content):
         return
-    found = grouped_calibration_errors(taken(content), groups, n_bins=1, convention=convention, interval=None)
+    found = grouped_calibration_errors(taken(content), groups, n_bins=1, interval=None)
     for group, tags in ((1, "a"), (2, "b"), (3, "cd")):
         mine = [(q, y) for q, y, tag in content if tag in tags]
         assert found.n[group - 1] == len(mine)
         assert found.n_tags_scored[group - 1] == len({tag for _, _, tag in content if tag in tags})
-        if not mine or (convention == "kranzlein2021" and min(q for q, _ in mine) == 1.0):
+        if not mine:
             assert math.isnan(found.of(group))
-        elif convention == "kranzlein2021":
-            expected = kranzlein_error([q for q, _ in mine], [y for _, y in mine], 1)
-            assert found.of(group) == pytest.approx(expected, abs=1e-12)
         else:
             expected = abs(mean([q for q, _ in mine]) - mean([y for _, y in mine]))
             assert found.of(group) == pytest.approx(expected, abs=1e-12)
@@ -332,11 +314,9 @@ def test_the_error_of_a_tag_is_that_of_its_scores(content: list[Row], bin_size: 
 @pytest.mark.parametrize(
     ("options", "parameter"),
     [
-        *[({"n_bins": 5}, "n_bins"), ({}, "n_bins"), ({"n_bins": 0}, "n_bins"), ({"convention": "2021"}, "convention")],
+        *[({"n_bins": 5}, "n_bins"), ({}, "n_bins"), ({"n_bins": 0}, "n_bins")],
         *[({"n_bins": 2, "bin_size": 2}, "bin_size"), ({"interval": "exact"}, "interval")],
         *[({"n_bins": 1, "interval": "bootstrap"}, "documents"), ({"n_bins": 1, "level": 1.0}, "level")],
-        *[({**each, **OLD}, *each) for each in ({"n_bins": 1.5}, {"bin_size": 2}, {"interval": "simulated"})],
-        ({"debiased": True, **OLD}, "debiased"),
     ],
 )
 def test_bad_options_raise(options: Any, parameter: str) -> None:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from strategies.documents import one_word_document
 
-from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, sample_clusterings
 from corefsample.plots import link_heat_map, link_network, save_figure
 from corefsample.plots.clusterings import core_curve_line, entity_count_bars, precision_recall_line
 from corefsample.plots.networks import place_labels
@@ -220,7 +220,8 @@ def test_the_core_curve_has_a_step_per_threshold() -> None:
 
 
 def test_precision_and_recall_have_a_point_per_threshold_and_a_ring_at_the_best() -> None:
-    curve = threshold_curve(DISTRIBUTION, thresholds=[0.2, 0.5, 0.9], metrics=["b3", "conll"], n_samples=50)
+    samples = sample_clusterings(DISTRIBUTION, n_samples=50)
+    curve = threshold_curve(DISTRIBUTION, thresholds=[0.2, 0.5, 0.9], metrics=["b3", "conll"], samples=samples)
     ax = precision_recall_line(curve)
     lines = ax.get_lines()
     np.testing.assert_array_equal(lines[0].get_xdata(), curve.expected[:, 0, 1])

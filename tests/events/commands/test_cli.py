@@ -360,11 +360,6 @@ def test_an_error_is_json_too_if_json_was_asked_for(call: Calls, tmp_path: Path)
     assert call("audit", "plan", tmp_path / "none", "--out", tmp_path / "out")[1] == ""
 
 
-def test_a_group_lists_its_commands_as_json(call: Calls) -> None:
-    status, out, _ = call("audit", "--json")
-    assert (status, list(json.loads(out)["commands"])[:2]) == (0, ["plan", "estimate"])
-
-
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_a_reader_of_the_first_line_alone_is_no_failure(corpus: Path, more: tuple[str, ...]) -> None:
     lines = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(40) for each in er.corpus()]

@@ -211,16 +211,6 @@ def test_gold_without_queries_is_an_error_only_for_queries(
     assert run(gold=source, objective="likelihood", overwrite=True).fit.gold.n_documents == 21
 
 
-def test_the_error_of_an_overflowing_score_names_its_document(run: Run, target: Path, tmp_path: Path) -> None:
-    gold = er.write_lines(tmp_path / "sharp.jsonl", rr.story_corpus(20, 12, seed=6, temperature=0.01))
-    large = rr.story_corpus(1, 12, seed=1)[0] | {"doc_id": "large"}
-    large["scores"][3][1] = -1e308
-    source = er.write_lines(tmp_path / "large.jsonl", [*target.read_text().splitlines(), large])
-    with pytest.raises(InputError, match=r"line 10: doc_id 'large': scores must stay finite over the temperature"):
-        run(gold=gold, target=source)
-    assert run(gold=gold, target=source, on_error="quarantine").n_quarantined == 1
-
-
 # --- errors -----------------------------------------------------------------------------------------------
 
 
