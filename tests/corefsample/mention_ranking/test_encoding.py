@@ -219,33 +219,6 @@ def test_a_possessive_by_itself_has_words_and_before_a_noun_has_none() -> None:
 
 
 @pytest.mark.kernels
-def test_pronouns_match_by_form_then_by_agreement() -> None:
-    doc = phrases("he/PRON", "he/PRON", "him/PRON", "she/PRON", "dog/NOUN")
-    found = {key: pair["match"] for key, pair in pairs_of(doc).items()}
-    assert found[1, 0] == codes.M_SAME_PRONOUN
-    assert found[2, 1] == codes.M_LIKE_PRONOUN
-    assert found[3, 2] == codes.M_OTHER_PRONOUN
-    assert found[4, 3] == codes.M_PRONOUN_AND_PHRASE
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize(
-    ("spans", "code"),
-    [
-        ([(0, 4, 0), (1, 2, 1)], 1),  # within
-        ([(0, 2, 0), (0, 2, 1)], 3),  # the same
-        ([(0, 2, 0), (1, 3, 1)], 4),  # crossing
-        ([(0, 2, 0), (2, 3, 2)], 5),  # next to each other
-        ([(0, 2, 0), (3, 4, 3)], 6),  # one token between
-        ([(0, 1, 0), (3, 4, 3)], 0),
-    ],
-)
-def test_spans_lie_in_one_way(spans: list[strategies.Span], code: int) -> None:
-    tokens = ranking_references.parsed("\n".join(["x x NOUN 0 root"] * 4))
-    assert pairs_of(encoded(tokens, spans))[1, 0]["overlap"] == code
-
-
-@pytest.mark.kernels
 def test_a_quotation_ends_after_six_sentences() -> None:
     opened = '" " PUNCT 0 root\nx x NOUN 1 appos'
     tokens = ranking_references.parsed("\n\n".join([opened, *(["x x NOUN 0 root"] * 9)]))
