@@ -1,4 +1,4 @@
-"""Charts in which a mention's link to itself is NEW: Berkeley's, and CorPipe's by sentence."""
+"""Matrices of pairs of spans: charts whose diagonal is NEW (Berkeley, CorPipe), and e2e-coref and AllenNLP."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_bad_windows_are_rejected_with_a_reason(changes: Any, rule: str) -> None
         corpipe(**changes)
 
 
-# --- e2e-coref and allennlp -----------------------------------------------------------------------------------
+# --- e2e-coref and AllenNLP ------------------------------------------------------------------------------------
 
 
 SPANS = np.array([[0, 0], [2, 3], [5, 5], [7, 9]])  # first and last token

@@ -267,7 +267,7 @@ def test_characters_become_tokens(span: Any, strict: Any, expanded: Any) -> None
         assert (starts[0], ends[0], aligned[0]) == (*expanded, True)
 
 
-# --- removing mentions that are hardly ever linked conditions on their being alone ----------------------------
+# --- mentions that are hardly ever linked ----------------------------------------------------------------------
 
 
 def choices(distribution: AntecedentDistribution) -> list[tuple[tuple[int, ...], float]]:

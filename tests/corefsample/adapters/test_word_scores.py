@@ -1,4 +1,4 @@
-"""spacy-experimental and Stanza: one row per word, unsorted top antecedents, NEW first."""
+"""Scores of words and word pieces: spacy-experimental, Stanza, fastcoref, and arcs of graph-based parsers."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_other_objects_are_rejected() -> None:
         from_stanza(stanza_document(), (SCORES[:, 1:], INDICES), doc_id="a")
 
 
-# --- fastcoref's corefresult ----------------------------------------------------------------------------------
+# --- fastcoref's CorefResult -----------------------------------------------------------------------------------
 
 TEXT = "Ann saw Bob. She left."
 OFFSETS = [(0, 3), (4, 7), (8, 11), (11, 12), (13, 16), (17, 21), (21, 22)]

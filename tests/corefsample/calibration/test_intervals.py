@@ -1,4 +1,4 @@
-"""Confidence intervals of the calibration error, and the test against perfect calibration."""
+"""Confidence intervals of the calibration error, tests against perfect calibration, and scorers compared."""
 
 from __future__ import annotations
 

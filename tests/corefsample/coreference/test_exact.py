@@ -1,4 +1,4 @@
-"""Exact inference against full enumeration, and identities for any number of mentions."""
+"""Exact inference against full enumeration, identities for any number of mentions, and long documents."""
 
 from __future__ import annotations
 

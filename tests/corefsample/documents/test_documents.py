@@ -300,7 +300,7 @@ def test_a_copied_row_does_not_keep_the_others_in_memory() -> None:
     assert batch.take([40]).table.get_total_buffer_size() < batch.table.get_total_buffer_size() / 10
 
 
-# --- documents with several parses as python objects, and the draws of their parses ---------------------------
+# --- several parses --------------------------------------------------------------------------------------------
 
 weights = st.lists(st.integers(0, 9), min_size=1, max_size=5).filter(any)
 

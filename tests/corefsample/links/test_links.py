@@ -1,4 +1,4 @@
-"""Pairs of mentions against annotated entities, and the tables that sum them."""
+"""Pairs of mentions against annotated entities: tables, calibration, and two scorers compared."""
 
 from __future__ import annotations
 

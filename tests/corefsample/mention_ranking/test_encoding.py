@@ -1,4 +1,4 @@
-"""Atoms of mentions and of pairs, against a slow version that compares words as words."""
+"""Features: atoms of mentions and of pairs against a slow version, templates, words, and what a model is trained on."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ def test_labels_of_no_scheme_are_rejected() -> None:
         encoded(ranking_references.parsed("a a NOUN 0 SBJ"), [])
 
 
-# --- the hash in a model file covers every number that features are made of, and every word -------------------
+# --- the hash in a model file ----------------------------------------------------------------------------------
 
 MODULES = (syntax_codes, _codes)
 ENGLISH = load_language("en")
@@ -587,7 +587,7 @@ def test_a_list_without_templates_is_rejected(name: str) -> None:
         TemplateSet(**{**GOOD, name: []})
 
 
-# --- what is known of a word, from lists, from features, from penn tags ---------------------------------------
+# --- what is known of a word -----------------------------------------------------------------------------------
 
 LISTS = 1739178699
 GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]

@@ -1,4 +1,4 @@
-"""Scores, probabilities and pruning against a loop over templates; documents of a corpus."""
+"""Scores against a loop over templates, documents of a corpus, several parses, the English model, and clashes."""
 
 from __future__ import annotations
 
@@ -400,7 +400,7 @@ def test_bad_parses_raise() -> None:
         score_parses(model(), [WORD], min_prob=1.0)
 
 
-# --- the english model that ships -----------------------------------------------------------------------------
+# --- the English model -----------------------------------------------------------------------------------------
 
 
 def test_the_model_is_loaded_once_and_is_small() -> None:

@@ -1,4 +1,4 @@
-"""Sampled parses: a hand-made parser whose probabilities are known, and real pipelines."""
+"""Sampled parses: a hand-made parser whose probabilities are known, real pipelines, and the component's parses."""
 
 from __future__ import annotations
 
