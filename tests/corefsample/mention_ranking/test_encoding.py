@@ -110,12 +110,6 @@ def test_atoms_of_a_real_document_are_those_of_plain_python(gum_path: Path, spli
 # --- by hand -----------------------------------------------------------------------------------------------
 
 
-def sole(text: str, head: int) -> dict[str, int]:
-    """Atoms of a mention that is all of a text."""
-    tokens = ranking_references.parsed(text)
-    return atoms(encoded(tokens, [(0, len(tokens), head)]))[0]
-
-
 def phrases(*texts: str) -> Encoded:
     """Phrases, each a sentence: words with their parts of speech; the last noun is the head of those before it."""
     blocks, spans, start = [], [], 0
