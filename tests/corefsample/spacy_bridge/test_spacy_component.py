@@ -25,6 +25,7 @@ from references import mention_ranking as ranking_references
 from references.events import entities
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
+from spacy_stubs import loaded
 from strategies import documents as strategies
 
 import corefsample as cs
@@ -844,9 +845,7 @@ TEXT = (
 @pytest.fixture(scope="module", params=[EN_GUM_UD, EN_CORE_WEB_SM], ids=lambda path: path.name)
 def real(request: pytest.FixtureRequest) -> Any:
     """Real pipelines, one with labels of Universal Dependencies and one with ClearNLP's."""
-    if not request.param.exists():
-        pytest.skip(f"the pipeline {request.param.name} is missing")
-    return spacy.load(request.param)
+    return loaded(request.param)
 
 
 def test_a_real_pipeline_is_scored_and_saved(real: Any, model_path: Path, tmp_path: Path) -> None:
