@@ -150,7 +150,7 @@ def test_a_page_of_a_package_that_is_gone_is_removed(api_pages: ModuleType, tmp_
     assert (tmp_path / "corefsample.summaries.md").exists()
 
 
-# --- the readme's commands from articles to the page of a run, with pipelines of both schemes of english ------
+# --- the README's commands, from articles to the page of a run -------------------------------------------------
 
 
 ARTICLES = [

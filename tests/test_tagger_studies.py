@@ -165,7 +165,7 @@ def test_an_entity_fulfils_the_question_where_the_document_has_the_event(
     assert n_events > 10
 
 
-# --- the commands of docs/tagging-studies.md are the studies --------------------------------------------------
+# --- commands of the page --------------------------------------------------------------------------------------
 
 STUDIES_PAGE = PROJECT / "docs" / "tagging-studies.md"
 

@@ -150,7 +150,7 @@ class RuleChanges:
         own = next(each for each in self._frames if each.name == frame)
         part, of = ("frames", frame) if role in own.roles else ("presets", self.preset)
         added = {part: {of: {"roles": {role: [name]}}}}
-        content = {"paths": {name: path_in_schemes(route, scheme, self.rule.language)}, "add": added}
+        content = {"paths": {name: path_in_schemes(route, scheme)}, "add": added}
         return Change("path", route, f"{role}, frame {frame}", content)
 
     def _name(self, tokens: Tokens, token: int, code: str) -> Iterator[Change]:

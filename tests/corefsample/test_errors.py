@@ -1,4 +1,4 @@
-"""Errors carry the parameter, the place and the hint beside the message."""
+"""Errors carry parameter, place and hint beside the message; common mistakes and missing extras have a next step."""
 
 from __future__ import annotations
 

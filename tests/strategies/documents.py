@@ -93,6 +93,16 @@ def token_columns(draw: Draw, n_tokens: int) -> dict[str, list[Any]]:
     return columns
 
 
+def mention_lists(n_tokens: int, most: int) -> st.SearchStrategy[list[Any]]:
+    """Mentions in their order: start, end and head."""
+    spans = st.integers(0, n_tokens - 1).flatmap(
+        lambda start: st.integers(start + 1, n_tokens).flatmap(
+            lambda end: st.tuples(st.just(start), st.just(end), st.integers(start, end - 1))
+        )
+    )
+    return st.lists(spans, max_size=most).map(lambda drawn: sorted(drawn, key=lambda span: (span[0], -span[1])))
+
+
 @st.composite
 def documents(draw: Draw) -> Document:
     """Any valid document."""
@@ -101,12 +111,7 @@ def documents(draw: Draw) -> Document:
         return bool(draw(st.booleans()))
 
     n_tokens = draw(st.integers(1, 6))
-    spans = st.integers(0, n_tokens - 1).flatmap(
-        lambda start: st.integers(start + 1, n_tokens).flatmap(
-            lambda end: st.tuples(st.just(start), st.just(end), st.integers(start, end - 1))
-        )
-    )
-    mentions = sorted(draw(st.lists(spans, max_size=5)), key=lambda span: (span[0], -span[1]))
+    mentions = draw(mention_lists(n_tokens, 5))
     antecedents, scores = draw(antecedent_lists(len(mentions), len(mentions)))
     document: Document = {"doc_id": draw(identifiers)}
     if maybe():

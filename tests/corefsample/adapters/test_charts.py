@@ -1,4 +1,4 @@
-"""Charts in which a mention's link to itself is NEW: Berkeley's, and CorPipe's by sentence."""
+"""Matrices of pairs of spans: charts whose diagonal is NEW (Berkeley, CorPipe), and e2e-coref and AllenNLP."""
 
 from __future__ import annotations
 
@@ -60,16 +60,11 @@ def test_values_above_the_diagonal_of_marginals_are_ignored() -> None:
         square[i, : i + 1] = row
     ragged = from_berkeley(marginals(), MENTIONS, doc_id="a", values="probabilities")
     assert links(from_berkeley(square, MENTIONS, doc_id="a", values="probabilities")) == links(ragged)
-    with pytest.raises(ParameterError, match="got rows that each add up to one"):
-        from_berkeley(square, MENTIONS, doc_id="a")
-
-
-def test_a_chart_normalised_by_decoding_is_not_read_as_scores() -> None:
-    with pytest.raises(
-        ParameterError,
-        match=r"^chart must contain scores, got rows .* \(values = 'probabilities' accepts them\)$",
-    ):
-        from_berkeley(marginals(), MENTIONS, doc_id="a")
+    for chart in (square, marginals()):  # normalised by decoding
+        with pytest.raises(
+            ParameterError, match=r"^chart must contain scores, got rows .* \(values = 'probabilities' "
+        ):
+            from_berkeley(chart, MENTIONS, doc_id="a")
 
 
 def test_mentions_may_be_given_by_sentence() -> None:
@@ -161,7 +156,7 @@ def test_bad_windows_are_rejected_with_a_reason(changes: Any, rule: str) -> None
         corpipe(**changes)
 
 
-# --- e2e-coref and allennlp -----------------------------------------------------------------------------------
+# --- e2e-coref and AllenNLP ------------------------------------------------------------------------------------
 
 
 SPANS = np.array([[0, 0], [2, 3], [5, 5], [7, 9]])  # first and last token

@@ -1,4 +1,4 @@
-"""Calibration errors: hand-derived values, the plain loop, intervals that come from where they should."""
+"""Calibration errors: hand-derived values, plain loops, intervals, and predictions that are shares of samples."""
 
 from __future__ import annotations
 

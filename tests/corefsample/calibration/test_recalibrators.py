@@ -527,7 +527,7 @@ def test_a_nested_recalibrator_is_copied_for_each_group() -> None:
 
 def test_an_error_in_the_fit_of_a_group_names_it() -> None:
     model = GroupedRecalibrator(HistogramBinning(n_bins=2))
-    with pytest.raises(ParameterError, match=r"group 'b': n_bins must be at most the number of pairs \(1\), got 2"):
+    with error(ParameterError, "n_bins", place="group 'b'"):
         model.fit([0.1, 0.2, 0.3], [0, 1, 1], ["a", "a", "b"])
 
 

@@ -1,4 +1,4 @@
-"""The reliability curve: points, intervals, and the verdict on each bin."""
+"""The reliability curve: points, intervals, verdicts, and the smooth curve against plain loops over the pairs."""
 
 from __future__ import annotations
 

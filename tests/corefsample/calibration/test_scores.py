@@ -1,4 +1,4 @@
-"""Proper scores, and the parts of the Brier score as an identity."""
+"""Proper scores, the parts of the Brier score as an identity, and CORP."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_bad_floor_raises(floor: float) -> None:
         log_loss([0.5], [1], floor=floor)
 
 
-# --- corp against the max-min formula, by hand, and by its identities -----------------------------------------
+# --- CORP, against the max-min formula and by hand -------------------------------------------------------------
 
 labels = st.integers(0, 1)
 open_values = st.one_of(st.integers(1, 7).map(lambda k: k / 8), st.floats(0.001, 0.999))

@@ -87,6 +87,17 @@ def test_a_table_contains_the_sums_of_the_plain_loop(rows: Rows) -> None:
 
 
 @settings(max_examples=40)
+@given(row_lists)
+def test_rows_are_sorted_and_every_name_is_used(rows: Rows) -> None:
+    table = table_of(rows)
+    keys = list(zip(table.group_code.tolist(), table.block_code.tolist(), table.cell.tolist(), strict=True))
+    assert keys == sorted(set(keys))
+    assert list(table.to_frame()) == ["group", "block", "cell", "n", *SUMS]
+    assert table.groups == tuple(sorted({group for _, _, group, _ in rows}))
+    assert table.blocks == tuple(sorted({block for *_, block in rows}))
+
+
+@settings(max_examples=40)
 @given(row_lists.filter(len))
 def test_pairs_at_hand_make_the_table_that_blocks_build(rows: Rows) -> None:
     q, y, groups, blocks = zip(*rows, strict=True)

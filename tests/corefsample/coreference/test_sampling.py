@@ -342,7 +342,7 @@ def test_parameters_out_of_range_raise(parameter: str, values: list[object]) -> 
             sample_clusterings(distribution, **{parameter: value})  # type: ignore[arg-type]
 
 
-# --- clusterings given that pairs of mentions are apart, against full enumeration -----------------------------
+# --- pairs of mentions that are apart --------------------------------------------------------------------------
 
 PAIRS = [(0, 1), (4, 2), (1, 3)]
 
@@ -419,7 +419,7 @@ def test_a_pair_is_of_two_mentions(pairs: list[list[float]]) -> None:
         sample_clusterings(distribution, n_samples=2, apart=pairs)
 
 
-# --- clusterings under several sets of scores are those of a call for each set --------------------------------
+# --- several sets of scores ------------------------------------------------------------------------------------
 
 
 def one_by_one(

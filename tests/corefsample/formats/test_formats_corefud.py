@@ -19,12 +19,13 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import annotated_formats as reference
 from references.annotated_formats import plain_document, spans
 
-from corefsample import AntecedentDistribution, InputError, OutputError, ParameterError, ScoredDocument
+from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._rejected import Rejected
 from corefsample.formats.annotated._corefud import read_corefud, write_corefud
@@ -390,9 +391,9 @@ def test_a_bad_document_is_set_aside_and_no_other() -> None:
 
 
 def test_a_file_that_is_missing_or_empty_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a corpus must have at least one document, got none"):
+    with error(InputError, place="corpus.conllu"):
         read("\n \n")
-    with pytest.raises(InputError, match="must exist"):
+    with error(InputError, place="none.conllu"):
         read_corefud(tmp_path / "none.conllu")
 
 
@@ -585,17 +586,6 @@ def test_documents_of_other_fields_do_not_share_a_file_unless_fields_are_chosen(
         written(documents)
     text, _ = written(documents, entity_fields="GRP")
     assert [document.entities for document in read(text)] == [("a",), ("a",)]
-
-
-def test_an_output_is_complete_or_missing(tmp_path: Path) -> None:
-    path = tmp_path / "out.conllu.gz"
-    write_corefud([plain_document(1, [])], path)
-    with pytest.raises(ParameterError, match="output must not exist"):
-        write_corefud([plain_document(2, [])], path)
-    write_corefud([plain_document(1, [])], path, overwrite=True)
-    with pytest.raises(OutputError, match="UTF-8"):
-        write_corefud([plain_document(1, [], doc_id="\udc80")], tmp_path / "other.conllu")
-    assert list(tmp_path.iterdir()) == [path]
 
 
 # --- documents ---------------------------------------------------------------------------------------------

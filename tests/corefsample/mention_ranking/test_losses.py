@@ -88,21 +88,6 @@ def test_slopes_of_the_likelihood_are_those_of_finite_differences(costs: tuple[f
     np.testing.assert_allclose(np.concatenate((found.slopes, found.new_slopes)), wanted, atol=1e-8)
 
 
-@given(scored_entities())
-def test_mentions_that_are_not_annotated_are_ignored(drawn: Arrays) -> None:
-    scores, new_scores, entities = drawn
-    found, remaining = likelihood(scores, new_scores, entities, COSTS), np.flatnonzero(entities >= 0)
-    pairs = [i * (i - 1) // 2 + k for i in remaining for k in remaining if k < i]
-    alone = likelihood(scores[pairs], new_scores[remaining], entities[remaining], COSTS)
-    np.testing.assert_array_equal(found.losses[remaining], alone.losses)
-    np.testing.assert_array_equal(found.slopes[pairs], alone.slopes)
-    np.testing.assert_array_equal(found.new_slopes[remaining], alone.new_slopes)
-    others = np.setdiff1d(np.arange(len(scores)), pairs)
-    assert not found.slopes[others].any()
-    assert not found.losses[entities < 0].any()
-    assert not found.new_slopes[entities < 0].any()
-
-
 def test_a_gold_antecedent_that_is_out_of_reach_has_a_finite_loss() -> None:
     found = likelihood(np.array([-2000.0]), np.array([0.0, 0.0]), np.array([0, 0]))
     assert np.isfinite(found.losses).all()

@@ -1,4 +1,4 @@
-"""Scores, probabilities and pruning against a loop over templates; documents of a corpus."""
+"""Scores against a loop over templates, documents of a corpus, several parses, the English model, and clashes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from corefsample.mention_ranking import AntecedentModel, _kernels, english_model
 from corefsample.mention_ranking._english import ENGLISH_GENRES
 from corefsample.mention_ranking._model import MIN_PROB, ScoringTally, score_mentions, score_parses
 from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features import _pair_kernels as pairs
 from corefsample.mention_ranking.features._encoding import encode, hashed
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
@@ -210,17 +209,6 @@ def test_a_model_without_vocabulary_knows_words_by_their_endings() -> None:
     )
     dist = bare.score(tokens, [[0, 1, 0], [1, 2, 1], [2, 3, 2]], min_prob=0.0)
     assert dist.row(2)[1][0] == dist.row(2)[1][1]  # -ing both
-
-
-def test_a_mention_across_sentences_is_as_far_as_its_head() -> None:
-    # The head of the first one (0 to 4) stands in the second sentence, that of the other (1 to 2) in the first.
-    tokens = Tokens(
-        ["a", "b", "c", "d"], list("abcd"), ["NOUN"] * 4, ["dep"] * 4, np.full(4, -1), np.array([0, 0, 1, 1])
-    )
-    forward = TemplateSet(["i.any"], ["pair.sentences"], ["i.any"])
-    near = model(forward).score(tokens, [[0, 4, 3], [1, 2, 1]], min_prob=0.0).scores[0]
-    apart = model(forward).score(tokens, [[1, 2, 1], [2, 4, 3]], min_prob=0.0).scores[0]
-    assert near == apart
 
 
 def test_mentions_nested_deeper_than_any_are_scored() -> None:
@@ -412,7 +400,7 @@ def test_bad_parses_raise() -> None:
         score_parses(model(), [WORD], min_prob=1.0)
 
 
-# --- the english model that ships -----------------------------------------------------------------------------
+# --- the English model -----------------------------------------------------------------------------------------
 
 
 def test_the_model_is_loaded_once_and_is_small() -> None:
@@ -430,12 +418,7 @@ def test_the_model_is_of_texts_whose_licence_allows_it() -> None:
 # --- clashes of number, gender and person ---------------------------------------------------------------------
 
 SCHEMES = ("ud2", "ud1", "clearnlp")
-PLURAL, THING, CONJOINED, GROUP = (
-    *("a singular noun before a plural one", "a plural noun and a thing"),
-    *("conjoined names", "a group"),
-)
-AGREES, DIFFERS = 1, 2  # numbers
-SAME, ALIKE, CLASH = 1, 2, 3  # genders
+PLURAL, THING, CONJOINED = "a singular noun before a plural one", "a plural noun and a thing", "conjoined names"
 
 
 def text_of(name: str, pronoun: str, scheme: str) -> Tokens:
@@ -458,21 +441,6 @@ def spans_of(tokens: Tokens) -> np.ndarray:
     return np.array(sorted(found, key=lambda span: (span[0], -span[1])), np.int32)
 
 
-def pronoun_features(tokens: Tokens) -> tuple[dict[str, int], dict[str, tuple[int, int, int]]]:
-    """Sorts of the mentions by text, and the agreement of the last one with each: number, gender, person."""
-    spans = spans_of(tokens)
-    doc, names = encode(tokens, spans, np.zeros(0, np.uint32)), mention_texts(tokens, spans)
-    pair, between = np.zeros(len(codes.PairAtom), np.uint32), np.zeros(3, np.int32)
-    agreements = {}
-    last = len(spans) - 1
-    for k in range(last):
-        pairs.fill_pair(doc, last, k, between, pair)
-        rest, number = divmod(int(pair[codes.PairAtom.AGREE]) - 1, 3)
-        person, gender = divmod(rest, 4)
-        agreements[names[k]] = number, gender, person
-    return dict(zip(names, doc.atoms[:, codes.Atom.SORT].tolist(), strict=True)), agreements
-
-
 def antecedents(tokens: Tokens) -> dict[str, float]:
     """P(a = k) of the last mention by the English model, by the candidate's words."""
     spans = spans_of(tokens)
@@ -482,51 +450,6 @@ def antecedents(tokens: Tokens) -> dict[str, float]:
 
 
 # --- what the features say ---------------------------------------------------------------------------------
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("pronoun", ["He", "She"])
-def test_a_plural_noun_clashes_in_number_with_he_and_she(pronoun: str, scheme: str) -> None:
-    sorts, agreements = pronoun_features(text_of(PLURAL, pronoun, scheme))
-    assert sorts == {
-        "The doctor": codes.SORT_SINGULAR,
-        "the reporters": codes.SORT_PLURAL,
-        pronoun: codes.SORT_HE_OR_SHE,
-    }
-    assert agreements == {"The doctor": (AGREES, ALIKE, AGREES), "the reporters": (DIFFERS, ALIKE, AGREES)}
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_thing_clashes_in_gender_with_he_and_a_person_with_it(scheme: str) -> None:
-    _, of_he = pronoun_features(text_of(THING, "He", scheme))
-    sorts, of_it = pronoun_features(text_of(THING, "It", scheme))
-    assert (of_he["the bridge"], of_it["the bridge"]) == ((AGREES, CLASH, AGREES), (AGREES, SAME, AGREES))
-    assert of_it["The soldiers"] == (DIFFERS, CLASH, AGREES)
-    assert sorts["It"] == codes.SORT_IT
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_conjoined_names_are_plural_and_each_is_singular(scheme: str) -> None:
-    sorts, agreements = pronoun_features(text_of(CONJOINED, "She", scheme))
-    assert (sorts["Mary and Peter"], sorts["Mary"], sorts["Peter"]) == (
-        *(codes.SORT_NAMES, codes.SORT_NAME),
-        codes.SORT_NAME,
-    )
-    assert [agreements[name][0] for name in ("Mary and Peter", "Mary", "Peter")] == [DIFFERS, AGREES, AGREES]
-    assert [agreements[name][1] for name in ("Mary", "Peter")] == [SAME, CLASH]
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_group_can_be_it_or_they_and_not_he(scheme: str) -> None:
-    found = {pronoun: pronoun_features(text_of(GROUP, pronoun, scheme))[1] for pronoun in ("It", "They", "He", "I")}
-    assert found["It"]["The team"] == (0, ALIKE, AGREES)
-    assert found["They"]["The team"] == (0, 0, AGREES)
-    assert found["He"]["The team"] == (0, CLASH, AGREES)
-    assert found["I"]["The team"][2] == DIFFERS
 
 
 def noun_phrase(*words: str) -> Tokens:

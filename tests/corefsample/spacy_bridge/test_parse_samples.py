@@ -1,4 +1,4 @@
-"""Sampled parses: a hand-made parser whose probabilities are known, and real pipelines."""
+"""Sampled parses: a hand-made parser whose probabilities are known, real pipelines, and the component's parses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from expected_errors import error
 from places import EN_CORE_WEB_SM, EN_GUM_UD
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy_stubs import loaded
 from tolerance import plausible_counts
 
 from corefsample import ParameterError
@@ -26,12 +26,6 @@ TEXT = (
     "been attacked twice by rebels that let's say were angry."
 )
 ANNOTATIONS = ("text", "dep_", "pos_", "tag_", "lemma_", "ent_type_", "is_sent_start")
-
-
-def loaded(path: Path) -> Language:
-    if not path.exists():
-        pytest.skip(f"{path.name} is not there")
-    return spacy.load(path)
 
 
 @pytest.fixture(scope="module", params=[EN_GUM_UD, EN_CORE_WEB_SM], ids=lambda path: path.name)
@@ -214,7 +208,8 @@ def test_rules_that_read_labels_run_on_every_parse_that_they_can_tell_apart(smal
 
 @pytest.fixture
 def with_component() -> Callable[[str], Language]:
-    nlp = loaded(EN_GUM_UD)
+    loaded(EN_GUM_UD)
+    nlp = spacy.load(EN_GUM_UD)
 
     def add(name: str) -> Language:
         nlp.add_pipe(name)
@@ -282,9 +277,7 @@ STORY = "Peter saw the man with the telescope. He said that visiting relatives c
 
 @pytest.fixture(scope="module")
 def several() -> Iterator[Any]:
-    spacy = pytest.importorskip("spacy")
-    if not EN_GUM_UD.exists():
-        pytest.skip(f"the pipeline is not there: {EN_GUM_UD.name}")
+    loaded(EN_GUM_UD)
     pipeline = spacy.load(EN_GUM_UD)
     pipeline.add_pipe("corefsample", config={"n_parses": 12, "n_samples": 50, "seed": 3})
     return pipeline
@@ -296,9 +289,7 @@ def doc(several: Any) -> Any:
 
 
 def test_a_doc_holds_the_drawn_parses_with_their_posteriors(several: Any, doc: Any) -> None:
-    import spacy
-
-    plain = spacy.load(EN_GUM_UD)
+    plain = loaded(EN_GUM_UD)
     doc_id = doc._.coref.doc_id
     expected: dict[str, int] = {}
     for sample in parse_samples(plain, plain(STORY), 12, seed=3, doc_id=doc_id):
@@ -361,9 +352,7 @@ def test_parses_of_a_sentence_are_drawn_with_their_shares(doc: Any) -> None:
 
 
 def test_a_doc_without_drawn_parses_says_so() -> None:
-    spacy = pytest.importorskip("spacy")
-    if not EN_GUM_UD.exists():
-        pytest.skip(f"the pipeline is not there: {EN_GUM_UD.name}")
+    loaded(EN_GUM_UD)
     from corefsample.spacy_bridge.displacy import parses_markup
 
     plain = spacy.load(EN_GUM_UD)
@@ -378,7 +367,6 @@ def test_a_doc_without_drawn_parses_says_so() -> None:
 
 
 def test_settings_of_parses_are_checked() -> None:
-    spacy = pytest.importorskip("spacy")
     blank = spacy.blank("en")
     for config in ({"n_parses": -1}, {"parse_temperature": 0.0}):
         with error(ParameterError, next(iter(config))):

@@ -1,4 +1,4 @@
-"""Scores computed elsewhere, attached to a Doc: the posterior, and invalid arguments."""
+"""Scores computed elsewhere, attached to a Doc, and `nlp.evaluate`."""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spacy
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import EN_CORE_WEB_SM, EN_GUM_UD
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
+from spacy_stubs import loaded
 
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import ScoredDocument
@@ -43,9 +43,7 @@ SCHEMES = {EN_GUM_UD: ("ud2",), EN_CORE_WEB_SM: ("clearnlp",)}
 @pytest.fixture(scope="module", params=SCHEMES, ids=lambda path: path.name)
 def nlp(request: pytest.FixtureRequest) -> Any:
     """A real spaCy pipeline; its meta names the scheme of its labels."""
-    if not request.param.exists():
-        pytest.skip(f"the pipeline {request.param.name} is missing")
-    pipeline = spacy.load(request.param)
+    pipeline = loaded(request.param)
     pipeline.meta["scheme"] = SCHEMES[request.param]
     return pipeline
 

@@ -1,4 +1,4 @@
-"""Credible balls, confident cores, probable clusterings, representatives, thresholds, and probabilities of clusters."""
+"""Credible balls, cores, probable clusterings, representatives, thresholds, and a document's links and entities."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def test_a_cluster_is_of_mentions_of_the_document(mentions: list[int], rule: str
     assert rule in caught.value.message
 
 
-# --- a document's links by entity, and the distribution of its number of entities, against enumeration and by hand ---
+# --- a document's links by entity, and its number of entities --------------------------------------------------
 
 
 # Likeliest antecedents: 2 -> 0, 3 -> 1, 4 NEW. Gold: {0, 4}, {1, 3}, 2 not annotated.

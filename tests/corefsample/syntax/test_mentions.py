@@ -74,22 +74,6 @@ def test_the_object_of_a_preposition_that_is_none_hangs_where_the_parse_hangs_it
     assert phrases(reference.parsed(text), "clearnlp") == ["the dogs bark", "bark"]
 
 
-def test_a_phrase_that_leaves_its_sentence_does_not_count() -> None:
-    # "big" hangs on "dogs" of the next sentence by way of "old", which stands there too.
-    tokens = Tokens(
-        ["big", "old", "dogs"], ["big", "old", "dog"], ["ADJ", "ADJ", "NOUN"], ["amod", "amod", "root"],
-        np.array([1, 2, -1]), np.array([0, 1, 1]),
-    )  # fmt: skip
-    assert phrases(tokens) == []
-
-
-def test_a_phrase_ends_with_its_sentence() -> None:
-    tokens = Tokens(
-        ["dogs", "bark"], ["dog", "bark"], ["NOUN", "NOUN"], ["root", "nmod"], np.array([-1, 0]), np.array([0, 1])
-    )
-    assert phrases(tokens, "ud2") == ["dogs", "bark"]
-
-
 def test_a_text_without_a_parse_is_rejected() -> None:
     with pytest.raises(ParameterError, match="tokens must be parsed to find mentions in them"):
         mentions_from_parse(reference.parsed("a a NOUN 0 _"))

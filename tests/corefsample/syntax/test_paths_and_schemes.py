@@ -1,4 +1,4 @@
-"""The notation of paths through a parse, and how a document's labels determine its dependency scheme."""
+"""The notation of paths through a parse, traces of them, and how labels determine the dependency scheme."""
 
 from __future__ import annotations
 
@@ -463,7 +463,7 @@ def test_following_a_connecting_path_leads_to_its_end(tokens: Tokens, data: st.D
     assert end in follow(path, parse, start)
 
 
-# --- a sentence has the same mentions, atoms and probabilities in every notation that it is parsed in ---------
+# --- one sentence in every notation ----------------------------------------------------------------------------
 
 
 SENTENCES = {name: neutral_sentences.notations(text) for name, text in neutral_sentences.SENTENCES.items()}

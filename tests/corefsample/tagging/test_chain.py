@@ -1,4 +1,4 @@
-"""Exact figures of linear chains, against the enumeration of all tag sequences."""
+"""Linear chains: exact figures against the enumeration of all tag sequences, samples, and fitted temperatures."""
 
 from __future__ import annotations
 

@@ -224,18 +224,3 @@ def test_filling_a_slot_moves_heads_and_mentions() -> None:
 
 def test_a_becomes_an_before_a_vowel() -> None:
     assert joined(parsed("a old/J/amod/man man/N"), {}).text == ["an", "old", "man"]
-
-
-@pytest.mark.parametrize(
-    ("notation", "message"),
-    [
-        ("{A}/nsubj slept/V slept/V .", "must have one root, got 2"),
-        ("{A}/nsubj/ran slept/V .", "head 'ran' must be unique, got 0"),
-        ("men/N/obj/slept slept/V slept/V/conj .", "head 'slept' must be unique, got 2"),
-        ("{A}/nsubj slept/V the .", "head 'noun' must be unique, got 0"),
-        ("{A}/nsubj slept/V soundly .", "word without annotation must be a function word, got 'soundly'"),
-    ],
-)
-def test_mistakes_in_a_template_raise(notation: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        parsed(notation)
