@@ -425,8 +425,7 @@ def test_learned_p_must_be_of_the_plan(run: Path, labelled: Path, tmp_path: Path
         rows.assign(cross_fitted=[*rows["cross_fitted"][:-1], value]).to_csv(folder / "learned.csv", index=False)
         with error(InputError, place="learned.csv") as raised:
             run_audit_estimate(run, [labelled / "sheet.csv"], options)
-        assert f"row {len(rows)}: cross_fitted" in str(raised.value)
-        assert repr(value) in str(raised.value)
+        assert "cross_fitted of" in str(raised.value)
     rows.iloc[:-1].to_csv(folder / "learned.csv", index=False)
     with error(InputError, place="learned.csv"):
         run_audit_estimate(run, [labelled / "sheet.csv"], options)
