@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._arrays import Floats, Ints32
 from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.calibration.binning._results import Result
@@ -23,23 +23,6 @@ from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under
 from corefsample.summaries._posterior import Posterior, Samples, log_steps, posterior_from
 
 _HELPER_COSTS = (1.0, 1.2, 1.4, 1.6)  # split costs of estimates from which the search under other losses starts
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """One clustering from which the search started.
-
-    Attributes
-    ----------
-    name
-        "map", "average linkage at t", "sample s", "singletons" or "estimate under vi with a split cost of c".
-    initial, final
-        Expected loss of it, and of what sweeps made of it under "binder" and "vi".
-    """
-
-    name: str
-    initial: float
-    final: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,9 +43,8 @@ class PointEstimate(Result):
     lower_bound
         No clustering has a smaller expected loss (under the same samples); None where no bound is known.
     start
-        Name of the start that won.
-    starts
-        The starts from which the search went, least initial loss first.
+        The start of the search that won: "map", "average linkage at t", "sample s", "singletons", "one entity" or
+        "estimate under vi with a split cost of c".
     n_samples
         Samples behind the loss; 0 where it is exact.
     """
@@ -74,7 +56,6 @@ class PointEstimate(Result):
     mc_se: float
     lower_bound: float | None
     start: str
-    starts: tuple[Start, ...]
     n_samples: int
 
     def __repr__(self) -> str:
@@ -97,23 +78,18 @@ def point_estimate(
     loss: Loss = "vi",
     split_cost: float = 1.0,
     samples: Samples | None = None,
-    n_samples: int = 1000,
-    seed: int = 0,
-    doc_id: str = "",
     n_starts: int = 3,
 ) -> PointEstimate:
     """Search for the clustering with the smallest expected loss.
 
     The likeliest antecedents, average-linkage cuts of the link marginals and some samples are compared. Under "binder"
     and "vi", each mention of the best of them moves to where the loss is least until no move lowers it; under other
-    losses, estimates under "vi" with several split costs are compared, too. Then merges of clusters and moves of
-    mentions are tried, and kept where they lower the loss (not under "binder", where they gain nothing).
-    `PointEstimate.lower_bound` says how far the result can be from the smallest loss. Each step is logged, as INFO, to
-    the logger corefsample.steps.
+    losses, estimates under "vi" with several split costs are compared, too. `PointEstimate.lower_bound` says how far
+    the result can be from the smallest loss. Each step is logged, as INFO, to the logger corefsample.steps.
 
     Parameters
     ----------
-    posterior, loss, split_cost, samples, n_samples, seed, doc_id
+    posterior, loss, split_cost, samples
         As for `expected_loss`.
     n_starts
         Starts from which the search goes, at least 1.
@@ -140,9 +116,7 @@ def point_estimate(
     """
     check_loss(loss, split_cost)
     n_starts = _checks.whole("n_starts", n_starts, 1)
-    source = posterior_from(
-        posterior, samples=samples, draw=loss not in MARGINAL, n_samples=n_samples, seed=seed, doc_id=doc_id
-    )
+    source = posterior_from(posterior, samples, draw=loss not in MARGINAL)
     return estimate_of(source, loss, split_cost, n_starts)
 
 
@@ -154,9 +128,7 @@ def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts
         names = [f"estimate under {helper} with a split cost of {cost:g}" for cost in _HELPER_COSTS]
         costs = zip(names, _HELPER_COSTS, strict=True)
         candidates |= {name: _best(source, candidates, helper, cost, 1)[0] for name, cost in costs}
-    labels, start, tried = _best(source, candidates, loss, split_cost, n_starts)
-    if loss != "binder":  # for which trials gain nothing after the sweeps
-        labels = improved(source, labels, loss, split_cost)
+    labels, start = _best(source, candidates, loss, split_cost, n_starts)
     final = loss_under(source, labels, loss, split_cost)
     return PointEstimate(
         labels=labels.copy(),
@@ -166,24 +138,23 @@ def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts
         mc_se=final.mc_se,
         lower_bound=lower_bound(source, loss, split_cost),
         start=start,
-        starts=tuple(tried),
         n_samples=final.n_samples,
     )
 
 
 def _best(
     source: Posterior, candidates: dict[str, Ints32], loss: Loss, split_cost: float, n_starts: int
-) -> tuple[Ints32, str, list[Start]]:
-    """Best of the starts with the least loss, after sweeps where the loss has them; its name; and what was tried."""
+) -> tuple[Ints32, str]:
+    """Best of the starts with the least loss, after sweeps where the loss has them, and its name."""
     initial = {name: loss_under(source, labels, loss, split_cost).value for name, labels in candidates.items()}
-    tried, found = [], {}
-    for name in sorted(initial, key=lambda name: initial[name])[:n_starts]:
+    final, found = {}, {}
+    for name in sorted(initial, key=initial.__getitem__)[:n_starts]:
         labels = swept(source, candidates[name], loss, split_cost) if loss in SWEPT else candidates[name]
-        tried.append(Start(name, initial[name], loss_under(source, labels, loss, split_cost).value))
-        _log("from %s to an expected %s loss of %.5g", labels, name, loss, tried[-1].final)
+        final[name] = loss_under(source, labels, loss, split_cost).value
+        _log("from %s to an expected %s loss of %.5g", labels, name, loss, final[name])
         found[name] = labels
-    start = min(tried, key=lambda each: round(each.final, 12)).name
-    return found[start], start, tried
+    start = min(final, key=lambda name: round(final[name], 12))
+    return found[start], start
 
 
 def _log(message: str, labels: Ints32, *values: object) -> None:
@@ -195,8 +166,6 @@ def _log(message: str, labels: Ints32, *values: object) -> None:
 _LONG = 1000  # mentions
 SWEPT: tuple[Loss, ...] = ("binder", "vi")
 _MOST_SWEEPS = 100  # each gains, so the search ends anyway; in practice after 3 to 10
-_MOST_TRIALS = 100
-_LEAST_GAIN = 1e-12
 
 
 def swept(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
@@ -214,55 +183,6 @@ def swept(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> In
     return canonical_labels(labels)
 
 
-def improved(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
-    """Try merges of clusters and moves of mentions, which are kept where they lower the loss."""
-    labels, before, left = start, None, _MOST_TRIALS
-    least = loss_under(source, labels, loss, split_cost).value
-    while before is not labels and left > 0:
-        before = labels
-        for members, target in _proposals(source, labels, left):
-            left -= 1
-            joined = labels.copy()
-            joined[members] = labels.shape[0] if target is None else labels[target]
-            joined = canonical_labels(joined)
-            value = loss_under(source, joined, loss, split_cost).value
-            _log("%d of %d trials left, expected %s loss %.5g", labels, left, _MOST_TRIALS, loss, least)
-            if value < least - _LEAST_GAIN:
-                labels, least = joined, value
-    return labels
-
-
-def _proposals(source: Posterior, labels: Ints32, most: int) -> Iterator[tuple[Bools, int | None]]:
-    """Mentions that could join the cluster of another mention, or form one of their own (None).
-
-    First whole clusters join others, those with the largest mean link marginal first. Then single mentions do, or they
-    leave their cluster, those with the smallest mean link marginal first.
-    """
-    firsts, clusters, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    n_clusters, several = firsts.shape[0], sizes[clusters] > 1
-    belongs = labels[:, None] == firsts
-    links = source.marginals @ belongs / sizes
-    likely = np.full((n_clusters + labels.shape[0], n_clusters + 1), -1.0)  # clusters, mentions; clusters, alone
-    earlier = np.tri(n_clusters, k=-1, dtype=bool)
-    likely[:n_clusters, :-1] = np.where(earlier, 1.0 + belongs.T @ links / sizes[:, None], -1.0)
-    likely[n_clusters:, :-1] = np.where(belongs | ~several[:, None], -1.0, links)
-    with_others = ((links * sizes)[belongs] - 1.0) / np.maximum(sizes[clusters] - 1, 1)
-    likely[n_clusters:, -1] = np.where(several, 1.0 - with_others, -1.0)
-    for row, column in zip(*np.unravel_index(largest_places(likely.ravel(), most), likely.shape), strict=True):
-        members = belongs[:, row] if row < n_clusters else np.arange(labels.shape[0]) == row - n_clusters
-        yield members, int(firsts[column]) if column < n_clusters else None
-
-
-def largest_places(values: Floats, most: int) -> Ints:
-    """Places of the largest values that are at least 0, the largest first, and the first place first among equals."""
-    n = min(most, int(np.count_nonzero(values >= 0.0)))
-    if n == 0:
-        return np.zeros(0, np.int64)
-    least = np.partition(values, values.shape[0] - n)[-n:].min()
-    places = np.flatnonzero(values >= least)
-    return places[np.argsort(-values[places], kind="stable")][:n]
-
-
 _CUTS = tuple(round(0.1 * cut, 1) for cut in range(1, 10))
 _SAMPLES = 4
 
@@ -271,7 +191,7 @@ def starts(source: Posterior) -> dict[str, Ints32]:
     """Name clusterings that differ, with canonical labels: of equal ones, the first name.
 
     "map": the likeliest antecedents; "average linkage at t": average-linkage clusters whose mean link marginal is at
-    least t; "sample s"; "singletons".
+    least t; "sample s"; "singletons"; "one entity".
     """
     found: dict[bytes, str] = {}
     chosen: dict[str, Ints32] = {}
@@ -291,6 +211,7 @@ def _candidates(source: Posterior) -> Iterator[tuple[str, Ints32]]:
         for s in np.unique(np.linspace(0, n_samples - 1, _SAMPLES).astype(np.int64)).tolist():
             yield f"sample {s}", np.ascontiguousarray(source.samples.labels[s])
     yield "singletons", np.arange(source.n_mentions, dtype=np.int32)
+    yield "one entity", np.zeros(source.n_mentions, np.int32)
 
 
 def average_linkage(marginals: Floats, cuts: tuple[float, ...]) -> list[Ints32]:
@@ -371,15 +292,12 @@ def threshold_curve(
     thresholds: Sequence[float] = _THRESHOLDS,
     metrics: Sequence[ExpectedMetric] = ("pairs", "b3", "conll"),
     samples: Samples | None = None,
-    n_samples: int = 1000,
-    seed: int = 0,
-    doc_id: str = "",
 ) -> ThresholdCurve:
     """Trade precision for recall without gold: clusterings by threshold, with their expected scores.
 
     Parameters
     ----------
-    posterior, samples, n_samples, seed, doc_id
+    posterior, samples
         As for `expected_loss`.
     by
         "link": average-linkage clusters, joined while the mean link marginal between them is at least the threshold.
@@ -402,7 +320,7 @@ def threshold_curve(
     cuts = tuple(_checks.probability(f"thresholds[{t}]", cut) for t, cut in enumerate(thresholds))
     for m, metric in enumerate(metrics):
         _checks.choice(f"metrics[{m}]", metric, EXPECTED_METRICS)
-    source = posterior_from(posterior, samples=samples, n_samples=n_samples, seed=seed, doc_id=doc_id)
+    source = posterior_from(posterior, samples)
     _checks.whole("samples.n_samples", source.drawn.n_samples, 2)
     if by == "link":
         clusterings = average_linkage(source.marginals, cuts)

@@ -368,8 +368,9 @@ def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
 def read_document_table(path: PathLike, frame: AuditFrame, required: Sequence[str] = ()) -> pd.DataFrame:
     """Read a CSV file as text, with these columns and one row for each document, in the order of a frame."""
     rows = read_text_table(path, ("doc_id", *required)).set_index("doc_id")
-    if not rows.index.is_unique:
-        raise InputError("doc_id must be unique, got one again", place=os.fspath(path))
+    repeated = rows.index[rows.index.duplicated()]
+    if len(repeated):
+        raise InputError(f"doc_id must be unique, got {repeated[0]!r} again", place=os.fspath(path))
     missing = next((doc_id for doc_id in frame.doc_ids.tolist() if doc_id not in rows.index), None)
     if missing is not None:
         rule = "table must have a row for every document"

@@ -265,7 +265,7 @@ def _fit_language(gold: GoldDocuments) -> str | None:
 
 
 def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str]:
-    """Rows that cannot be recalibrated: of other scores, or in another language, than those of the fit."""
+    """Rows that cannot be recalibrated: of other scores or another language than the fit, or infinite results."""
     wrong = {}
     for row in range(len(batch)):
         try:
@@ -275,6 +275,7 @@ def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int
             language = declared_language(batch.metadata(row))
             if differ(uncertain.language, language):
                 wrong[row] = f"must be of the language of the fit ({uncertain.language}), got {language}"
+            uncertain.recalibration.scores(batch.antecedents(row).scores)
         except ParameterError as error:
             wrong[row] = str(error)
     return wrong

@@ -168,7 +168,7 @@ def test_a_group_without_a_score_keeps_its_row() -> None:
     shares = np.array([0.5, 0.1])
     error, ends = np.array([0.1, np.nan]), np.array([np.nan, np.nan])
     errors = GroupErrors(
-        numbers, numbers, numbers, shares, shares, numbers, error, ends, ends, (None, None), 0.95, None, "default", 0, 0
+        numbers, numbers, numbers, shares, shares, numbers, error, ends, ends, (None, None), 0.95, None
     )
     ax = calibration_error_dots(errors)
     assert labels(ax) == ["group 1", "group 2"]

@@ -103,16 +103,6 @@ def test_open_labels_are_counted_both_ways(tmp_path: Path) -> None:
     assert open_rows.estimate == pytest.approx(0.5 * (ends[0].estimate + ends[1].estimate))
 
 
-def test_rows_left_out_of_a_sheet_count_as_missing(tmp_path: Path) -> None:
-    path = write_sheet(tmp_path / "s.csv", PLAN, TRUTH.__getitem__)
-    whole = estimate_counts(PLAN, read_sheets(PLAN, [path])).totals[0]
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
-    fewer = estimate_counts(PLAN, read_sheets(PLAN, [path])).totals[0]
-    assert fewer.n_missing == 3
-    assert fewer.n_labelled == 60
-    assert fewer.lower <= whole.lower <= whole.upper <= fewer.upper
-
-
 def test_a_stratum_without_a_label_gives_no_estimate(tmp_path: Path) -> None:
     stratum = dict(zip(PLAN.frame.doc_ids.tolist(), PLAN.stratum_of.tolist(), strict=True))
     path = write_sheet(tmp_path / "s.csv", PLAN, lambda doc_id: "" if stratum[doc_id] == 1 else "yes")

@@ -34,9 +34,7 @@ def written(path: Path, content: bytes) -> Path:
 @pytest.mark.parametrize("packed", ["", ".gz"])
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.parametrize("command", ["convert", "score", "events", "train", "calibrate", "recalibrate", "doctor"])
-def test_every_command_that_reads_lines_has_the_limit(
-    call: Calls, tmp_path: Path, command: str, name: str, packed: str
-) -> None:
+def test_every_reader_of_lines_has_the_limit(call: Calls, tmp_path: Path, command: str, name: str, packed: str) -> None:
     if command in ("events", "calibrate", "recalibrate", "doctor") and name != "scored.jsonl":
         pytest.skip("reads scored mentions alone")
     path = written(tmp_path / f"{name}{packed}", LONG[name])
