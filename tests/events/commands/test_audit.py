@@ -239,7 +239,7 @@ def test_a_run_whose_input_is_gone_has_documents_without_text(call: Calls, tmp_p
 @pytest.mark.parametrize(
     ("n_labels", "text"),
     [
-        (120, "80 more labels would, with all documents labelled, narrow the interval of the total to one number."),
+        (120, "80 more labels would make the interval of the total 0 times as wide."),
         (200, None),
         (50, "100 more labels would make the interval of the total 0."),
     ],
