@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside 
 def test_every_plot_is_shown_and_every_shown_plot_exists() -> None:
     shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", PAGE.read_text(encoding="utf-8"))
     assert sorted(shown) == sorted(path.name for path in PAGE.parent.glob("picture-*.png"))
-    assert len(set(shown)) == len(shown) == 10
+    assert len(set(shown)) == len(shown) == 9
 
 
 def test_the_command_of_the_page_makes_the_pictures() -> None:
