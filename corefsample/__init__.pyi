@@ -22,8 +22,8 @@ from .coreference._exact import link_marginals as link_marginals
 from .coreference._exact import map_clustering as map_clustering
 from .coreference._exact import root_posterior as root_posterior
 from .coreference._graphs import to_networkx as to_networkx
-from .coreference._sampling import ClusteringSamples as ClusteringSamples
-from .coreference._sampling import sample_clusterings as sample_clusterings
+from .coreference._clusterings import ClusteringSamples as ClusteringSamples
+from .coreference._clusterings import sample_clusterings as sample_clusterings
 from .documents._scored import ScoredDocument as ScoredDocument
 from .documents._tokens import Tokens as Tokens
 from .errors import CorefsampleError as CorefsampleError

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._lazy import needed
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._exact import link_marginals
+from corefsample.coreference._clusterings import link_marginals
 
 if TYPE_CHECKING:
     import networkx as nx

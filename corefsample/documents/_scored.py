@@ -25,7 +25,7 @@ from corefsample._lazy import pd
 from corefsample._random import document_key
 from corefsample._random_kernels import GAMMA, splitmix64
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._exact import map_clustering
+from corefsample.coreference._clusterings import map_clustering
 from corefsample.documents import _faults
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.documents._viewer import antecedent_hints, marked_text

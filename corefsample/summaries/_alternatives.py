@@ -18,7 +18,7 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._exact import canonical_labels
+from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import losses_by_sample, losses_of_sums
 from corefsample.summaries._point_estimate import estimate_of

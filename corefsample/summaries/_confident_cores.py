@@ -15,8 +15,7 @@ from corefsample._lazy import pd
 from corefsample._monte_carlo import share_error
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._exact import link_marginals
-from corefsample.coreference._sampling import sample_clusterings
+from corefsample.coreference._clusterings import link_marginals, sample_clusterings
 from corefsample.errors import ParameterError
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from

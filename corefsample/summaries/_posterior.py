@@ -12,8 +12,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._exact import canonical_labels, link_marginals
-from corefsample.coreference._sampling import ClusteringSamples, sample_clusterings
+from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels, link_marginals, sample_clusterings
 from corefsample.errors import ParameterError
 from corefsample.summaries import _kernels as kernels
 

@@ -24,7 +24,7 @@ from corefsample.syntax._roles import is_unparsed
 from corefsample.syntax._schemes import fitting_schemes
 from events.commands._failures import Report
 from events.commands._reading import batches
-from events.counting._merged_actors import MergedActors, merging_text
+from events.counting._tally import MergedActors, merging_text
 from events.lexicon._lexicon import Lexicon
 from events.runs._document_inputs import DocumentInputs, ReadDocument
 from events.runs._progress import Progress

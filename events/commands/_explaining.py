@@ -16,8 +16,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import parse_rows
-from corefsample.posterior._recalibrated import CorpusRecalibration
+from corefsample.posterior._posterior import CorpusRecalibration, parse_rows
 from corefsample.syntax._path_traces import PathTrace, UnmetCondition
 from events._options import Result
 from events.commands._failures import Report

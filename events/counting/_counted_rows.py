@@ -23,8 +23,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import SCHEMA
 from corefsample.files._digests import id_digest
 from events.counting._evaluation import DocumentEvents
-from events.counting._event_rows import EventRow
-from events.counting._evidence import evidence_schema
+from events.counting._evidence import EventRow, evidence_schema
 from events.counting._periods import Period
 from events.counting._tables import TABLE_METADATA, event_name, rows_schema
 from events.matching._screening import DocumentMatches
@@ -44,7 +43,7 @@ class CountedRows:
     evidence
         Of the fields of `events.counting._evidence.EvidenceRow`.
     events
-        Of the fields of `events.counting._event_rows.EventRow`.
+        Of the fields of `events.counting._evidence.EventRow`.
     all_documents
         Of ALL_DOCUMENTS_SCHEMA: every document, with or without events.
     documents

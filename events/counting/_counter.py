@@ -25,20 +25,25 @@ from corefsample.files._atomic import write_json
 from corefsample.formats import DocumentStream
 from corefsample.languages._language import declared_language, differ
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._recalibrated import CorpusRecalibration, unlike_scores
+from corefsample.posterior._posterior import CorpusRecalibration, unlike_scores
 from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
 from corefsample.syntax._schemes import scheme_names
 from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, document_rows
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._definitions import Definitions
-from events.counting._evaluation import DocumentEvents, Predicate, Task, Threads, evaluate_document, evaluate_predicate
-from events.counting._event_rows import event_rows
-from events.counting._evidence import evidence_rows, evidence_schema, parsed_mentions
-from events.counting._merged_actors import MergedActors
-from events.counting._outcomes import outcome_events
+from events.counting._evaluation import (
+    DocumentEvents,
+    Predicate,
+    Task,
+    Threads,
+    evaluate_document,
+    evaluate_predicate,
+    outcome_events,
+)
+from events.counting._evidence import event_rows, evidence_rows, evidence_schema, parsed_mentions
 from events.counting._periods import Calendar, Period
 from events.counting._tables import ACTOR, event_key, rows_batch
-from events.counting._tally import MOST_PERIODS, CountTally
+from events.counting._tally import MOST_PERIODS, CountTally, MergedActors
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import DocumentMatches, Screen
 from events.rules._rules import FILLED, Filled, Rule
@@ -623,7 +628,7 @@ class EventCounter:
         return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self.has_defaults)
 
     def events(self) -> pd.DataFrame:
-        """Tidy table, one row for each trigger and actor: see `events.counting._event_rows.EventRow`.
+        """Tidy table, one row for each trigger and actor: see `events.counting._evidence.EventRow`.
 
         Rows are in the order of date, document and trigger. Instead of `actors` the table has the columns of the roles.
         """

@@ -18,7 +18,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
-from corefsample.posterior._recalibrated import N_DRAWS
+from corefsample.posterior._posterior import N_DRAWS
 from events.counting._periods import Calendar, Period
 from events.counting._poisson_binomial import (
     compare_counts,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample._monte_carlo import agreement_bound
-from corefsample.coreference._exact import poisson_binomial_pmf
+from corefsample.coreference._clusterings import poisson_binomial_pmf
 from corefsample.errors import ParameterError
 from events.counting import _kernels
 

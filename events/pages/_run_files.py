@@ -14,9 +14,8 @@ from corefsample.errors import InputError
 from corefsample.files._folders import FolderCopy
 from events.counting._count_posterior import checked_table, read_counts, read_samples
 from events.counting._evidence import evidence_schema
-from events.counting._merged_actors import merging_text
 from events.counting._tables import role_columns, row_names
-from events.counting._tally import exclusion_texts
+from events.counting._tally import exclusion_texts, merging_text
 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 _FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet")

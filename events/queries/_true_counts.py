@@ -16,7 +16,7 @@ from corefsample._arrays import Bools, Floats
 from corefsample._lazy import pd
 from corefsample._processors import processors
 from corefsample.calibration.measures._quantiles import QuantileCalibration, of_places, place
-from corefsample.coreference._exact import link_marginals
+from corefsample.coreference._clusterings import link_marginals
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated, gold_codes

@@ -16,7 +16,7 @@ from corefsample.files._digests import sha256
 from corefsample.files._paths import input_paths, is_file, open_binary
 from corefsample.formats.scored._parquet import row_group_sizes
 from corefsample.formats.scored._stream import SUFFIXES
-from corefsample.posterior._recalibrated import CorpusRecalibration
+from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._shipped import NO_RECALIBRATION, named_recalibration, recalibration_file
 from corefsample.recalibration._uncertain import UncertainRecalibration

@@ -9,7 +9,7 @@ from references import coreference as references
 from tolerance import plausible_counts
 
 from corefsample import AntecedentDistribution, sample_clusterings
-from corefsample.coreference._sampling import Conditioned
+from corefsample.coreference._clusterings import Conditioned
 from corefsample.errors import ParameterError
 
 Lists = tuple[list[list[int]], list[list[float]]]

@@ -27,7 +27,7 @@ from corefsample import (
     sample_clusterings,
     to_networkx,
 )
-from corefsample.coreference._exact import canonical_labels, poisson_binomial_pmf
+from corefsample.coreference._clusterings import canonical_labels, poisson_binomial_pmf
 
 # Every mention has all earlier ones as candidates: 720 antecedent vectors, 203 clusterings.
 SIX_FULL = Lists(

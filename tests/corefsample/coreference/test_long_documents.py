@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from corefsample import AntecedentDistribution, ParameterError, _memory, link_marginals, sample_clusterings
-from corefsample.coreference._exact import map_clustering, root_posterior
+from corefsample.coreference._clusterings import map_clustering, root_posterior
 
 Floats = npt.NDArray[np.float64]
 

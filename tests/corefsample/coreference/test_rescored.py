@@ -12,7 +12,7 @@ from strategies import documents as strategies
 from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, sample_clusterings
-from corefsample.coreference._sampling import sample_rescored
+from corefsample.coreference._clusterings import sample_rescored
 
 
 def one_by_one(

@@ -22,7 +22,7 @@ from corefsample.posterior._posterior import ParsePosterior
 from events import EventCounter, load_rules
 from events.counting import evaluate_matches
 from events.counting._evaluation import evaluate_document
-from events.counting._reasons import REASONS
+from events.counting._kernel_inputs import REASONS
 from events.matching._matching import MentionMatches
 
 DAY = datetime.date(2000, 1, 1)

@@ -20,7 +20,7 @@ from references import events as er
 from report_pages import unpacked
 
 from corefsample import AntecedentDistribution, InputError, map_clustering, read_documents
-from corefsample.coreference._exact import canonical_labels
+from corefsample.coreference._clusterings import canonical_labels
 from corefsample.documents._tokens import Tokens
 from corefsample.summaries import point_estimate
 from events.counting import evaluate_matches

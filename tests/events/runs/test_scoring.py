@@ -22,7 +22,7 @@ from references import scoring as sr
 from run_cases import score_corpus
 
 from corefsample import InputError, ParameterError, Recalibration, read_corefud, read_documents, write_documents
-from corefsample.coreference._exact import canonical_labels, map_clustering
+from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._conll2012 import read_conll2012
