@@ -41,6 +41,22 @@ def _numbers(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDA
     return array
 
 
+def pairs(name: str, values: npt.ArrayLike, n_mentions: int) -> Ints:
+    """Distinct pairs of mentions as int64 (n_pairs, 2), the later one first, ascending; raises ParameterError."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        raise ParameterError(f"must be pairs of mentions, got {shown(values)}", parameter=name) from None
+    if array.size and array.shape[1:] != (2,):
+        raise ParameterError(f"must be (n_pairs, 2), got the shape {array.shape}", parameter=name)
+    given = integers(name, array.ravel()).reshape(-1, 2) if array.size else np.zeros((0, 2), np.int64)
+    wrong = ((given < 0) | (given >= n_mentions)).any(axis=1) | (given[:, 0] == given[:, 1])
+    if wrong.any():
+        rule = f"must be pairs of different mentions from 0 to below {n_mentions}"
+        raise ParameterError(f"{rule}, got {given[wrong][0].tolist()}", parameter=name)
+    return np.unique(np.sort(given, axis=1)[:, ::-1], axis=0)
+
+
 def mentions(name: str, values: npt.ArrayLike) -> Ints32:
     """Return a new one-dimensional int32 array of mention indices, or raise."""
     array = np.asarray(values)

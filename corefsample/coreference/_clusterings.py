@@ -17,7 +17,7 @@ from corefsample._memory import require_memory
 from corefsample._random import document_key
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference import _antecedents, _distinct_kernels, _kernels
-from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
+from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.errors import ParameterError
 
 Way = Literal["as drawn", "drawn again", "chain"]
@@ -52,7 +52,7 @@ class Apart:
 
         Raises ParameterError if a pair is not of two different mentions.
         """
-        given = later_and_earlier("apart", pairs, n_mentions)
+        given = _checks.pairs("apart", pairs, n_mentions)
         starts = np.searchsorted(given[:, 0], np.arange(n_mentions + 1))
         counted = None if n_counted is None else cls.of_pairs(np.asarray(pairs)[:n_counted], n_mentions)
         return cls(starts.astype(np.int64), given[:, 1].astype(np.int32), counted)
@@ -209,7 +209,7 @@ def sample_clusterings(
     n_samples = _checks.n_samples(n_samples, 1)
     first_sample = _checks.whole("first_sample", first_sample, 0)
     _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
-    _antecedents.require_distribution(antecedents)
+    _antecedents.AntecedentDistribution.require(antecedents)
     pairs = apart if apart is None or isinstance(apart, Apart) else Apart.of_pairs(apart, antecedents.n_mentions)
     sets = antecedents.probs[None], antecedents.new_probs[None], np.array([0, n_samples])
     labels, conditioned = _drawn(antecedents, *sets, pairs, seed=seed, doc_id=doc_id, first_sample=first_sample)
@@ -467,7 +467,7 @@ def entity_count_pmf(antecedents: AntecedentDistribution) -> Floats:
     array of shape (n_mentions + 1,), float64 in [0, 1]
         Entry c: P(c entities).
     """
-    require_distribution(antecedents)
+    AntecedentDistribution.require(antecedents)
     return poisson_binomial_pmf(antecedents.new_probs)
 
 
@@ -514,7 +514,7 @@ def poisson_binomial_pmf(probs: npt.ArrayLike) -> Floats:
 
 def _rows_of(antecedents: AntecedentDistribution) -> tuple[Ints, Ints32, Floats, Floats]:
     """Arrays that the kernels take, of what must be a distribution."""
-    require_distribution(antecedents)
+    AntecedentDistribution.require(antecedents)
     return antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
 
 

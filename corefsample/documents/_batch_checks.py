@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from corefsample._arrays import Ints
 from corefsample._checks import shown
 from corefsample.coreference._antecedents import candidate_faults
-from corefsample.documents import _faults
 from corefsample.documents._batch import DocumentBatch, ParseRows
 from corefsample.documents._batch_schema import SPAN_COLUMNS, flat_lists
+from corefsample.documents._faults import iso_date, mention_faults, parse_faults, parses_fault, weight_fault
 from corefsample.documents._rejected import Fault, missing_field
-from corefsample.documents._scored import FIELDS, iso_date, parses_fault, weight_fault
+from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import TOKEN_COLUMNS
 
 _GOLD_ID = msgspec.json.Decoder(int | str)
@@ -243,8 +243,8 @@ def _content_faults(batch: DocumentBatch) -> dict[int, str]:
     bounds, starts, ends, heads = batch.mentions
     indptr, antecedents, scores = batch.candidates
     n_tokens = np.where(batch.has_tokens, np.diff(batch.token_bounds), -1)
-    reasons = _faults.mention_faults(bounds, starts, ends, heads, n_tokens)
+    reasons = mention_faults(bounds, starts, ends, heads, n_tokens)
     for d, reason in candidate_faults(bounds, indptr, antecedents, scores).items():
         reasons.setdefault(d, reason)
-    parse_faults = _faults.parse_faults(batch.token_bounds, batch.token_integers["head"], batch.token_integers["sent"])
-    return {**parse_faults, **reasons}
+    parses = parse_faults(batch.token_bounds, batch.token_integers["head"], batch.token_integers["sent"])
+    return {**parses, **reasons}

@@ -16,7 +16,7 @@ from corefsample._log import logger
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import Apart, Conditioned, map_clustering, sample_clusterings
 from corefsample.documents import sample_parses
-from corefsample.documents._batch import DocumentBatch, from_documents
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.recalibration._applied import applied_to, described
@@ -279,7 +279,7 @@ class DocumentPosterior:
     @classmethod
     def of(cls, document: ScoredDocument, recalibrated: DrawnRecalibration | None = None) -> Self:
         """Posterior of a document; raises ParameterError if a recalibration by kind of mention finds no tokens."""
-        return cls.of_row(from_documents([document]), 0, recalibrated)
+        return cls.of_row(DocumentBatch.of([document]), 0, recalibrated)
 
     @classmethod
     def of_row(cls, batch: DocumentBatch, row: int, recalibrated: DrawnRecalibration | None = None) -> Self:
@@ -287,7 +287,7 @@ class DocumentPosterior:
         by_kind = recalibrated is not None and recalibrated.needs_kinds
         parses = tuple(
             ParsePosterior(each.antecedents(place), weight, _kinds(each, place) if by_kind else None)
-            for weight, each, place in parse_rows(batch, row)
+            for weight, each, place in batch.rows_of_parses(row)
         )
         return cls(batch.doc_ids[row], parses, recalibrated)
 
@@ -389,13 +389,6 @@ class PosteriorSamples:
             drawn = sample_clusterings(own.antecedents, n_samples=samples.size, **stream)
             labels, conditioned = drawn.labels.T, drawn.conditioned
         return ParseSamples(samples, labels, map_clustering(likely), conditioned)
-
-
-def parse_rows(batch: DocumentBatch, row: int) -> list[tuple[float, DocumentBatch, int]]:
-    """The parses of one document of a batch: for each its weight, and the batch and the row that have it."""
-    if batch.parses is None:
-        return [(1.0, batch, row)]
-    return [(float(batch.parses.weights[place]), batch.parses.batch, place) for place in batch.parses.rows(row)]
 
 
 def _kinds(batch: DocumentBatch, row: int) -> Bytes:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._html import HtmlTable
-from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
+from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
@@ -200,7 +200,7 @@ class Recalibration(HtmlTable):
         ParameterError
             If a score would overflow, or kinds are missing or not one per mention.
         """
-        require_distribution(antecedents)
+        AntecedentDistribution.require(antecedents)
         offsets = None if self.offsets is None else self.offsets.table().ravel()[places_of(antecedents, kinds)]
         return antecedents.with_scores(
             recalibrated_scores(antecedents.scores, self.temperature, self.new_bias, offsets)

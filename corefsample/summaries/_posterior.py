@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
-from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
+from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels, link_marginals, sample_clusterings
 from corefsample.errors import ParameterError
 from corefsample.summaries import _kernels as kernels
@@ -116,7 +116,7 @@ def posterior_from(
         if samples is not None:
             raise ParameterError("must not be given if the posterior is samples", parameter="samples")
         return Posterior(None, clustering_samples("posterior", posterior))
-    require_distribution(posterior)
+    AntecedentDistribution.require(posterior)
     if samples is None:
         drawn = sample_clusterings(posterior, n_samples=n_samples, seed=seed, doc_id=doc_id) if draw else None
         return Posterior(posterior, drawn)

@@ -16,7 +16,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import CorpusRecalibration, parse_rows
+from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.syntax._path_traces import PathTrace, UnmetCondition
 from events._options import Result
 from events.commands._failures import Report
@@ -136,7 +136,7 @@ class EventShare(Result):
 
 def parses_of(batch: DocumentBatch, row: int) -> list[tuple[float, DocumentBatch, int]]:
     """Probability of each parse of a document, and the batch and the row that have it."""
-    parses = parse_rows(batch, row)
+    parses = batch.rows_of_parses(row)
     total = math.fsum(weight for weight, _, _ in parses)
     return [(weight / total, each, place) for weight, each, place in parses]
 

@@ -6,7 +6,7 @@ import datetime
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from corefsample import _checks
 from corefsample._lazy import pd
-from corefsample.documents._batch import DocumentBatch, from_documents
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
@@ -255,7 +255,7 @@ class EventCounter:
         """
         recalibration = self._recalibration()
         place = required(document, self.ids, tokens=self._predicate is None)
-        batch, matches = from_documents([document]), {0: DocumentMatches()}
+        batch, matches = DocumentBatch.of([document]), {0: DocumentMatches()}
         if self._predicate is not None:
             try:
                 recalibrated = recalibration.for_scores(document.metadata)
@@ -304,10 +304,7 @@ class EventCounter:
                 f"must be ScoredDocuments, as read_documents yields them, got {found}", parameter="documents"
             )
         if isinstance(documents, DocumentStream) and self._predicate is None:
-            # The stream itself sees to its own doc_ids.
-            known = self.ids if self.n_documents else ()
-            inspect = partial(self._inspected, repeated=frozenset(repeated), known=known)
-            self._update(documents.inspected(inspect), threads, on_batch)
+            self._update(self._of_stream(documents, frozenset(repeated)), threads, on_batch)
             return
         given: list[ScoredDocument] = []
         try:
@@ -323,6 +320,16 @@ class EventCounter:
                     self._add_all(chunk, threads)
         finally:  # the documents before one that cannot be read are counted
             self._add_all(given, threads)
+
+    def _of_stream(
+        self, stream: DocumentStream, repeated: frozenset[int]
+    ) -> Iterator[tuple[DocumentBatch, dict[int, DocumentMatches]]]:
+        """The documents of a stream, which sees to its own doc_ids, and what is found in each."""
+        known = self.ids if self.n_documents else ()
+        for valid, rejected in stream.checked():
+            found, reasons = self._inspected(valid, known=known, repeated=repeated)
+            batch, kept = stream.accepted(valid, rejected, reasons)
+            yield batch, {new: found[old] for new, old in enumerate(kept) if old in found}
 
     def _add_all(self, documents: Sequence[ScoredDocument], threads: int) -> None:
         """Add documents together, or one after another if one of them may be invalid."""
@@ -344,7 +351,7 @@ class EventCounter:
             return None
         if not all(isinstance(each, ScoredDocument) and each.date and each.tokens is not None for each in documents):
             return None
-        batch = from_documents(documents)
+        batch = DocumentBatch.of(documents)
         is_outlying = self.tally.first_outlier(self.calendar.numbers(batch.dates)) is not None
         return None if is_outlying or len({*batch.doc_ids}) < len(batch) else batch
 

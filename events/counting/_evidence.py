@@ -16,7 +16,6 @@ import pyarrow as pa
 from corefsample._arrays import Ints, Ints32
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
-from corefsample.posterior._posterior import parse_rows
 from events.counting._evaluation import DocumentEvents, ParseEvents, Part, VarianceParts, variance_parts
 from events.counting._kernel_inputs import SEVERAL
 from events.counting._tables import EventKey, rows_schema
@@ -127,7 +126,7 @@ class ParsedMentions(NamedTuple):
 
 def parsed_mentions(batch: DocumentBatch, row: int) -> list[ParsedMentions]:
     """All parses of one document of a batch."""
-    return [ParsedMentions(own.tokens(place), own.spans(place)) for _, own, place in parse_rows(batch, row)]
+    return [ParsedMentions(own.tokens(place), own.spans(place)) for _, own, place in batch.rows_of_parses(row)]
 
 
 def evidence_rows(

@@ -18,7 +18,6 @@ from corefsample.coreference._clusterings import WAYS, Conditioned
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import ParameterError
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import parse_rows
 from events.counting._evaluation import DocumentEvents, monte_carlo_errors
 from events.counting._poisson_binomial import (
     Distribution,
@@ -439,7 +438,7 @@ class MergedActors:
         """
         samples = DocumentPosterior.of_row(batch, row).sample(n_samples=n_samples)
         own: dict[int, tuple[Conditioned, Ints32, int]] = {}
-        for parse, (_, rows, place) in enumerate(parse_rows(batch, row)):
+        for parse, (_, rows, place) in enumerate(batch.rows_of_parses(row)):
             tokens = rows.tokens(place)
             assert tokens is not None
             pairs, naming = distinct_actors(tokens, rows.spans(place), lexicon, batch.dates[row].item(), scheme)
@@ -456,7 +455,7 @@ class MergedActors:
         if not own:
             return
         self.ways[max((conditioned.way for conditioned, *_ in own.values()), key=WAYS.index)] += 1
-        parses = parse_rows(batch, row)
+        parses = batch.rows_of_parses(row)
         found: dict[tuple[int, int], tuple[int, int]] = {}  # by tokens: samples with the mention, those of them merged
         for parse, (conditioned, naming, n) in own.items():
             spans, clashes = parses[parse][1].spans(parses[parse][2])[naming].tolist(), conditioned.n_clashes.tolist()

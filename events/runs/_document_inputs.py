@@ -146,14 +146,14 @@ def _as_json(document: AnnotatedDocument | ScoredDocument | Article) -> str:
 
     from corefsample.coreference._antecedents import AntecedentDistribution
     from corefsample.documents._annotated import AnnotatedDocument
-    from corefsample.documents._batch import from_documents
+    from corefsample.documents._batch import DocumentBatch
     from corefsample.documents._batch_schema import to_json
     from corefsample.documents._scored import ScoredDocument
 
     if isinstance(document, AnnotatedDocument):
         none: list[list[Any]] = [[] for _ in range(document.n_mentions)]
         document = document.scored(AntecedentDistribution.from_lists(none, none))
-    content = to_json(from_documents([document]).table, 0) if isinstance(document, ScoredDocument) else document
+    content = to_json(DocumentBatch.of([document]).table, 0) if isinstance(document, ScoredDocument) else document
     return msgspec.json.encode(content).decode()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from corefsample._checks import shown
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._scored import iso_date
+from corefsample.documents._faults import iso_date
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.formats.annotated._brackets import (
     Bracket,

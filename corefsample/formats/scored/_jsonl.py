@@ -13,10 +13,9 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import msgspec
-import numpy as np
 
 from corefsample._checks import shown
-from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of, table_of
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import PARSES_VERSION, VERSION, to_json
 from corefsample.documents._rejected import Fault, Rejected, missing_field
 from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS
@@ -96,9 +95,9 @@ class JsonLinesReader(LineReader):
                 rejected.append(Rejected(self.path, "line", number, error.doc_id, reason, text, hint))
             n_bytes += len(line)
             if len(rows) + len(rejected) >= size or n_bytes >= _BATCH_BYTES:
-                yield _batch(self.path, rows, places), rejected
+                yield DocumentBatch.of_rows(self.path, rows, "line", places), rejected
                 rows, places, rejected, n_bytes = [], [], [], 0
-        yield _batch(self.path, rows, places), rejected
+        yield DocumentBatch.of_rows(self.path, rows, "line", places), rejected
 
 
 @contextmanager
@@ -277,18 +276,6 @@ def _malformed(line: bytes, error: Exception, *, is_first: bool = False) -> _Fau
 
 def _start(line: bytes) -> str:
     return line[:80].decode("utf-8", "replace").strip()
-
-
-def _batch(path: str, rows: list[dict[str, Any]], places: list[int]) -> DocumentBatch:
-    """Turn decoded rows into a batch, with the parses of all documents if one has several."""
-    batch = DocumentBatch(path, table_of(rows), "line", places)
-    parses_of_rows = [row.pop("parses", None) or [{**row, "weight": 1.0}] for row in rows]
-    counts = [len(each) for each in parses_of_rows]
-    flat = [parse for each in parses_of_rows for parse in each]
-    if len(flat) > len(rows) or any(parse["weight"] != 1.0 for parse in flat):  # weights have yet to be checked
-        every = DocumentBatch(path, table_of(flat), "line", np.repeat(places, counts).tolist())
-        batch.parses = ParseRows(bounds_of(counts), np.array([parse["weight"] for parse in flat]), every)
-    return batch
 
 
 _LONGEST = 80  # characters of a path in a message

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,6 @@ from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
-R = TypeVar("R")
-Inspection = Callable[[DocumentBatch], tuple[Mapping[int, R], Mapping[int, str | Fault]]]
 
 
 class DocumentStream(FileSeries):
@@ -86,27 +85,42 @@ class DocumentStream(FileSeries):
 
     def __iter__(self) -> Iterator[DocumentBatch]:
         """Read the files from the beginning; standard input can be read once."""
-        return (batch for batch, _ in self.inspected(lambda batch: ({}, {})))
+        return (self.accepted(*read)[0] for read in self.checked())
 
-    def inspected(self, inspect: Inspection[R]) -> Iterator[tuple[DocumentBatch, dict[int, R]]]:
-        """Read the files as iteration does, and inspect the documents that satisfy the format.
+    def checked(self) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
+        """Read the files as iteration does: the documents of each batch that satisfy the format, and the others.
+
+        Each batch is given to `accepted` before the next is read.
+        """
+        self._seen = SeenIds()
+        for path, reader in self._readers(self._opened):
+            batches = self._checked(reader, partition_values(path))
+            yield from read_ahead(batches) if self._ahead else batches
+
+    def accepted(
+        self, valid: DocumentBatch, rejected: list[Rejected], reasons: Mapping[int, str | Fault] = MappingProxyType({})
+    ) -> tuple[DocumentBatch, list[int]]:
+        """The documents of a batch that are accepted, and their rows in it; the others are rejected.
 
         Parameters
         ----------
-        inspect
-            Called with each batch, before its doc_ids count as used. Returns results by row, and the rows to reject
-            with the reason.
-
-        Yields
-        ------
-        batch, results
-            The documents that are accepted, and their results by row of this batch.
+        valid, rejected
+            From `checked`.
+        reasons
+            Why other documents are rejected, by row, before their doc_ids count as used.
         """
-        seen = SeenIds()
-        for path, reader in self._readers(self._opened):
-            batches = self._checked(reader, partition_values(path))
-            for valid, rejected in read_ahead(batches) if self._ahead else batches:
-                yield self._accepted(valid, rejected, inspect, seen)
+        kept = [row for row in range(len(valid)) if row not in reasons]
+        repeated = [row for row in kept if not self._seen.add(valid.doc_ids[row])]
+        rejected += [valid.rejected(row, reason) for row, reason in reasons.items()]
+        rejected += [valid.rejected(row, "doc_id must be unique in the corpus, got it again") for row in repeated]
+        if len(kept) - len(repeated) < len(valid):
+            kept = sorted({*kept}.difference(repeated))
+            valid = valid.take(kept)
+        for bad in sorted(rejected, key=lambda bad: bad.number or 0):
+            if self._on_rejected is None:
+                raise bad.error()
+            self._on_rejected(bad)
+        return valid, kept
 
     def _opened(self, path: str) -> JsonLinesReader | ParquetReader:
         return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
@@ -127,24 +141,6 @@ class DocumentStream(FileSeries):
                 rejected = rejected + [valid.rejected(row, _several(valid.n_parses(row))) for row in several]
                 valid = valid.take(np.flatnonzero(valid.parses.counts < 2))
             yield valid, rejected + [batch.rejected(row, fault) for row, fault in faults.items()]
-
-    def _accepted(
-        self, valid: DocumentBatch, rejected: list[Rejected], inspect: Inspection[R], seen: SeenIds
-    ) -> tuple[DocumentBatch, dict[int, R]]:
-        """Inspect a batch, report what is wrong in the order of the file, and return the accepted documents."""
-        results, reasons = inspect(valid)
-        kept = [row for row in range(len(valid)) if row not in reasons]
-        repeated = [row for row in kept if not seen.add(valid.doc_ids[row])]
-        rejected += [valid.rejected(row, reason) for row, reason in reasons.items()]
-        rejected += [valid.rejected(row, "doc_id must be unique in the corpus, got it again") for row in repeated]
-        if len(kept) - len(repeated) < len(valid):
-            kept = sorted({*kept}.difference(repeated))
-            valid = valid.take(kept)
-        for bad in sorted(rejected, key=lambda bad: bad.number or 0):
-            if self._on_rejected is None:
-                raise bad.error()
-            self._on_rejected(bad)
-        return valid, {new: results[old] for new, old in enumerate(kept) if old in results}
 
 
 def _several(n_parses: int) -> Fault:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Bytes, Ints, Ints32, Words32
 from corefsample._checks import shown
-from corefsample.documents._scored import checked_mentions
+from corefsample.documents._faults import checked_mentions
 from corefsample.documents._tokens import EMPTY_COLUMN, Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language

@@ -23,7 +23,7 @@ from corefsample.files._contents import read_json
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike, is_file, require_suffix, suffix_of
 from corefsample.formats.scored._stream import SUFFIXES
-from corefsample.formats.scored._writing import QuarantineFile, convert, quarantine_file, write_documents
+from corefsample.formats.scored._writing import QuarantineFile, join, quarantine_file, write_documents
 from corefsample.mention_ranking._model import MentionSource, ScoringTally, few_known_words
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.syntax._roles import is_unparsed
@@ -284,7 +284,7 @@ def score_corpus(
             with writing(places):
                 places.mark_joined()
             remove_file(record)  # of an earlier run, whose output is about to be replaced
-            convert(result.paths, path, overwrite=overwrite)
+            join(result.paths, path, overwrite=overwrite)
         left_out: dict[str, int] = {}
         if clusters is not None:
             left_out = dict(write_annotated(path, clusters, clustering=options.clusters, on_unwritable="skip").left_out)
@@ -376,7 +376,7 @@ def is_scored(inputs: PathLike | Iterable[PathLike], path: str, options: Scoring
 def _require_own(path: str, parts: list[Path], store: Store) -> None:
     """Raise if there is an output that does not have the content of the complete parts."""
     again = store.path / f"joined{suffix_of(path, SUFFIXES)}"
-    convert(parts, again, overwrite=True)
+    join(parts, again, overwrite=True)
     if is_file(path) and sha256(path) != sha256(again):
         require_free(path, overwrite=False)
 
