@@ -17,12 +17,12 @@ from . import tagging as tagging
 from . import trees as trees
 from .coreference._antecedents import AntecedentDistribution as AntecedentDistribution
 from .coreference._clusterings import ClusteringSamples as ClusteringSamples
+from .coreference._clusterings import clustering_log_prob as clustering_log_prob
+from .coreference._clusterings import entity_count_pmf as entity_count_pmf
+from .coreference._clusterings import link_marginals as link_marginals
+from .coreference._clusterings import map_clustering as map_clustering
+from .coreference._clusterings import root_posterior as root_posterior
 from .coreference._clusterings import sample_clusterings as sample_clusterings
-from .coreference._exact import clustering_log_prob as clustering_log_prob
-from .coreference._exact import entity_count_pmf as entity_count_pmf
-from .coreference._exact import link_marginals as link_marginals
-from .coreference._exact import map_clustering as map_clustering
-from .coreference._exact import root_posterior as root_posterior
 from .coreference._graphs import to_networkx as to_networkx
 from .documents._scored import ScoredDocument as ScoredDocument
 from .documents._tokens import Tokens as Tokens

@@ -468,7 +468,9 @@ def entity_count_pmf(antecedents: AntecedentDistribution) -> Floats:
         Entry c: P(c entities).
     """
     AntecedentDistribution.require(antecedents)
-    return poisson_binomial_pmf(antecedents.new_probs)
+    pmf = np.empty(antecedents.n_mentions + 1)
+    _kernels.poisson_binomial(antecedents.new_probs, pmf)
+    return pmf
 
 
 def map_clustering(antecedents: AntecedentDistribution) -> Ints32:
@@ -485,31 +487,6 @@ def map_clustering(antecedents: AntecedentDistribution) -> Ints32:
     labels = np.empty(antecedents.n_mentions, np.int32)
     _kernels.map_labels(*rows, labels)
     return labels
-
-
-def poisson_binomial_pmf(probs: npt.ArrayLike) -> Floats:
-    """Distribution of the number of successes of independent trials, by convolution.
-
-    Parameters
-    ----------
-    probs
-        float (n_trials,) in [0, 1].
-
-    Returns
-    -------
-    array of shape (n_trials + 1,), float64 in [0, 1]
-        Entry c: P(c successes). No entry is negative, and small ones are accurate, unlike those of a Fourier transform.
-
-    Raises
-    ------
-    ParameterError
-        If a probability lies outside [0, 1].
-    """
-    trials = _checks.floats("probs", probs)
-    _checks.each("probs", trials, (trials >= 0.0) & (trials <= 1.0), "lie in [0, 1]")
-    pmf = np.empty(trials.shape[0] + 1)
-    _kernels.poisson_binomial(trials, pmf)
-    return pmf
 
 
 def _rows_of(antecedents: AntecedentDistribution) -> tuple[Ints, Ints32, Floats, Floats]:

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corefsample._arrays import Ints
-from corefsample._checks import shown
+from corefsample._checks import iso_date, shown
 from corefsample.coreference._antecedents import candidate_faults
 from corefsample.documents._batch import DocumentBatch, ParseRows
 from corefsample.documents._batch_schema import SPAN_COLUMNS, flat_lists
-from corefsample.documents._faults import iso_date, mention_faults, parse_faults, parses_fault, weight_fault
+from corefsample.documents._faults import mention_faults, parse_faults, parses_fault, weight_fault
 from corefsample.documents._rejected import Fault, missing_field
 from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import TOKEN_COLUMNS

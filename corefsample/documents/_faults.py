@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -13,16 +11,6 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.errors import ParameterError
-
-_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-def iso_date(text: str) -> datetime.date | None:
-    """Day of a text such as "2024-05-31", or None if it has another form."""
-    try:
-        return datetime.date.fromisoformat(text) if _ISO_DATE.fullmatch(text) else None
-    except ValueError:
-        return None
 
 
 def checked_mentions(mentions: npt.ArrayLike, n_tokens: int | None) -> Ints32:

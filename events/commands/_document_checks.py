@@ -20,7 +20,6 @@ from corefsample.languages._language import ENGLISH, declared_language, differ, 
 from corefsample.mention_ranking import english_model
 from corefsample.mention_ranking.features._encoding import word_hash
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._roles import is_unparsed
 from corefsample.syntax._schemes import fitting_schemes
 from events.commands._failures import Report
 from events.commands._reading import batches
@@ -108,7 +107,7 @@ def check_annotated(
 
 def _count(report: AnnotatedReport, document: AnnotatedDocument, language: str | None, scheme: str | None) -> None:
     tokens, mentions = document.tokens, document.mentions
-    if is_unparsed(tokens):
+    if tokens.is_unparsed:
         report.n_unparsed += 1
     else:
         found = mentions_from_parse(tokens, scheme=scheme, language=load_language(language or ENGLISH))

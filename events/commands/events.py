@@ -78,10 +78,9 @@ def print_events(summary: EventsResult) -> None:
 
 def print_counts_of_run(summary: EventsResult) -> None:
     """Print the highest counts, and where the files are."""
-    from corefsample._extras import install_hint
+    from corefsample._extras import can_report, install_hint
     from corefsample.files._paths import is_file, joined, parquet_source
     from events.counting._tally import exclusion_texts, merging_text
-    from events.pages._report import can_report
 
     folder = summary.out
     counts = pd.read_parquet(parquet_source(joined(folder, "counts.parquet")))

@@ -19,7 +19,6 @@ from corefsample.files._paths import is_file, joined, parquet_source
 from corefsample.recalibration._uncertain import UNCERTAINTIES
 from events.counting._counts import INTERVALS, EventCounts, Interval
 from events.counting._evidence import evidence_schema
-from events.counting._poisson_binomial import count_pmf
 from events.counting._tables import (
     ACTOR,
     TABLE_METADATA,
@@ -28,10 +27,10 @@ from events.counting._tables import (
     count_columns,
     event_key,
     event_name,
-    role_cells,
     role_columns,
     role_values,
 )
+from events.counting._tally import count_pmf
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -326,37 +325,3 @@ def _check_samples(lists: Iterable[Any], n_samples: int, place: str) -> None:
                 continue
             found = str(values.min())
         raise InputError(f"counts must be lists of {n_samples:,} whole numbers, at least 0, got {found}", place=place)
-
-
-def samples_table(several: Sequence[EventCounts], roles: Sequence[str]) -> pa.Table:
-    """Sampled counts of several rules, of each actor and period with a document of P > 0.
-
-    Parameters
-    ----------
-    several
-        The counts, whose tallies keep counts by sample.
-    roles
-        Columns of the roles of all rules.
-
-    Returns
-    -------
-    pyarrow.Table
-        event; a column for each role; period; counts, a list of n_samples: entry s is the count in the s-th sampled
-        clustering of every document, under the draw of the recalibration that they share in it.
-    """
-    import pyarrow as pa
-
-    rows, sampled = [], [np.zeros(0, np.int32)]
-    for counts in several:
-        labels = {period.number: period.label for period in counts.periods()}
-        for (key, number), cell in sorted(counts.tally.cells(), key=lambda item: item[0]):
-            if cell.has_evidence:
-                values = role_cells(key, counts.columns, roles)
-                rows.append({"event": counts.event, **values, "period": labels[number]})
-                sampled.append(cell.by_sample)
-    names = ("event", *roles, "period")
-    flat = np.concatenate(sampled)
-    offsets = np.arange(len(rows) + 1) * (len(flat) // max(len(rows), 1))
-    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat))
-    texts = [pa.array([row[name] for row in rows], pa.string()) for name in names]
-    return pa.table([*texts, lists], names=[*names, "counts"], metadata=TABLE_METADATA)

@@ -25,7 +25,7 @@ from corefsample.files._digests import id_digest
 from events.counting._evaluation import DocumentEvents
 from events.counting._evidence import EventRow, evidence_schema
 from events.counting._periods import Period
-from events.counting._tables import TABLE_METADATA, event_name, rows_schema
+from events.counting._tables import TABLE_METADATA, event_name, role_cells, rows_schema
 from events.matching._screening import DocumentMatches
 from events.rules._outcomes import ANYBODY
 
@@ -74,6 +74,30 @@ class CountedRows:
         """Add the rows that are in a folder."""
         for rows in self._every:
             rows.load(folder)
+
+
+def rows_batch(
+    schema: pa.Schema, rows: Sequence[Any], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
+) -> pa.RecordBatch:
+    """Rows of such a table.
+
+    Parameters
+    ----------
+    schema
+        From `events.counting._tables.rows_schema`.
+    rows
+        Of one rule or several.
+    columns
+        Columns of the roles of each rule, by its name.
+    roles
+        Columns of roles in the table.
+    """
+    of_roles = [role_cells(each.actors, columns[each.event], roles) for each in rows]
+    values = [
+        [each[name] for each in of_roles] if name in roles else [getattr(each, name) for each in rows]
+        for name in schema.names
+    ]
+    return pa.RecordBatch.from_arrays(list(map(pa.array, values, schema.types)), schema=schema)
 
 
 ALL_DOCUMENTS_SCHEMA = pa.schema(

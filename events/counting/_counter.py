@@ -28,21 +28,20 @@ from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import CorpusRecalibration, unlike_scores
 from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
 from corefsample.syntax._schemes import scheme_names
-from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, document_rows
+from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, document_rows, rows_batch
 from events.counting._counts import EventCounts, Interval, joined_counts
 from events.counting._definitions import Definitions
 from events.counting._evaluation import (
     DocumentEvents,
-    Predicate,
     Task,
     Threads,
     evaluate_document,
-    evaluate_predicate,
     outcome_events,
 )
 from events.counting._evidence import event_rows, evidence_rows, evidence_schema, parsed_mentions
 from events.counting._periods import Calendar, Period
-from events.counting._tables import ACTOR, event_key, rows_batch
+from events.counting._predicates import Predicate, evaluate_predicate
+from events.counting._tables import ACTOR, event_key
 from events.counting._tally import MOST_PERIODS, CountTally, MergedActors
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import DocumentMatches, Screen

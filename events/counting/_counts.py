@@ -13,22 +13,20 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.posterior._posterior import N_DRAWS
+from events.counting import _kernels
 from events.counting._periods import Calendar, Period
-from events.counting._poisson_binomial import (
-    compare_counts,
-    compare_samples,
-    hdi_interval,
-    quantile_interval,
-)
 from events.counting._tables import (
     ACTOR,
     COMPARISON_COLUMNS,
+    TABLE_METADATA,
     TIMESTAMP,
     EventKey,
     count_columns,
@@ -292,3 +290,167 @@ def joined_counts(several: Sequence[EventCounts], roles: Sequence[str]) -> pd.Da
     columns = count_columns(roles, recalibrated=first.uncertainty is not None, defaults=first.has_defaults)
     tables = [counts.to_frame().assign(**({} if counts.columns else role_cells((), (), roles))) for counts in several]
     return pd.concat(tables, ignore_index=True).reindex(columns=list(columns)).fillna(dict.fromkeys(roles, ""))
+
+
+def samples_table(several: Sequence[EventCounts], roles: Sequence[str]) -> pa.Table:
+    """Sampled counts of several rules, of each actor and period with a document of P > 0.
+
+    Parameters
+    ----------
+    several
+        The counts, whose tallies keep counts by sample.
+    roles
+        Columns of the roles of all rules.
+
+    Returns
+    -------
+    pyarrow.Table
+        event; a column for each role; period; counts, a list of n_samples: entry s is the count in the s-th sampled
+        clustering of every document, under the draw of the recalibration that they share in it.
+    """
+    rows, sampled = [], [np.zeros(0, np.int32)]
+    for counts in several:
+        labels = {period.number: period.label for period in counts.periods()}
+        for (key, number), cell in sorted(counts.tally.cells(), key=lambda item: item[0]):
+            if cell.has_evidence:
+                values = role_cells(key, counts.columns, roles)
+                rows.append({"event": counts.event, **values, "period": labels[number]})
+                sampled.append(cell.by_sample)
+    names = ("event", *roles, "period")
+    flat = np.concatenate(sampled)
+    offsets = np.arange(len(rows) + 1) * (len(flat) // max(len(rows), 1))
+    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat))
+    texts = [pa.array([row[name] for row in rows], pa.string()) for name in names]
+    return pa.table([*texts, lists], names=[*names, "counts"], metadata=TABLE_METADATA)
+
+
+# A cumulative sum within this distance of a level has reached it: the rounding error of some 10**4 additions.
+_ROUNDING = 1e-12
+
+
+def quantile_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
+    """Central credible interval of a count: its (1 - level) / 2 and (1 + level) / 2 quantiles.
+
+    The ends are counts, so the interval has a probability of at least `level`. It may exclude the mean: one document
+    with probability .01 gives [0, 0].
+
+    Parameters
+    ----------
+    pmf
+        float (n + 1,): P(count = k).
+    level
+        In (0, 1).
+    """
+    pmf, level = _checked(pmf, level)
+    tail = (1.0 - level) / 2.0
+    # Each end from its own side, because the sum of a small tail is more exact than its difference from 1.
+    below, above = np.cumsum(pmf), np.cumsum(pmf[::-1])
+    lower = int(np.searchsorted(below, tail - _rounding(tail)))
+    n_above = int(np.searchsorted(above, tail + _rounding(tail), side="right"))
+    last = pmf.shape[0] - 1
+    lower = min(lower, last)
+    return lower, max(last - n_above, lower)
+
+
+def _rounding(tail: float) -> float:
+    """Distance within which a sum has reached a tail's probability, far smaller than the tail."""
+    return min(_ROUNDING, 1e-6 * tail)
+
+
+def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
+    """Shortest credible interval of a count: the fewest adjacent counts with a probability of at least `level`.
+
+    Of several with the same length, the one with the highest probability; then the lowest.
+
+    Parameters
+    ----------
+    pmf
+        float (n + 1,): P(count = k).
+    level
+        In (0, 1).
+    """
+    pmf, level = _checked(pmf, level)
+    below = np.concatenate(([0.0], np.cumsum(pmf)))
+    # For each lower end the smallest upper end: below[upper + 1] - below[lower] >= level.
+    uppers = np.searchsorted(below, below[:-1] + level - _rounding(1.0 - level)) - 1
+    lowers = np.flatnonzero(uppers < pmf.shape[0])
+    if not lowers.size:  # the total is below the level by rounding
+        return 0, pmf.shape[0] - 1
+    widths = uppers[lowers] - lowers
+    shortest = lowers[widths == widths.min()]
+    contents = below[uppers[shortest] + 1] - below[shortest]
+    lower = int(shortest[np.flatnonzero(contents >= np.max(contents) - _ROUNDING)[0]])
+    return lower, int(max(uppers[lower], lower))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Posterior comparison of two counts.
+
+    Attributes
+    ----------
+    greater, equal, less
+        P(n_a > n_b), P(n_a = n_b), P(n_a < n_b).
+    mean_difference
+        E[n_a - n_b].
+    lower, upper
+        Central credible interval of n_a - n_b.
+    """
+
+    greater: float
+    equal: float
+    less: float
+    mean_difference: float
+    lower: int
+    upper: int
+
+
+def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level: float = 0.95) -> Comparison:
+    """Compare the counts of two actors from each document's joint distribution.
+
+    Only documents with one of the two events but not the other change the difference.
+
+    Parameters
+    ----------
+    first_only, second_only
+        float (n_documents,): P(the first event and not the second), P(the second and not the first).
+    level
+        Of the interval of the difference, in (0, 1).
+    """
+    first, second = np.asarray(first_only, np.float64), np.asarray(second_only, np.float64)
+    n = first.shape[0]
+    pmf = np.empty(2 * n + 1)
+    _kernels.difference_pmf(first, second, pmf)
+    return _comparison(pmf, -n, float(first.sum() - second.sum()), level)
+
+
+def compare_samples(differences: npt.ArrayLike, level: float = 0.95) -> Comparison:
+    """Compare two counts by their difference in each sample.
+
+    Parameters
+    ----------
+    differences
+        int (n_samples,): the first count minus the second.
+    level
+        Of the interval of the difference, in (0, 1).
+    """
+    found = _checks.integers("differences", differences)
+    least = int(found.min())
+    pmf = np.bincount(found - least) / found.shape[0]
+    return _comparison(pmf, least, float(found.mean()), level)
+
+
+def _comparison(pmf: Floats, least: int, mean_difference: float, level: float) -> Comparison:
+    """Comparison by the distribution of the difference, whose entry k is the probability of `least` + k."""
+    lower, upper = quantile_interval(pmf, level)
+    signs = np.sign(np.arange(len(pmf)) + least)
+    greater, equal, less = (min(float(pmf[signs == sign].sum()), 1.0) for sign in (1, 0, -1))
+    return Comparison(greater, equal, less, mean_difference, lower + least, upper + least)
+
+
+def _checked(pmf: npt.ArrayLike, level: float) -> tuple[Floats, float]:
+    probs = _checks.floats("pmf", pmf)
+    total = float(probs.sum())
+    if probs.size == 0 or (probs < 0).any() or not abs(total - 1.0) < 1e-6:
+        raise ParameterError(f"must be probabilities that sum to 1, got a sum of {total}", parameter="pmf")
+    return probs, _checks.probability("level", level, below_one=True, above_zero=True)

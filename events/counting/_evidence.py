@@ -19,7 +19,7 @@ from corefsample.documents._tokens import Tokens
 from events.counting._evaluation import DocumentEvents, ParseEvents, Part, VarianceParts, variance_parts
 from events.counting._kernel_inputs import SEVERAL
 from events.counting._tables import EventKey, rows_schema
-from events.lexicon._content import parts
+from events.lexicon._content import OF
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
 
 SEPARATOR = " | "
@@ -45,7 +45,7 @@ class EvidenceRow:
     event, actors
         Name of the rule, and the code of each role.
     probability, mc_se
-        P(event) and its Monte Carlo standard error (`events.counting.monte_carlo_errors`).
+        P(event) and its Monte Carlo standard error (`corefsample._monte_carlo.monte_carlo_errors`).
     one_best
         Whether the event is true in the likeliest-antecedent clustering.
     sentences
@@ -309,7 +309,7 @@ class _Sources:
             (trigger, [*mentions], n / self._events.n_samples)
             for (trigger, mentions), n in made.most_common(MOST_MENTIONS)
         ]
-        codes = {part for code in key for part in (code, *parts(code))}
+        codes = {part for code in key for part in (code, *code.split(OF))}
         return instances, [each for each in self._descriptions if each[1] in codes][:MOST_MENTIONS]
 
     def reasons(self, event: int) -> list[_Reason]:

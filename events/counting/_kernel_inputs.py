@@ -15,7 +15,7 @@ import numpy as np
 from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from events.counting import _kernels
 from events.counting._tables import EventKey
-from events.lexicon._content import COMPOSITE, INNER, OF, OUTER, parts
+from events.lexicon._content import COMPOSITE, INNER, OF, OUTER
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR, MentionMatches
 
 _MOST_SETS = 256  # of actors that an entity can be described as; more are as several of which none counts
@@ -168,7 +168,7 @@ class _Sets:
         self._inner = self._several_inner + sum(bits[code] for code in bits.keys() & matches.inner)
         self._joint = matches.apart is not None
         self._sets = {each: a for a, each in enumerate((0, self._several, self._several_inner))}
-        made_of = {*codes, *(part for code in codes if code not in bits for part in parts(code))}
+        made_of = {*codes, *(part for code in codes if code not in bits for part in code.split(OF))}
         alone = [self._sets.setdefault(bit, len(self._sets)) if code in made_of else 0 for code, bit in bits.items()]
         self.described_as = np.array(alone, np.int32)[matches.described_actors]
         single = [bit for code, bit in bits.items() if code in made_of]
@@ -325,9 +325,9 @@ def _bits(matches: MentionMatches, own: str, codes: tuple[str, ...]) -> tuple[li
     actors on some share a bit.
     """
     actors, counts_as = matches.actors, matches.inner_counts_as
-    made_of = (part for code in codes if own != NO_ACTOR and code not in actors for part in parts(code))
+    made_of = (part for code in codes if own != NO_ACTOR and code not in actors for part in code.split(OF))
     possible = {*codes, *made_of}
-    needed = (own,) if own in actors else parts(own)
+    needed = (own,) if own in actors else own.split(OF)
     n, bits = len(needed), dict.fromkeys(actors, 0)
     for c, code in enumerate(actors):
         if code in possible:

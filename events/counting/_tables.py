@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 
@@ -98,30 +97,6 @@ def rows_schema(kind: type, roles: Sequence[str], without: Sequence[str] = ()) -
         names = roles if field.name == "actors" else [field.name]
         columns |= dict.fromkeys(names, "str" if field.name == "actors" else field.type.removeprefix("datetime."))
     return arrow_schema({name: column for name, column in columns.items() if name not in without})
-
-
-def rows_batch(
-    schema: pa.Schema, rows: Sequence[Any], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
-) -> pa.RecordBatch:
-    """Rows of such a table.
-
-    Parameters
-    ----------
-    schema
-        From `rows_schema`.
-    rows
-        Of one rule or several.
-    columns
-        Columns of the roles of each rule, by its name.
-    roles
-        Columns of roles in the table.
-    """
-    of_roles = [role_cells(each.actors, columns[each.event], roles) for each in rows]
-    values = [
-        [each[name] for each in of_roles] if name in roles else [getattr(each, name) for each in rows]
-        for name in schema.names
-    ]
-    return pa.RecordBatch.from_arrays(list(map(pa.array, values, schema.types)), schema=schema)
 
 
 def role_columns(columns: Iterable[str]) -> tuple[str, ...]:

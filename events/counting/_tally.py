@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, ItemsView, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -14,26 +14,99 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._monte_carlo import agreement_bound, monte_carlo_errors
 from corefsample.coreference._clusterings import WAYS, Conditioned
+from corefsample.coreference._kernels import poisson_binomial
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import ParameterError
 from corefsample.posterior import DocumentPosterior
-from events.counting._evaluation import DocumentEvents, monte_carlo_errors
-from events.counting._poisson_binomial import (
-    Distribution,
-    count_pmf,
-    distribution_of,
-    scaled_variance,
-    sum_pmf,
-    total,
-    variance_of_mean,
-)
+from events.counting._evaluation import DocumentEvents
 from events.counting._tables import EventKey, event_name
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import distinct_actors
 
+MOST = 10_000  # of one document: the distribution of a sum has an entry for each value up to the largest
 _NUMBERS = ("n_without", "one_best", "n_named")  # of a cell, that add up
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
+
+
+Distribution = tuple[tuple[int, int], ...]  # values with their numbers of samples, by value
+
+
+def distribution_of(values: Ints) -> Distribution:
+    """Distribution of a document's number over its samples, int (n_samples,)."""
+    found, counts = np.unique(values, return_counts=True)
+    return tuple(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+def total(distribution: Distribution) -> int:
+    """Sum over the samples."""
+    return sum(value * n for value, n in distribution)
+
+
+def scaled_variance(distribution: Distribution, n_samples: int) -> int:
+    """Variance over the samples, times n_samples squared, which is a whole number."""
+    return n_samples * sum(value**2 * n for value, n in distribution) - total(distribution) ** 2
+
+
+def variance_of_mean(distribution: Distribution, n_samples: int) -> float:
+    """Squared Monte Carlo standard error of the mean; where all samples agree, the square of a bound for a share."""
+    if len(distribution) == 1:
+        return agreement_bound(n_samples) ** 2
+    return scaled_variance(distribution, n_samples) / n_samples**3
+
+
+def sum_pmf(documents: Mapping[Distribution, int], n_samples: int) -> Floats:
+    """Distribution of the sum over independent documents.
+
+    Parameters
+    ----------
+    documents
+        Number of documents with each distribution.
+    n_samples
+        Samples of each document.
+
+    Returns
+    -------
+    array of shape (sum of the largest values + 1,), float64 in [0, 1]
+        Entry k: P(sum = k).
+    """
+    parts: deque[Floats] = deque([np.ones(1)])
+    for distribution, n_documents in sorted(documents.items()):
+        pmf = np.zeros(distribution[-1][0] + 1)
+        for value, n in distribution:
+            pmf[value] = n / n_samples
+        parts.extend([pmf] * n_documents)
+    while len(parts) > 1:  # in pairs, which are of like lengths: fewer operations, and smaller rounding errors
+        parts.append(np.convolve(parts.popleft(), parts.popleft()))
+    return parts[0]
+
+
+def count_pmf(probs: npt.ArrayLike) -> Floats:
+    """Distribution of the number of documents with an event, given the probability of each.
+
+    Given these probabilities the documents are independent, so the count is Poisson-binomial.
+
+    Parameters
+    ----------
+    probs
+        float (n_documents,) in [0, 1].
+
+    Returns
+    -------
+    array of shape (n_documents + 1,), float64 in [0, 1]
+        Entry k: P(count = k). No entry is negative, and small ones are accurate, unlike those of a Fourier transform.
+
+    Raises
+    ------
+    ParameterError
+        If a probability lies outside [0, 1].
+    """
+    trials = _checks.floats("probs", probs)
+    _checks.each("probs", trials, (trials >= 0.0) & (trials <= 1.0), "lie in [0, 1]")
+    pmf = np.empty(trials.shape[0] + 1)
+    poisson_binomial(trials, pmf)
+    return pmf
 
 
 @dataclass(slots=True)

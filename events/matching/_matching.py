@@ -20,7 +20,7 @@ from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._paths import Dependents, ParseView, follow_all, leading_to
 from corefsample.syntax._schemes import document_schemes
-from events.lexicon._content import INNER, parts
+from events.lexicon._content import INNER, OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.rules._format import NEAR
 from events.rules._rules import Frame, Phrase, Rule
@@ -463,7 +463,7 @@ def described_words(
     for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
         for head in leading_to(paths, view, token):
             for mention in by_head[head]:
-                words |= {(mention, code): token for code in parts(codes[token])}
+                words |= {(mention, code): token for code in codes[token].split(OF)}
     return words
 
 

@@ -23,7 +23,7 @@ from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.mention_ranking.features._encoding import MENTION_KINDS
 from corefsample.recalibration._model import Recalibration, document_kinds
 from events.counting import count_pmf
-from events.counting._poisson_binomial import hdi_interval, quantile_interval
+from events.counting._counts import hdi_interval, quantile_interval
 from events.queries._table import QueryTable
 
 LEVELS = (0.5, 0.8, 0.95)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
-from corefsample._checks import choice, shown, whole
+from corefsample._checks import choice, require_json, shown, whole
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument
@@ -16,7 +16,7 @@ from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import link_target, new_file, remove_file, require_free, require_writable, unwritable
 from corefsample.files._locks import new_partial, put_in_place
 from corefsample.files._paths import PathLike, require_suffix
-from corefsample.formats.scored._jsonl import json_lines_writer, require_json
+from corefsample.formats.scored._jsonl import json_lines_writer
 from corefsample.formats.scored._parquet import ParquetReader, ParquetWriter
 from corefsample.formats.scored._stream import SUFFIXES, DocumentStream
 

@@ -37,10 +37,9 @@ from corefsample.files._remote_services import is_url
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._parquet import ParquetWriter, abandon
 from events._csv_cells import escaped_frame, escaped_texts
-from events.counting._count_posterior import samples_table
 from events.counting._counted_rows import in_groups
 from events.counting._counter import DUPLICATE, EventCounter
-from events.counting._counts import EventCounts, joined_counts
+from events.counting._counts import EventCounts, joined_counts, samples_table
 from events.counting._tables import arrow_schema, count_columns, event_name
 from events.counting._tally import excluded_triggers
 from events.plots import actor_comparison, bands_by_event, event_bands

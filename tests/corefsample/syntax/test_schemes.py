@@ -15,7 +15,7 @@ from corefsample.mention_ranking.features._encoding import encode, word_hash
 from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
 from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._roles import NeutralParse, neutral_parse
+from corefsample.syntax._roles import NeutralParse
 
 pytestmark = pytest.mark.kernels
 
@@ -52,7 +52,7 @@ def pair_rows(tokens: Tokens, spans: np.ndarray) -> list[list[int]]:
 @pytest.mark.parametrize("name", SENTENCES)
 def test_a_sentence_has_one_neutral_parse(name: str, scheme: str) -> None:
     one, other = (reference.parsed(SENTENCES[name][each]) for each in ("ud2", scheme))
-    assert content(neutral_parse(one, "ud2"), one) == content(neutral_parse(other, scheme), other)
+    assert content(NeutralParse.of(one, "ud2"), one) == content(NeutralParse.of(other, scheme), other)
 
 
 @pytest.mark.parametrize("scheme", OTHERS)

@@ -404,9 +404,9 @@ def test_a_report_that_would_fail_is_not_advised_alone(
 ) -> None:
     arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
     advised = f"Explore  corefsample report {tmp_path / 'run'}"
-    monkeypatch.setattr("events.pages._report.can_report", lambda: False)
+    monkeypatch.setattr("corefsample._extras.can_report", lambda: False)
     assert f"{advised} ({install_hint('report')})\n" in call(*arguments)[1]
-    monkeypatch.setattr("events.pages._report.can_report", lambda: True)
+    monkeypatch.setattr("corefsample._extras.can_report", lambda: True)
     assert f"{advised}\n" in call(*arguments)[1]
 
 

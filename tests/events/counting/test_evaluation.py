@@ -23,11 +23,12 @@ from strategies.documents import Lists
 from tallies import names
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
+from corefsample._monte_carlo import monte_carlo_errors
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior
 from events import EventCounter
 from events.counting import _kernels, evaluate_matches, evaluate_predicate
-from events.counting._evaluation import DocumentEvents, evaluate_document, monte_carlo_errors
+from events.counting._evaluation import DocumentEvents, evaluate_document
 from events.counting._kernel_inputs import KernelInputs, with_common_descriptions
 from events.matching._matching import ABSENT, DEFAULT, MentionMatches
 

@@ -16,7 +16,7 @@ from references import events as er
 
 from corefsample import ParameterError
 from events.counting import count_pmf
-from events.counting._poisson_binomial import quantile_interval
+from events.counting._counts import quantile_interval
 from events.queries import mixture_pmf
 from events.queries._queries import MENTION_TYPES
 from events.queries._table import QueryTable

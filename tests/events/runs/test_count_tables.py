@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from events import EventCounter
 from events._csv_cells import unescaped
+from events.counting._counted_rows import rows_batch
 from events.counting._evidence import EvidenceRow, evidence_schema
-from events.counting._tables import rows_batch
 from events.runs import CountOptions
 from events.runs._output_folder import RunFolder
 from events.runs.counting._finalise import write_counts
