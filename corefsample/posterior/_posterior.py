@@ -19,8 +19,7 @@ from corefsample.documents import sample_parses
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.recalibration._applied import applied_to, described
-from corefsample.recalibration._model import Recalibration, kinds_of
+from corefsample.recalibration._model import Recalibration, applied_to, described, kinds_of
 from corefsample.recalibration._shipped import known_recalibration
 from corefsample.recalibration._uncertain import (
     MixedRecalibrations,

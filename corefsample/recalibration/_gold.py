@@ -13,8 +13,8 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated, gold_codes
-from corefsample.recalibration._applied import applied_to, described
 from corefsample.recalibration._kernels import HAS_ANTECEDENT, IS_NEW, MISSED, NO_TERM, RIGHT, UNKNOWN, WRONG
+from corefsample.recalibration._model import applied_to, described
 
 MISSING = ("skip", "floor")
 

@@ -15,9 +15,8 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import Apart, Conditioned, sample_rescored
 from corefsample.errors import ParameterError
 from corefsample.recalibration import _model
-from corefsample.recalibration._applied import after, described
 from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._model import Recalibration, after, described
 from corefsample.recalibration._refits import RecalibrationDraws
 
 Uncertainty = Literal["none", "fit", "domain"]

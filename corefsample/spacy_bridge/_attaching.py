@@ -77,7 +77,7 @@ def set_posterior(
         If the document has other words, the mentions are not those of the distribution, or an option breaks its rule.
         The Doc is then unchanged.
     """
-    from corefsample.recalibration._applied import applied_to
+    from corefsample.recalibration._model import applied_to
 
     require_doc(doc)
     if spans_key is None and sample_groups:

@@ -270,7 +270,7 @@ def _fit_language(gold: GoldDocuments) -> str | None:
 def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str]:
     """Rows that cannot be recalibrated: other scores than those of the fit, or scores that would be infinite."""
     from corefsample.languages._language import declared_language, differ
-    from corefsample.recalibration._applied import applied_to
+    from corefsample.recalibration._model import applied_to
 
     wrong = {}
     for row in range(len(batch)):

@@ -18,9 +18,8 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated
 from corefsample.recalibration import RecalibrationFitter
-from corefsample.recalibration._applied import applied_to
 from corefsample.recalibration._fitter import Form
-from corefsample.recalibration._model import NoMinimumError, Recalibration
+from corefsample.recalibration._model import NoMinimumError, Recalibration, applied_to
 from corefsample.recalibration._refits import CrossFit
 from corefsample.recalibration._shipped import known_recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty

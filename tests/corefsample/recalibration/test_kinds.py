@@ -20,11 +20,10 @@ from corefsample.documents._tokens import Tokens
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.mention_ranking.features._encoding import MENTION_KINDS
 from corefsample.recalibration import LinkScore, RecalibrationDraws, RecalibrationFitter, read_recalibration
-from corefsample.recalibration._applied import applied_to
 from corefsample.recalibration._domains import DomainEffect, _em
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._losses import Likelihood
-from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibration
+from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibration, applied_to
 from corefsample.recalibration._newton import newton_step
 from corefsample.recalibration._searches import KindSearch
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
