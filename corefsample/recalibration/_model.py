@@ -1,4 +1,4 @@
-"""A recalibration of antecedent scores: temperature, NEW bias and offsets by kind of mention, as one vector, and in metadata."""
+"""A recalibration of antecedent scores: temperature, NEW bias and offsets by kind, as a vector and in metadata."""
 
 from __future__ import annotations
 

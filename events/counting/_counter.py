@@ -29,7 +29,7 @@ from corefsample.posterior._posterior import CorpusRecalibration, unlike_scores
 from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
 from corefsample.syntax._schemes import scheme_names
 from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, document_rows, rows_batch
-from events.counting._counts import EventCounts, Interval, joined_counts
+from events.counting._counts import CountsOfRules, EventCounts, Interval
 from events.counting._definitions import Definitions
 from events.counting._evaluation import (
     DocumentEvents,
@@ -608,9 +608,10 @@ class EventCounter:
             has_defaults=self.has_defaults,
         )
 
-    def counts_of_all(self, *, level: float = 0.95, interval: Interval = "quantile") -> list[EventCounts]:
+    def counts_of_all(self, *, level: float = 0.95, interval: Interval = "quantile") -> CountsOfRules:
         """The posterior of each rule's counts."""
-        return [self.counts(event=event, level=level, interval=interval) for event in self.tallies]
+        of_rules = (self.counts(event=event, level=level, interval=interval) for event in self.tallies)
+        return CountsOfRules(tuple(of_rules), self.roles)
 
     def to_frame(self, *, level: float = 0.95, interval: Interval = "quantile") -> pd.DataFrame:
         """The counts of all rules in one table, as counts.csv of the command `events`.
@@ -618,7 +619,7 @@ class EventCounter:
         It has the columns of `EventCounts.to_frame`, with the columns of the roles of all rules; those of other rules
         are empty.
         """
-        return joined_counts(self.counts_of_all(level=level, interval=interval), self.roles)
+        return self.counts_of_all(level=level, interval=interval).to_frame()
 
     def evidence(self) -> pd.DataFrame:
         """Tidy table, one row for each document and event with P > 0: see `events.counting.EvidenceRow`.

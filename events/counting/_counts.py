@@ -29,6 +29,7 @@ from events.counting._tables import (
     TABLE_METADATA,
     TIMESTAMP,
     EventKey,
+    arrow_schema,
     count_columns,
     event_key,
     event_name,
@@ -284,44 +285,70 @@ class EventCounts:
         return table.assign(period_start=np.array(table["period_start"].tolist(), TIMESTAMP))
 
 
-def joined_counts(several: Sequence[EventCounts], roles: Sequence[str]) -> pd.DataFrame:
-    """Table of the counts of several rules; the actor is `*` in the rows of a rule without roles."""
-    first = several[0]
-    columns = count_columns(roles, recalibrated=first.uncertainty is not None, defaults=first.has_defaults)
-    tables = [counts.to_frame().assign(**({} if counts.columns else role_cells((), (), roles))) for counts in several]
-    return pd.concat(tables, ignore_index=True).reindex(columns=list(columns)).fillna(dict.fromkeys(roles, ""))
+@dataclass(frozen=True, slots=True, eq=False)
+class CountsOfRules:
+    """The counts of several rules, and the tables of all of them.
 
-
-def samples_table(several: Sequence[EventCounts], roles: Sequence[str]) -> pa.Table:
-    """Sampled counts of several rules, of each actor and period with a document of P > 0.
-
-    Parameters
+    Attributes
     ----------
-    several
-        The counts, whose tallies keep counts by sample.
+    of_rules
+        Of each rule.
     roles
         Columns of the roles of all rules.
-
-    Returns
-    -------
-    pyarrow.Table
-        event; a column for each role; period; counts, a list of n_samples: entry s is the count in the s-th sampled
-        clustering of every document, under the draw of the recalibration that they share in it.
     """
-    rows, sampled = [], [np.zeros(0, np.int32)]
-    for counts in several:
-        labels = {period.number: period.label for period in counts.periods()}
-        for (key, number), cell in sorted(counts.tally.cells(), key=lambda item: item[0]):
-            if cell.has_evidence:
-                values = role_cells(key, counts.columns, roles)
-                rows.append({"event": counts.event, **values, "period": labels[number]})
-                sampled.append(cell.by_sample)
-    names = ("event", *roles, "period")
-    flat = np.concatenate(sampled)
-    offsets = np.arange(len(rows) + 1) * (len(flat) // max(len(rows), 1))
-    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat))
-    texts = [pa.array([row[name] for row in rows], pa.string()) for name in names]
-    return pa.table([*texts, lists], names=[*names, "counts"], metadata=TABLE_METADATA)
+
+    of_rules: tuple[EventCounts, ...]
+    roles: tuple[str, ...]
+
+    @property
+    def _columns(self) -> dict[str, str]:
+        first = self.of_rules[0]
+        return count_columns(self.roles, recalibrated=first.uncertainty is not None, defaults=first.has_defaults)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of `to_frame` in files."""
+        return arrow_schema(self._columns)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table of all counts; the actor is `*` in the rows of a rule without roles."""
+        tables = [
+            counts.to_frame().assign(**({} if counts.columns else role_cells((), (), self.roles)))
+            for counts in self.of_rules
+        ]
+        joined = pd.concat(tables, ignore_index=True).reindex(columns=list(self._columns))
+        return joined.fillna(dict.fromkeys(self.roles, ""))
+
+    def compare(self, actors: Sequence[str]) -> pd.DataFrame | None:
+        """Comparisons of two actors by the rules that have both; None if none are given."""
+        if not actors:
+            return None
+        having = [each for each in self.of_rules if each.has(actors[0]) and each.has(actors[1])]
+        return pd.concat([each.compare(*actors) for each in having], ignore_index=True)
+
+    def samples(self) -> pa.Table:
+        """Sampled counts, of each actor and period with a document of P > 0.
+
+        Returns
+        -------
+        pyarrow.Table
+            event; a column for each role; period; counts, a list of n_samples: entry s is the count in the s-th sampled
+            clustering of every document, under the draw of the recalibration that they share in it.
+        """
+        rows, sampled = [], [np.zeros(0, np.int32)]
+        for counts in self.of_rules:
+            labels = {period.number: period.label for period in counts.periods()}
+            for (key, number), cell in sorted(counts.tally.cells(), key=lambda item: item[0]):
+                if cell.has_evidence:
+                    values = role_cells(key, counts.columns, self.roles)
+                    rows.append({"event": counts.event, **values, "period": labels[number]})
+                    sampled.append(cell.by_sample)
+        names = ("event", *self.roles, "period")
+        flat = np.concatenate(sampled)
+        offsets = np.arange(len(rows) + 1) * (len(flat) // max(len(rows), 1))
+        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat))
+        texts = [pa.array([row[name] for row in rows], pa.string()) for name in names]
+        return pa.table([*texts, lists], names=[*names, "counts"], metadata=TABLE_METADATA)
 
 
 # A cumulative sum within this distance of a level has reached it: the rounding error of some 10**4 additions.

@@ -20,8 +20,8 @@ from references import events as er
 
 import events.counting._counter
 import events.runs._pictures
-import events.runs.counting._finalise
 import events.runs.counting._job
+import events.runs.counting._tables
 from corefsample import __version__, read_documents
 from corefsample._extras import install_hint
 from events.commands.events import _print_highest

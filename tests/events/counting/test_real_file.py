@@ -28,7 +28,7 @@ def conflict(gum_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     """A run of the rule of conflict verbs."""
     out = tmp_path_factory.mktemp("gum") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("events.runs.counting._finalise.event_bands", lambda *args, **keywords: None)
+        patch.setattr("events.runs.counting._tables.event_bands", lambda *args, **keywords: None)
         patch.setattr("events.runs._pictures.save_figure", lambda figure, path: Path(path).touch())
         return count_events(gum_path, out, CountOptions(rule="conflict", preset="paper", n_samples=N_SAMPLES)), out
 

@@ -24,8 +24,8 @@ from strategies import documents as strategies
 
 import events.counting._counter
 import events.runs._pictures
-import events.runs.counting._finalise
 import events.runs.counting._job
+import events.runs.counting._tables
 from corefsample import InputError, OutputError, ParameterError, read_documents
 from corefsample._processors import processors
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
@@ -380,7 +380,7 @@ def _full(*args: Any, **keywords: Any) -> None:
 @pytest.mark.parametrize(
     "writer",
     [
-        "events.runs.counting._finalise.ParquetWriter.write",
+        "events.runs.counting._tables.ParquetWriter.write",
         "events.runs._output_folder.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",

@@ -15,9 +15,8 @@ from events import EventCounter
 from events._csv_cells import unescaped
 from events.counting._counted_rows import rows_batch
 from events.counting._evidence import EvidenceRow, evidence_schema
-from events.runs import CountOptions
 from events.runs._output_folder import RunFolder
-from events.runs.counting._finalise import write_counts
+from events.runs.counting._tables import write_counts, written_rows
 
 DAY = datetime.date(1999, 1, 1)
 
@@ -34,7 +33,10 @@ def written(rows: list[EvidenceRow], out: Path, at_once: int = 30) -> None:
         part, table = rows[start : start + at_once], counter.rows.evidence
         table.add(rows_batch(table.schema, part, {"attack": ("actor",)}, ("actor",)))
     with RunFolder(out) as folder:
-        write_counts(folder, counter, CountOptions(), names={}, pictures=False)
+        counts = counter.counts_of_all()
+        with written_rows(folder, counter.rows, counter.evidence_schema):
+            table = counts.to_frame()
+        write_counts(folder, table, counts.schema, counts.samples(), None)
         folder.finish_record({"corefsample": "0"})
 
 
