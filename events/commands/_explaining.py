@@ -23,7 +23,7 @@ from events.commands._failures import Report
 from events.commands._reading import batches
 from events.counting._evaluation import evaluate_document
 from events.counting._evidence import evidence_rows, parsed_mentions
-from events.counting._tables import event_name
+from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import Screen
 from events.matching._tracing import COUNTED, DocumentTrace, NamedActor, RoleTrace, TriggerTrace, trace_document
@@ -157,7 +157,7 @@ def document_events(batch: DocumentBatch, row: int, screen: Screen, seed: int) -
     parses = parsed_mentions(batch, row)
     for found in evaluate_document(posterior, matches[0].parses, day, n_samples=N_SAMPLES, seed=seed):
         shares += [
-            EventShare(event_name(row.actors), row.probability, row.mc_se, row.reasons, row.filled)
+            EventShare(EventKey(row.actors).name, row.probability, row.mc_se, row.reasons, row.filled)
             for row in evidence_rows([found], "", parses)
         ]
     return tuple(sorted(shares, key=lambda share: (-share.probability, share.actors)))

@@ -19,17 +19,7 @@ from corefsample.files._paths import is_file, joined, parquet_source
 from corefsample.recalibration._uncertain import UNCERTAINTIES
 from events.counting._counts import INTERVALS, EventCounts, Interval
 from events.counting._evidence import evidence_schema
-from events.counting._tables import (
-    ACTOR,
-    TABLE_METADATA,
-    EventKey,
-    arrow_schema,
-    count_columns,
-    event_key,
-    event_name,
-    role_columns,
-    role_values,
-)
+from events.counting._tables import ACTOR, TABLE_METADATA, EventKey, arrow_schema, count_columns, role_columns
 from events.counting._tally import count_pmf
 
 if TYPE_CHECKING:
@@ -91,7 +81,7 @@ class CountPosterior(HtmlTable):
         return pd.DataFrame(
             {
                 "event": self.event,
-                **role_values(event_key(self.actor), self.columns),
+                **EventKey.of(self.actor).values(self.columns),
                 "period": self.period,
                 "count": np.arange(self.pmf.size),
                 "probability": self.pmf,
@@ -150,7 +140,7 @@ def read_count_posterior(
     counts = read_counts(run, {"period": period})
     if event is not None:
         counts = counts[counts["event"] == event]
-    columns, key = role_columns(counts.columns), event_key(actor)
+    columns, key = role_columns(counts.columns), EventKey.of(actor)
     cells = counts.reindex(columns=list(columns)).fillna("").itertuples(index=False, name=None)
     chosen = counts[[_is_of(key, codes) for codes in cells]]
     if chosen.empty:
@@ -177,7 +167,7 @@ def read_count_posterior(
     return _of_rows(chosen, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
 
 
-def _is_of(key: EventKey, codes: tuple[str, ...]) -> bool:
+def _is_of(key: tuple[str, ...], codes: tuple[str, ...]) -> bool:
     """Whether the columns of roles, of which a rule may leave some empty, have the codes of a key."""
     filled = tuple(code for code in codes if code)
     return filled == tuple(code for code in key if code)
@@ -188,7 +178,7 @@ def _of_rows(rows: pd.DataFrame, pmf: Floats, columns: tuple[str, ...]) -> Count
     row: dict[Any, Any] = rows.to_dict("records")[0]
     values = {field.name: row[field.name] for field in dataclasses.fields(CountPosterior) if field.name in row}
     return CountPosterior(
-        **{**values, "pmf": pmf, "actor": event_name(tuple(row[name] for name in columns)), "columns": columns}
+        **{**values, "pmf": pmf, "actor": EventKey(row[name] for name in columns).name, "columns": columns}
     )
 
 

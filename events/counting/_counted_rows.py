@@ -25,7 +25,7 @@ from corefsample.files._digests import id_digest
 from events.counting._evaluation import DocumentEvents
 from events.counting._evidence import EventRow, evidence_schema
 from events.counting._periods import Period
-from events.counting._tables import TABLE_METADATA, event_name, role_cells, rows_schema
+from events.counting._tables import TABLE_METADATA, EventKey, rows_schema
 from events.matching._screening import DocumentMatches
 from events.rules._outcomes import ANYBODY
 
@@ -92,7 +92,7 @@ def rows_batch(
     roles
         Columns of roles in the table.
     """
-    of_roles = [role_cells(each.actors, columns[each.event], roles) for each in rows]
+    of_roles = [EventKey(each.actors).cells(columns[each.event], roles) for each in rows]
     values = [
         [each[name] for each in of_roles] if name in roles else [getattr(each, name) for each in rows]
         for name in schema.names
@@ -158,7 +158,7 @@ def document_rows(
                 # Not the event of a rule without roles, nor an outcome of anybody or nobody.
                 own = [e for e in likely.tolist() if events.keys[e] not in ((), (ANYBODY,))]
                 names += [events.event] * (1 + len(own))
-                actors += [ANYBODY, *(event_name(events.keys[e]) for e in own)]
+                actors += [ANYBODY, *(events.keys[e].name for e in own)]
                 shares += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[own].tolist()]
         lengths[row] = len(names) - before
     triggers = [_trigger_texts(matches[row]) for row in range(n)]

@@ -41,7 +41,7 @@ from events.counting._evaluation import (
 from events.counting._evidence import event_rows, evidence_rows, evidence_schema, parsed_mentions
 from events.counting._periods import Calendar, Period
 from events.counting._predicates import Predicate, evaluate_predicate
-from events.counting._tables import ACTOR, event_key
+from events.counting._tables import ACTOR, EventKey
 from events.counting._tally import MOST_PERIODS, CountTally, MergedActors
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import DocumentMatches, Screen
@@ -180,7 +180,7 @@ class EventCounter:
         if self._definitions is not None:
             self._outcomes = self._definitions.actors_of_outcomes
             self.has_defaults = any(each.defaults for each in self._definitions.rules)
-        keys = None if compared is None else {event_key(name) for name in compared}
+        keys = None if compared is None else {EventKey.of(name) for name in compared}
         self.tallies = {event: CountTally(n_samples, compared=keys) for event in columns}
 
     def _begin(

@@ -31,11 +31,7 @@ from events.counting._tables import (
     EventKey,
     arrow_schema,
     count_columns,
-    event_key,
-    event_name,
     pandas_types,
-    role_cells,
-    role_values,
 )
 from events.counting._tally import Cell, CountTally
 
@@ -104,7 +100,7 @@ class EventCounts:
     def __repr__(self) -> str:
         periods = self.periods()
         span = f"{periods[0].label} to {periods[-1].label}" if periods else "no period"
-        names = list(map(event_name, self.tally.keys()))
+        names = [key.name for key in self.events()]
         return (
             f"EventCounts({self.tally.n_documents:,} documents, {span}, {len(names)} actors)\n"
             f"  actors: {_checks.shown(', '.join(names))}\n"
@@ -147,7 +143,7 @@ class EventCounts:
 
     def rows(self, keys: Sequence[EventKey], periods: Sequence[Period]) -> pd.DataFrame:
         """The rows of `to_frame` of some events, which need no evidence, and of adjacent periods."""
-        roles = [role_values(key, self.columns) for key in keys]
+        roles = [key.values(self.columns) for key in keys]
         first = periods[0].number if periods else 0
         n_rows = len(keys) * len(periods)
         values = np.zeros((len(_OF_CELLS), len(keys), len(periods)))  # most cells of a long table are zeros
@@ -227,18 +223,18 @@ class EventCounts:
 
     def key(self, actor: str | Sequence[str], *, parameter: str = "actor") -> EventKey:
         """Codes of an actor that is counted, or could be; raises ParameterError naming `parameter` for any other."""
-        key = event_key(actor) if self.columns else ()
-        if event_name(key) in self.known:  # of an outcome
+        key = EventKey.of(actor) if self.columns else EventKey()
+        if key.name in self.known:  # of an outcome
             return key
         if self.known and not self.tally.contains(key) and not self.known.issuperset(key):
-            names = ", ".join(map(event_name, self.tally.keys())) or "none"
-            raise ParameterError(f"must be one that is counted ({names}), got {event_name(key)!r}", parameter=parameter)
+            names = ", ".join(key.name for key in self.events()) or "none"
+            raise ParameterError(f"must be one that is counted ({names}), got {key.name!r}", parameter=parameter)
         return key
 
     def has(self, actor: str) -> bool:
         """Whether the counts have a row for an actor, or could have one."""
-        key = event_key(actor)
-        if event_name(key) in self.known:
+        key = EventKey.of(actor)
+        if key.name in self.known:
             return True
         return len(key) == len(self.columns) and (self.known.issuperset(key) or self.tally.contains(key))
 
@@ -270,7 +266,7 @@ class EventCounts:
             If both are the same, or one is unknown.
         """
         keys = self.key(first, parameter="first"), self.key(second, parameter="second")
-        names = tuple(map(event_name, keys))
+        names = tuple(key.name for key in keys)
         if keys[0] == keys[1]:
             raise ParameterError(f"must be another one than first, got {names[1]!r} twice", parameter="second")
         rows = []
@@ -313,7 +309,7 @@ class CountsOfRules:
     def to_frame(self) -> pd.DataFrame:
         """Table of all counts; the actor is `*` in the rows of a rule without roles."""
         tables = [
-            counts.to_frame().assign(**({} if counts.columns else role_cells((), (), self.roles)))
+            counts.to_frame().assign(**({} if counts.columns else EventKey().cells((), self.roles)))
             for counts in self.of_rules
         ]
         joined = pd.concat(tables, ignore_index=True).reindex(columns=list(self._columns))
@@ -340,7 +336,7 @@ class CountsOfRules:
             labels = {period.number: period.label for period in counts.periods()}
             for (key, number), cell in sorted(counts.tally.cells(), key=lambda item: item[0]):
                 if cell.has_evidence:
-                    values = role_cells(key, counts.columns, self.roles)
+                    values = key.cells(counts.columns, self.roles)
                     rows.append({"event": counts.event, **values, "period": labels[number]})
                     sampled.append(cell.by_sample)
         names = ("event", *self.roles, "period")

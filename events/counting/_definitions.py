@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from corefsample import _checks
 from corefsample.errors import CorefsampleError, InputError, ParameterError, ParameterHint
 from events.counting._examples import check_examples
-from events.counting._tables import ACTOR, event_key
+from events.counting._tables import ACTOR, EventKey
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.rules._outcomes import ANYBODY, CLASS, NOBODY, Outcome
@@ -132,7 +132,7 @@ class Definitions:
             Of all documents of a run, whether they have a trigger and a word of an actor's name, and their `actors`.
         """
         events = pc.unique(pc.list_flatten(documents["actors"])).to_pylist()
-        found = {code for event in events for code in event_key(event)}
+        found = {code for event in events for code in EventKey.of(event)}
         notes = []
         lexicon = self.lexicon
         with_roles = [rule for rule in self.rules if rule.event]

@@ -27,7 +27,7 @@ from events.counting._kernel_inputs import (
     with_common_descriptions,
 )
 from events.counting._kernels import BY_DEFAULT, NAMED
-from events.counting._tables import EventKey, event_key, event_name
+from events.counting._tables import EventKey
 from events.matching._matching import MentionMatches
 from events.rules._outcomes import Outcome
 
@@ -69,7 +69,7 @@ class ParseEvents:
     conditioned: Conditioned | None = None
 
     @property
-    def keys(self) -> tuple[EventKey, ...]:
+    def keys(self) -> tuple[tuple[str, ...], ...]:
         """The possible events."""
         return self.matches.keys
 
@@ -122,8 +122,8 @@ class DocumentEvents:
     _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
     def __repr__(self) -> str:
-        pairs = zip(map(event_name, self.keys), self.probabilities, strict=True)
-        shares = ", ".join(f"{name} {share:.3f}" for name, share in pairs if share) or "none with P > 0"
+        pairs = zip(self.keys, self.probabilities, strict=True)
+        shares = ", ".join(f"{key.name} {share:.3f}" for key, share in pairs if share) or "none with P > 0"
         return f"DocumentEvents({self.doc_id!r}, {self.date}, {self.n_samples:,} samples: {shares})"
 
     @property
@@ -329,11 +329,11 @@ def _of_all_parses(
     rows: dict[EventKey, int] = {}
     for each in parses:
         for key in each.keys:
-            rows.setdefault(key, len(rows))
+            rows.setdefault(EventKey(key), len(rows))
     every: Bytes = np.zeros((len(rows), int(counts.sum())), np.uint8)
     one_best: Bools = np.zeros(len(rows), np.bool_)
     for each in parses:
-        own = np.array([rows[key] for key in each.keys], np.int64)
+        own = np.array([rows[EventKey(key)] for key in each.keys], np.int64)
         every[np.ix_(own, each.samples)] = each.hits
         if each.parse == 0:
             one_best[own] = each.one_best
@@ -384,7 +384,7 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
         For each event its codes of actors, one for each role; sorted.
     """
     (hits,) = KernelInputs([matches]).evaluated(canonical_labels(labels)[:, None])
-    return tuple(key for key, hit in zip(matches.keys, hits.events[:, 0], strict=True) if hit)
+    return tuple(EventKey(key) for key, hit in zip(matches.keys, hits.events[:, 0], strict=True) if hit)
 
 
 def _is_certain(matches: MentionMatches) -> bool:
@@ -472,7 +472,7 @@ def _union(name: str, rows: Sequence[tuple[str, list[Part]]], document: Document
             parses |= {each.parse: each for each in events.parses if each.parse not in parses}
     hits, several_ways = hits_and_ways(ways)
     return DocumentEvents(
-        *(document.doc_id, document.date, tuple(event_key(actors) for actors, _ in rows), hits, one_best, name),
+        *(document.doc_id, document.date, tuple(EventKey.of(actors) for actors, _ in rows), hits, one_best, name),
         parses=tuple(each for _, each in sorted(parses.items())),
         parse_counts=document.parse_counts,
         ways=several_ways,

@@ -18,7 +18,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
 from events.counting._evaluation import DocumentEvents, ParseEvents, Part, VarianceParts, variance_parts
 from events.counting._kernel_inputs import SEVERAL
-from events.counting._tables import EventKey, rows_schema
+from events.counting._tables import rows_schema
 from events.lexicon._content import OF
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
 
@@ -88,7 +88,7 @@ class EvidenceRow:
     date: datetime.date
     period: str
     event: str
-    actors: EventKey
+    actors: tuple[str, ...]
     probability: float
     mc_se: float
     one_best: bool
@@ -447,7 +447,7 @@ class EventRow:
     date: datetime.date
     period: str
     event: str
-    actors: EventKey
+    actors: tuple[str, ...]
     probability: float
     filled: str
     sentence: str
@@ -465,7 +465,7 @@ def event_rows(several: Sequence[DocumentEvents], period: str, tokens: Tokens | 
     for events in several:
         if events.parts:
             continue
-        found: dict[tuple[int, EventKey], list[_InParse]] = {}
+        found: dict[tuple[int, tuple[str, ...]], list[_InParse]] = {}
         for each in events.parses:
             for place, in_parse in _in_parse(each).items():
                 found.setdefault(place, []).append(in_parse)
@@ -489,9 +489,9 @@ class _InParse(NamedTuple):
     frame: str
 
 
-def _in_parse(events: ParseEvents) -> dict[tuple[int, EventKey], _InParse]:
+def _in_parse(events: ParseEvents) -> dict[tuple[int, tuple[str, ...]], _InParse]:
     """By trigger and event what one parse has: of several instances the one with the most samples."""
-    found: dict[tuple[int, EventKey], _InParse] = {}
+    found: dict[tuple[int, tuple[str, ...]], _InParse] = {}
     matches, keys = events.matches, events.keys
     instances, triggers = matches.instances.tolist(), matches.triggers.tolist()
     by_default = matches.by_default

@@ -14,7 +14,6 @@ import numpy as np
 
 from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from events.counting import _kernels
-from events.counting._tables import EventKey
 from events.lexicon._content import COMPOSITE, INNER, OF, OUTER
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR, MentionMatches
 
@@ -275,7 +274,7 @@ class Reasons:
 
 
 def reasons_in_parse(
-    matches: MentionMatches, key: EventKey, hits: Bytes, labels: Ints32
+    matches: MentionMatches, key: tuple[str, ...], hits: Bytes, labels: Ints32
 ) -> tuple[Ints, dict[int, int]]:
     """Samples of a parse without an event by reason, int64 (3,); and by mention those in which it names another actor.
 

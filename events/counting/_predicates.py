@@ -13,7 +13,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import DrawnRecalibration
 from events.counting._evaluation import DocumentEvents
-from events.counting._tables import event_key
+from events.counting._tables import EventKey
 from events.counting._tally import MOST
 
 Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
@@ -68,7 +68,7 @@ def evaluate_predicate(
         numbers[e] = by_sample.get(name, 0)
         one_best[e] = by_best.get(name, [0])[0]
     hits = (numbers > 0).astype(np.uint8)
-    keys = tuple(map(event_key, names))
+    keys = tuple(map(EventKey.of, names))
     return DocumentEvents(document.doc_id, document.date, keys, hits, one_best, numbers=numbers if is_number else None)
 
 

@@ -11,11 +11,42 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import pyarrow as pa
 
 from corefsample._lazy import pd
 from events.rules._outcomes import ANYBODY
+
+_NO_ACTOR = "-"  # in names, in place of the empty code
+
+
+class EventKey(tuple[str, ...]):
+    """Codes of an event, one for each role, empty where no actor fills it; none for a rule without roles."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, event: str | Sequence[str]) -> Self:
+        """Codes of an event: ("IRQ", "KWT") for "IRQ>KWT", ("IRQ", "") for "IRQ>-"; or those of a sequence."""
+        if not isinstance(event, str):
+            return cls(event)
+        return cls("" if code == _NO_ACTOR else code for code in event.split(">"))
+
+    @property
+    def name(self) -> str:
+        """Codes joined with ">"; "-" stands for no actor, and "event" for the event of a rule without roles."""
+        return ">".join(code or _NO_ACTOR for code in self) if self else "event"
+
+    def values(self, columns: Sequence[str]) -> dict[str, str]:
+        """Values of the columns of roles; the keys of a predicate can have more codes than its one column."""
+        return dict(zip(columns, self if len(self) == len(columns) else (self.name,), strict=False))
+
+    def cells(self, columns: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
+        """Cells of the `roles` of a table of several events, this one with these `columns`; `*` where it has none."""
+        rest = dict.fromkeys(roles, "") if columns else dict.fromkeys(roles[:1], ANYBODY) | dict.fromkeys(roles[1:], "")
+        return rest | self.values(columns)
+
 
 ACTOR = ("actor",)  # the column of rules with one role
 TABLE_METADATA = {b"corefsample.table": b"1"}  # version of the tables in Parquet files: see docs/file-formats.md
@@ -79,17 +110,6 @@ def pandas_types(columns: Mapping[str, str]) -> dict[str, str]:
     return {name: _PANDAS[kind] for name, kind in columns.items() if kind != "date"}
 
 
-def role_values(key: EventKey, columns: Sequence[str]) -> dict[str, str]:
-    """Values of the columns of roles; the keys of a predicate can have more codes than its one column."""
-    return dict(zip(columns, key if len(key) == len(columns) else (event_name(key),), strict=False))
-
-
-def role_cells(key: EventKey, columns: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
-    """Cells of the `roles` of a table of several events, one of which has these `columns`; `*` where it has none."""
-    rest = dict.fromkeys(roles, "") if columns else dict.fromkeys(roles[:1], ANYBODY) | dict.fromkeys(roles[1:], "")
-    return rest | role_values(key, columns)
-
-
 def rows_schema(kind: type, roles: Sequence[str], without: Sequence[str] = ()) -> pa.Schema:
     """Schema of a table whose rows are of this dataclass, with the columns of roles in place of its field `actors`."""
     columns: dict[str, str] = {}
@@ -132,7 +152,7 @@ def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.Data
     names = []
     for event, *codes in zip(events, *cells, strict=True):
         by_column = dict(zip(columns, codes, strict=True))
-        actors = event_name(tuple(by_column[column] for column in of_event.get(event, columns)))
+        actors = EventKey(by_column[column] for column in of_event.get(event, columns)).name
         is_alone = not of_event.get(event, columns)
         names.append(event if is_alone else f"{event}: {actors}" if several else actors)
     return pd.Series(names, table.index, dtype=object)
@@ -147,23 +167,6 @@ def _columns_of_events(table: pd.DataFrame, columns: Sequence[str]) -> dict[str,
         str(event): tuple(column for column in columns if filled[column][table["event"] == event].any())
         for event in table["event"].unique()
     }
-
-
-EventKey = tuple[str, ...]
-
-_NO_ACTOR = "-"  # in names, in place of the empty code
-
-
-def event_key(event: str | Sequence[str]) -> EventKey:
-    """Codes of an event: ("IRQ", "KWT") for "IRQ>KWT", ("IRQ", "") for "IRQ>-"; a sequence is returned as a tuple."""
-    if not isinstance(event, str):
-        return tuple(event)
-    return tuple("" if code == _NO_ACTOR else code for code in event.split(">"))
-
-
-def event_name(key: EventKey) -> str:
-    """Codes joined with ">"; "-" stands for no actor, and "event" for the event of a rule without roles."""
-    return ">".join(code or _NO_ACTOR for code in key) if key else "event"
 
 
 def shown_name(code: str, names: Mapping[str, str]) -> str:

@@ -21,7 +21,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import ParameterError
 from corefsample.posterior import DocumentPosterior
 from events.counting._evaluation import DocumentEvents
-from events.counting._tables import EventKey, event_name
+from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import distinct_actors
 
@@ -387,9 +387,8 @@ class CountTally:
 
     def keys(self) -> list[EventKey]:
         """Events with any evidence: P > 0 in some document, or in the likeliest-antecedent clustering of one."""
-        return sorted(
-            {key for (key, _), cell in self._cells.items() if cell.has_evidence or cell.one_best}, key=event_name
-        )
+        keys = {key for (key, _), cell in self._cells.items() if cell.has_evidence or cell.one_best}
+        return sorted(keys, key=lambda key: key.name)
 
     def contains(self, key: EventKey) -> bool:
         """Whether the event was possible in some document, with or without evidence."""
@@ -427,9 +426,9 @@ class CountTally:
             tally._span = np.array([min(tally._documents), max(tally._documents)], np.int64)
         tally.triggers = Counter({tuple(conditions): n for conditions, n in content["triggers"]})
         for key, period, cell in content["cells"]:
-            tally._cells[tuple(key), period] = Cell.from_json(tally.n_samples, cell)
+            tally._cells[EventKey(key), period] = Cell.from_json(tally.n_samples, cell)
         for first, second, period, documents in content["pairs"]:
-            pair = tuple(first), tuple(second), period
+            pair = EventKey(first), EventKey(second), period
             tally._pairs[pair] = Counter({(a, b, both): count for a, b, both, count in documents})
         return tally
 

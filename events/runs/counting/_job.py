@@ -36,7 +36,6 @@ from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import QuarantineFile
 from events._selection import Selection
 from events.counting._counter import DUPLICATE, EventCounter
-from events.counting._tables import event_name
 from events.counting._tally import excluded_triggers
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
@@ -459,7 +458,7 @@ def write_run(
         if pictures:
             draw_counts(run, table, compared, definitions.lexicon.names)
         several, periods = counts.of_rules, counts.of_rules[0].periods()
-        names = [(each.event, event_name(key)) for each in several for key in each.events()]
+        names = [(each.event, key.name) for each in several for key in each.events()]
         rules, lexicon, outcomes = definitions.rules, definitions.lexicon, definitions.outcomes
         result = EventsResult(
             out=places.given,

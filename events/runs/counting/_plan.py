@@ -23,7 +23,7 @@ from corefsample.recalibration._uncertain import UncertainRecalibration
 from events._options import fields_of
 from events.counting._definitions import Definitions
 from events.counting._periods import Calendar
-from events.counting._tables import event_key, event_name
+from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.rules._rules import Rule, sources_of
 from events.runs._plan import InputFile, Part, Plan
@@ -169,11 +169,11 @@ def _recalibration(name: str, contents: str) -> UncertainRecalibration:
 
 def _require_compared(name: str, rule: Rule, lexicon: Lexicon) -> None:
     """Raise unless a name to compare has as many codes as a rule has roles, all in the lexicon."""
-    key = event_key(name)
+    key = EventKey.of(name)
     if not rule.event:
         raise ParameterError(f"must have a rule with roles, got the rule {rule.name} without", parameter="compare")
     if len(key) != len(rule.event):
-        shape = event_name(("AAA", "BBB")[: len(rule.event)])
+        shape = EventKey(("AAA", "BBB")[: len(rule.event)]).name
         raise ParameterError(f"must name events of the rule {rule.name} ({shape}), got {name!r}", parameter="compare")
     for code, role in zip(key, rule.event, strict=True):
         if not code and role in rule.optional:
