@@ -19,7 +19,7 @@ from corefsample.documents import sample_parses
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.recalibration._model import Recalibration, applied_to, described, kinds_of
+from corefsample.recalibration._model import Recalibration, described, kinds_of
 from corefsample.recalibration._shipped import known_recalibration
 from corefsample.recalibration._uncertain import (
     MixedRecalibrations,
@@ -150,7 +150,7 @@ class CorpusRecalibration:
         """
         if not self._takes_alike or self._first is not None:
             return
-        applied = applied_to(metadata)
+        applied = Recalibration.applied_to(metadata)
         known = known_recalibration(applied)
         if known is None and self._chosen is not None:
             rule = "needs a recalibration, or scores that had that of a model of the package"
@@ -174,7 +174,7 @@ class CorpusRecalibration:
         if self.takes_all:
             return None
         self.begin(metadata)
-        applied = applied_to(metadata)
+        applied = Recalibration.applied_to(metadata)
         # Scores of one model had that of annotated mentions, or that of mentions of the parse.
         source = known_recalibration(applied) if self._takes_alike else self._source
         if (source is None) != (self._source is None):

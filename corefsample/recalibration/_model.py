@@ -131,21 +131,6 @@ def no_minimum(name: str) -> NoMinimumError:
     )
 
 
-def applied_to(metadata: Mapping[str, Any]) -> str:
-    """Fingerprints of the recalibrations of a document's scores, first to last, separated by blanks; "" if none.
-
-    Raises
-    ------
-    ParameterError
-        If the field is no text.
-    """
-    found = metadata.get(RECALIBRATION_FIELD, "")
-    if not isinstance(found, str):
-        rule = f"metadata.{RECALIBRATION_FIELD} must be the fingerprints of recalibrations as a text"
-        raise ParameterError(f"{rule}, got {found!r}")
-    return found
-
-
 def after(applied: str, fingerprint: str) -> str:
     """Fingerprints once another recalibration has been applied."""
     return f"{applied} {fingerprint}".strip()
@@ -159,7 +144,7 @@ def marked(metadata: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
     ParameterError
         If they have had it already.
     """
-    applied = applied_to(metadata)
+    applied = Recalibration.applied_to(metadata)
     if not fingerprint:
         return dict(metadata)
     if fingerprint in applied.split():
@@ -246,6 +231,21 @@ class Recalibration(HtmlTable):
         return antecedents.with_scores(
             recalibrated_scores(antecedents.scores, self.temperature, self.new_bias, offsets)
         )
+
+    @staticmethod
+    def applied_to(metadata: Mapping[str, Any]) -> str:
+        """Fingerprints of the recalibrations of a document's scores, first to last, separated by blanks; "" if none.
+
+        Raises
+        ------
+        ParameterError
+            If the field is no text.
+        """
+        found = metadata.get(RECALIBRATION_FIELD, "")
+        if not isinstance(found, str):
+            rule = f"metadata.{RECALIBRATION_FIELD} must be the fingerprints of recalibrations as a text"
+            raise ParameterError(f"{rule}, got {found!r}")
+        return found
 
     def apply_document(self, document: ScoredDocument) -> ScoredDocument:
         """Return the document with recalibrated scores, and with the fingerprint of the recalibration in its metadata.

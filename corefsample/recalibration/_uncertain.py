@@ -38,7 +38,7 @@ class UncertainRecalibration:
     domain_effect
         Standard deviations between domains, or None if they are unknown.
     base
-        Recalibrations that the scores had already to which it was fitted, as `applied_to` returns them; "" for none.
+        Recalibrations that the scores to which it was fitted had already, as of `Recalibration.applied_to`; "" for none.
     domain_field
         Field of documents' metadata that names their domain.
     language
@@ -75,7 +75,7 @@ class UncertainRecalibration:
         Parameters
         ----------
         applied
-            What they have had, as `applied_to` returns it.
+            What they have had, as `Recalibration.applied_to` returns it.
 
         Raises
         ------

@@ -121,9 +121,9 @@ def _print_highest(counts: pd.DataFrame) -> None:
 
     Events of nobody named come last: the question is who did it.
     """
-    from events.counting._tables import role_columns
+    from events.counting._tables import Columns
 
-    columns = list(role_columns(counts.columns))
+    columns = list(Columns.of_roles(counts.columns))
     is_named = counts[columns].astype(bool).any(axis=1) if columns else True
     found = counts.assign(is_named=is_named)[counts["mean"] > 0.0]
     head = found.sort_values(["is_named", "mean"], ascending=False, kind="stable").head(8)

@@ -270,12 +270,12 @@ def _fit_language(gold: GoldDocuments) -> str | None:
 def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str]:
     """Rows that cannot be recalibrated: other scores than those of the fit, or scores that would be infinite."""
     from corefsample.languages._language import declared_language, differ
-    from corefsample.recalibration._model import applied_to
+    from corefsample.recalibration._model import Recalibration
 
     wrong = {}
     for row in range(len(batch)):
         try:
-            found = applied_to(batch.metadata(row))
+            found = Recalibration.applied_to(batch.metadata(row))
             if found != uncertain.base:
                 wrong[row] = f"scores {uncertain.other_scores(found)}"
             language = declared_language(batch.metadata(row))

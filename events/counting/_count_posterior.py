@@ -19,7 +19,7 @@ from corefsample.files._paths import is_file, joined, parquet_source
 from corefsample.recalibration._uncertain import UNCERTAINTIES
 from events.counting._counts import INTERVALS, EventCounts, Interval
 from events.counting._evidence import evidence_schema
-from events.counting._tables import ACTOR, TABLE_METADATA, EventKey, arrow_schema, count_columns, role_columns
+from events.counting._tables import ACTOR, TABLE_METADATA, Columns, EventKey
 from events.counting._tally import count_pmf
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def read_count_posterior(
     counts = read_counts(run, {"period": period})
     if event is not None:
         counts = counts[counts["event"] == event]
-    columns, key = role_columns(counts.columns), EventKey.of(actor)
+    columns, key = Columns.of_roles(counts.columns), EventKey.of(actor)
     cells = counts.reindex(columns=list(columns)).fillna("").itertuples(index=False, name=None)
     chosen = counts[[_is_of(key, codes) for codes in cells]]
     if chosen.empty:
@@ -266,9 +266,9 @@ def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = No
     path = table_path(run, "counts")
     with parquet_errors(path):
         names = pq.read_schema(parquet_source(path)).names
-    roles = role_columns(names)
-    columns = count_columns(roles, recalibrated="uncertainty" in names, defaults="mean_named" in names)
-    table = checked_table(path, tuple(columns), arrow_schema(columns), same)
+    roles = Columns.of_roles(names)
+    columns = Columns.of_counts(roles, recalibrated="uncertainty" in names, defaults="mean_named" in names)
+    table = checked_table(path, tuple(columns.types), columns.arrow, same)
     n_docs = table["n_docs"].to_numpy()
     most = n_docs * (1.0 + _ROUNDING)
     is_normal = (table["interval"] == "normal").to_numpy()  # its ends may lie outside
@@ -276,7 +276,7 @@ def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = No
         ("n_docs", 0, np.inf),
         ("one_best", 0, n_docs),
         ("mean", 0.0, most),
-        *([("mean_named", 0.0, most)] if "mean_named" in columns else []),
+        *([("mean_named", 0.0, most)] if "mean_named" in columns.types else []),
         ("mean_mc_se", 0.0, np.inf),
         ("sd", 0.0, np.inf),
         ("n_samples", 1, _MOST_SAMPLES),
@@ -286,7 +286,7 @@ def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = No
     ):
         require_possible(path, name, table[name], least, largest)
     for name, choices in (("interval", INTERVALS), ("uncertainty", UNCERTAINTIES)):
-        if name in columns and not table[name].isin(choices).all():
+        if name in columns.types and not table[name].isin(choices).all():
             raise InputError(f"{name} must be one of {', '.join(choices)}, got another", place=path)
     if table.duplicated(["event", *roles, "period"]).any():
         raise InputError("a count must have one row, got two", place=path)

@@ -16,7 +16,7 @@ from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from events.counting._count_posterior import SAMPLES, read_counts, read_samples, require_possible, table_path
 from events.counting._counts import EventCounts
-from events.counting._tables import ACTOR, TIMESTAMP, EventKey, role_columns
+from events.counting._tables import ACTOR, TIMESTAMP, Columns, EventKey
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -167,7 +167,7 @@ def read_count_samples(
     """
     _require_list(actors)
     counts = read_counts(run)
-    n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, role_columns(counts.columns)
+    n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, Columns.of_roles(counts.columns)
     path = table_path(run, SAMPLES)
     sampled = read_samples(path, ("event", *roles), n_samples)
     events = sorted({*counts["event"]})

@@ -28,10 +28,8 @@ from events.counting._tables import (
     COMPARISON_COLUMNS,
     TABLE_METADATA,
     TIMESTAMP,
+    Columns,
     EventKey,
-    arrow_schema,
-    count_columns,
-    pandas_types,
 )
 from events.counting._tally import Cell, CountTally
 
@@ -163,9 +161,9 @@ class EventCounts:
             "n_samples": self.tally.n_samples,
             "uncertainty": self.uncertainty,
         }
-        types = count_columns(self.columns, recalibrated=self.uncertainty is not None, defaults=self.has_defaults)
-        table = pd.DataFrame(columns, index=range(n_rows), columns=list(types))
-        return table.astype(pandas_types(types))
+        is_recalibrated = self.uncertainty is not None
+        named = Columns.of_counts(self.columns, recalibrated=is_recalibrated, defaults=self.has_defaults)
+        return pd.DataFrame(columns, index=range(n_rows), columns=list(named.types)).astype(named.pandas)
 
     def _of_cell(self, cell: Cell) -> tuple[float, float, float, float, float, int, float]:
         """The values of `_OF_CELLS`."""
@@ -297,14 +295,14 @@ class CountsOfRules:
     roles: tuple[str, ...]
 
     @property
-    def _columns(self) -> dict[str, str]:
+    def _columns(self) -> Columns:
         first = self.of_rules[0]
-        return count_columns(self.roles, recalibrated=first.uncertainty is not None, defaults=first.has_defaults)
+        return Columns.of_counts(self.roles, recalibrated=first.uncertainty is not None, defaults=first.has_defaults)
 
     @property
     def schema(self) -> pa.Schema:
         """Schema of `to_frame` in files."""
-        return arrow_schema(self._columns)
+        return self._columns.arrow
 
     def to_frame(self) -> pd.DataFrame:
         """Table of all counts; the actor is `*` in the rows of a rule without roles."""
@@ -312,7 +310,7 @@ class CountsOfRules:
             counts.to_frame().assign(**({} if counts.columns else EventKey().cells((), self.roles)))
             for counts in self.of_rules
         ]
-        joined = pd.concat(tables, ignore_index=True).reindex(columns=list(self._columns))
+        joined = pd.concat(tables, ignore_index=True).reindex(columns=list(self._columns.types))
         return joined.fillna(dict.fromkeys(self.roles, ""))
 
     def compare(self, actors: Sequence[str]) -> pd.DataFrame | None:

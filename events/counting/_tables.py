@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Self
 
 import pyarrow as pa
 
@@ -63,17 +65,6 @@ _VALUES = {
 }
 
 
-def count_columns(roles: Sequence[str], *, recalibrated: bool = False, defaults: bool = False) -> dict[str, str]:
-    """Columns of the table of counts with the given columns of roles, and their types.
-
-    With `recalibrated` scores there is the column `uncertainty`: none, fit or domain. With rules that have `defaults`
-    there is `mean_named`.
-    """
-    last = {"mean_named": "float"} if defaults else {}
-    last |= {"uncertainty": "str"} if recalibrated else {}
-    return {"event": "str", **dict.fromkeys(roles, "str"), **_VALUES, **last}
-
-
 COMPARISON_COLUMNS = [
     "event",
     "period",
@@ -100,14 +91,37 @@ _ARROW = {
 _PANDAS = {"str": "str", "int": "int64", "float": "float64", "bool": "bool", "timestamp": TIMESTAMP}
 
 
-def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
-    """Arrow schema of a table, with the version of the tables."""
-    return pa.schema([(name, _ARROW[kind]) for name, kind in columns.items()], TABLE_METADATA)
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of a table with their types, which are those of `_ARROW`."""
 
+    types: Mapping[str, str]
 
-def pandas_types(columns: Mapping[str, str]) -> dict[str, str]:
-    """Types of pandas by column; dates stay Python objects."""
-    return {name: _PANDAS[kind] for name, kind in columns.items() if kind != "date"}
+    @classmethod
+    def of_counts(cls, roles: Sequence[str], *, recalibrated: bool = False, defaults: bool = False) -> Self:
+        """Columns of the table of counts with the given columns of roles.
+
+        With `recalibrated` scores there is the column `uncertainty`: none, fit or domain. With rules that have
+        `defaults` there is `mean_named`.
+        """
+        last = {"mean_named": "float"} if defaults else {}
+        last |= {"uncertainty": "str"} if recalibrated else {}
+        return cls({"event": "str", **dict.fromkeys(roles, "str"), **_VALUES, **last})
+
+    @staticmethod
+    def of_roles(names: Iterable[str]) -> tuple[str, ...]:
+        """Columns of roles among the columns of a table of counts: those before the period."""
+        return tuple(name for name in takewhile(lambda name: name != "period", names) if name != "event")
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """Schema of the table, with the version of the tables."""
+        return pa.schema([(name, _ARROW[kind]) for name, kind in self.types.items()], TABLE_METADATA)
+
+    @property
+    def pandas(self) -> dict[str, str]:
+        """Types of pandas; dates stay Python objects."""
+        return {name: _PANDAS[kind] for name, kind in self.types.items() if kind != "date"}
 
 
 def rows_schema(kind: type, roles: Sequence[str], without: Sequence[str] = ()) -> pa.Schema:
@@ -116,18 +130,7 @@ def rows_schema(kind: type, roles: Sequence[str], without: Sequence[str] = ()) -
     for field in dataclasses.fields(kind):
         names = roles if field.name == "actors" else [field.name]
         columns |= dict.fromkeys(names, "str" if field.name == "actors" else field.type.removeprefix("datetime."))
-    return arrow_schema({name: column for name, column in columns.items() if name not in without})
-
-
-def role_columns(columns: Iterable[str]) -> tuple[str, ...]:
-    """Columns of roles among the columns of a table of counts: those before the period."""
-    found = []
-    for name in columns:
-        if name == "period":
-            break
-        if name != "event":
-            found.append(name)
-    return tuple(found)
+    return Columns({name: column for name, column in columns.items() if name not in without}).arrow
 
 
 def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.DataFrame | None = None) -> pd.Series[str]:
@@ -143,7 +146,7 @@ def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.Data
         The table that decides which columns of roles each event has: those that are not always empty. By default
         `table` itself.
     """
-    columns = role_columns(table.columns)
+    columns = Columns.of_roles(table.columns)
     events = table["event"].astype(str) if "event" in table else pd.Series("event", table.index, dtype=str)
     if several is None:
         several = len(events.unique()) > 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations, compress, product
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ ABSENT = -1  # in place of a mention: nothing fills an optional role
 DEFAULT = -2  # the same, and the role's default actor does
 
 # Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
+_resources = cache(load_language)  # once for each language, not for each document
 _SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
 _OBJECTS = frozenset(["obj", "dobj", "iobj", "dative"])
 _DESCRIBING = ("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier")
@@ -278,7 +280,7 @@ class Reading:
         self, tokens: Tokens, mentions: Ints32, scheme: str, words: frozenset[str], language: str = ""
     ) -> None:
         self.scheme = scheme
-        self._language = load_language(language or ENGLISH)
+        self._language = _resources(language or ENGLISH)
         self._feats = tokens.extra.get("feats") or [""] * len(tokens)
         self.sentences = tokens.sent
         self.view = ParseView(tokens, SCHEMES[scheme], self._language)

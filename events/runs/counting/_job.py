@@ -200,7 +200,7 @@ def finished_summary(places: Places, now: RunPlan) -> EventsResult | None:
         return None
     try:
         before = store.plan(RunPlan)
-        if record["partitions"]["plan"] != store.plan_sha256() or changes(before, now):
+        if record["partitions"]["plan"] != sha256(store.plan_path) or changes(before, now):
             return None
         if before.inputs != now.inputs or before.options.on_error != now.options.on_error:
             return None
@@ -493,7 +493,7 @@ def write_run(
             lexicon=lexicon.source,
             names={code: lexicon.names.get(code, code) for code in codes},
             summary=result.to_json(),
-            partitions={"count": len(plan.partitions), "plan": store.plan_sha256()},
+            partitions={"count": len(plan.partitions), "plan": sha256(store.plan_path)},
             files=run.checksums(),
         )
         run.finish_record(sealed(content))

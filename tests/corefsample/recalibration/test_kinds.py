@@ -23,7 +23,7 @@ from corefsample.recalibration import LinkScore, RecalibrationDraws, Recalibrati
 from corefsample.recalibration._domains import DomainEffect, _em
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._losses import Likelihood
-from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibration, applied_to
+from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibration
 from corefsample.recalibration._newton import newton_step
 from corefsample.recalibration._searches import KindSearch
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
@@ -395,7 +395,7 @@ def test_documents_name_their_recalibrations() -> None:
     once = first.apply_document(document)
     assert once.metadata == {"genre": "news", "recalibration": first.fingerprint()}
     twice = second.apply_document(once)
-    assert applied_to(twice.metadata) == f"{first.fingerprint()} {second.fingerprint()}"
+    assert Recalibration.applied_to(twice.metadata) == f"{first.fingerprint()} {second.fingerprint()}"
     assert Recalibration().apply_document(document).metadata == {"genre": "news"}  # it changes nothing
     with error(ParameterError, "scores"):
         first.apply_document(twice)

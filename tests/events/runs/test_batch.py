@@ -30,7 +30,7 @@ from corefsample import InputError, OutputError, ParameterError, read_documents
 from corefsample._processors import processors
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
-from events.counting._tables import count_columns
+from events.counting._tables import Columns
 from events.runs.counting._options import EventsResult
 from events.runs.counting._plan import planned
 
@@ -95,7 +95,7 @@ def test_a_comparison_has_its_own_file(corpus: Path, tmp_path: Path) -> None:
 def test_counts_are_the_sums_of_the_evidence(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
     counts = pd.read_csv(tmp_path / "run" / "counts.csv")
-    assert list(counts.columns) == list(count_columns(["actor"]))
+    assert list(counts.columns) == list(Columns.of_counts(["actor"]).types)
     assert len(counts) == 3 * 6  # three countries in the six quarters from 1999Q1 to 2000Q2
     evidence = pd.read_csv(tmp_path / "run" / "evidence.csv")
     sums = evidence.groupby(["actor", "period"])["probability"].sum()
@@ -251,7 +251,7 @@ def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
     for name in ("counts", "evidence"):
         assert pd.read_csv(tmp_path / "run" / f"{name}.csv").empty
         assert pq.read_table(tmp_path / "run" / f"{name}.parquet").num_rows == 0
-    assert (tmp_path / "run" / "counts.csv").read_text().strip() == ",".join(count_columns(["actor"]))
+    assert (tmp_path / "run" / "counts.csv").read_text().strip() == ",".join(Columns.of_counts(["actor"]).types)
     assert (tmp_path / "run" / "near_half.csv").read_text().startswith("doc_id,date,period,event,actor,probability,")
     assert list(read_documents(tmp_path / "run" / "documents.parquet")) == []
     assert pd.read_csv(tmp_path / "run" / "comparisons.csv")["p_equal"].eq(1.0).all()
