@@ -38,7 +38,7 @@ class UncertainRecalibration:
     domain_effect
         Standard deviations between domains, or None if they are unknown.
     base
-        Recalibrations that the scores to which it was fitted had already, as of `Recalibration.applied_to`; "" for none.
+        Recalibrations that the scores to which it was fitted had before: see `Recalibration.applied_to`; "" for none.
     domain_field
         Field of documents' metadata that names their domain.
     language
