@@ -266,7 +266,7 @@ class DocPosterior(HtmlTable):
                 raise ParameterError(f"{rule}, got {sample}", parameter="clustering")
             labels: Ints32 = self.samples.labels[sample]
             return labels
-        from corefsample.coreference._exact import canonical_labels
+        from corefsample.coreference._clusterings import canonical_labels
 
         labels = canonical_labels(clustering, name="clustering", n_mentions=self.n_mentions)
         labels.flags.writeable = False

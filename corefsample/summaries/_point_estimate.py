@@ -14,7 +14,7 @@ from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._exact import canonical_labels, map_clustering
+from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.errors import ParameterError
 from corefsample.metrics._counts import ratio
 from corefsample.metrics._scores import metric_posterior
