@@ -100,8 +100,6 @@ def tagging_rows(runs: int) -> Iterator[Row]:
             work.format("marginals"), name, in_turn(lambda: tag_marginals(unaries, pairwise), crfsuite, runs, 9), 25
         )
         yield faster(work.format("and pairs"), name, in_turn(lambda: pairs(unaries, pairwise), crfsuite, runs, 9), 14)
-        kept = in_turn(lambda: LinearChain.from_batch(unaries, pairwise), crfsuite, runs, 9)
-        yield faster(work.format("chains, in one call"), name, kept)
         single = in_turn(lambda: [LinearChain.from_scores(u, pairwise).marginals() for u in unaries], crfsuite, runs, 9)
         yield faster(work.format("marginals, one call each"), name, single)
         yield from hidden_markov(work.format("marginals of an HMM"), unaries, pairwise, runs)

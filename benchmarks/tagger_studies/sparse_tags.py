@@ -191,7 +191,6 @@ def errors_table(versions: dict[str, TagScores], groups: TagGroups) -> pd.DataFr
     for name, scores in versions.items():
         whole = shared_calibration_error(scores, n_bins=N_BINS)
         parts = grouped_calibration_errors(scores, groups, n_bins=N_BINS)
-        old = shared_calibration_error(scores, n_bins=N_BINS, convention="kranzlein2021")
         found = [
             (whole.estimate, (whole.lower, whole.upper)),
             *((float(parts.error[k]), (float(parts.lower[k]), float(parts.upper[k]))) for k in (0, N_GROUPS - 1)),
@@ -201,7 +200,6 @@ def errors_table(versions: dict[str, TagScores], groups: TagGroups) -> pd.DataFr
         for title, (estimate, ends), first in zip(("SMCE", "GMCE 1", "GMCE 5"), found, base, strict=True):
             change = "" if name == NONE else f" ({100 * (estimate / first - 1):+.0f}%)"
             row[title] = shown(estimate, ends) + change
-        row["SMCE, binned as by the authors"] = old.estimate
         row["published: CCG"], row["published: LSR"] = PUBLISHED[name]
         rows.append(row)
     return pd.DataFrame(rows)

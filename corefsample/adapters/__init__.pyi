@@ -1,4 +1,3 @@
-from ._arc_scores import arcs_from_diaparser as arcs_from_diaparser
 from ._arc_scores import arcs_from_spacy_experimental as arcs_from_spacy_experimental
 from ._arc_scores import arcs_from_stanza as arcs_from_stanza
 from ._arc_scores import arcs_from_supar as arcs_from_supar

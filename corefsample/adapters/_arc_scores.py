@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,16 +41,15 @@ def arcs_from_stanza(scores: Any, n_words: int) -> ArcDistribution:
     return ArcDistribution.from_scores(_root_first(scores, n_words))
 
 
-def arcs_from_supar(s_arc: Any, s_rel: Any = None, *, n_words: int) -> ArcDistribution:
-    """Distribution over the trees of one sentence from the scores of SuPar's biaffine dependency parser.
+def arcs_from_supar(s_arc: Any, *, n_words: int) -> ArcDistribution:
+    """Distribution over the trees of one sentence from the scores of the biaffine parsers of SuPar and diaparser.
 
     Parameters
     ----------
     s_arc
         The sentence's part of the first tensor that the model returns: (m + 1, m + 1), m at least n_words; row:
-        dependent, column: head; row and column 0 are the root. Padding is masked by -1e32, and removed here.
-    s_rel
-        That of the second: (m + 1, m + 1, n_labels), scores of labels of each arc; None for no labels.
+        dependent, column: head; row and column 0 are the root. Padding is masked by -1e32 (SuPar) or -inf
+        (diaparser), and removed here.
     n_words
         Number of words of the sentence.
 
@@ -62,26 +60,10 @@ def arcs_from_supar(s_arc: Any, s_rel: Any = None, *, n_words: int) -> ArcDistri
 
     References
     ----------
-    ``BiaffineDependencyModel.forward`` in supar/models/dep/biaffine/model.py of SuPar.
+    ``BiaffineDependencyModel.forward`` in supar/models/dep/biaffine/model.py of SuPar and
+    diaparser/models/dependency.py of diaparser.
     """
-    labels = None
-    if s_rel is not None:
-        tensor = float_matrix("s_rel", s_rel, 3)
-        _require_words("s_rel", tensor.shape[:2], n_words)
-        labels = tensor[1 : n_words + 1, : n_words + 1]
-    return ArcDistribution.from_scores(_root_first(s_arc, n_words, "s_arc"), labels)
-
-
-def arcs_from_diaparser(s_arc: Any, s_rel: Any = None, *, n_words: int) -> ArcDistribution:
-    """Distribution over the trees of one sentence from the scores of diaparser.
-
-    The layout is SuPar's, and masks are -inf: see `arcs_from_supar`.
-
-    References
-    ----------
-    ``BiaffineDependencyModel.forward`` in diaparser/models/dependency.py of diaparser.
-    """
-    return arcs_from_supar(s_arc, s_rel, n_words=n_words)
+    return ArcDistribution.from_scores(_root_first(s_arc, n_words, "s_arc"))
 
 
 def arcs_from_spacy_experimental(scores: Any, lengths: npt.ArrayLike) -> list[ArcDistribution]:
@@ -125,15 +107,11 @@ def arcs_from_spacy_experimental(scores: Any, lengths: npt.ArrayLike) -> list[Ar
 def _root_first(scores: Any, n_words: int, name: str = "scores") -> Floats:
     """Scores (n_words, n_words + 1) out of those with a row of the root, and with padding."""
     table = float_matrix(name, scores)
-    _require_words(name, table.shape, n_words)
-    return _unmasked(table[1 : n_words + 1, : n_words + 1])
-
-
-def _require_words(name: str, shape: Sequence[int], n_words: int) -> None:
     _checks.whole("n_words", n_words, 1)
-    if shape[0] != shape[1] or shape[0] < n_words + 1:
+    if table.shape[0] != table.shape[1] or table.shape[0] < n_words + 1:
         rule = f"must be square, with at least n_words + 1 = {n_words + 1} rows"
-        raise ParameterError(f"{rule}, got shape {tuple(shape)}", parameter=name)
+        raise ParameterError(f"{rule}, got shape {table.shape}", parameter=name)
+    return _unmasked(table[1 : n_words + 1, : n_words + 1])
 
 
 def _unmasked(scores: Floats) -> Floats:

@@ -26,24 +26,24 @@ def _host_array(value: Any) -> npt.NDArray[Any]:
     return np.asarray(value)
 
 
-def _array(name: str, value: Any, kinds: str, content: str, ndim: int) -> npt.NDArray[Any]:
+def _array(name: str, value: Any, kinds: str, content: str) -> npt.NDArray[Any]:
     try:
         array = _host_array(value)
     except (TypeError, ValueError):
         rule = f"must be an array of {content}"
         raise ParameterError(f"{rule}, got {_checks.shown(value)}", parameter=name, hint=SYSTEMS_HINT) from None
-    if array.ndim == ndim + 1 and array.shape[0] == 1:  # a batch of one document
+    if array.ndim == 3 and array.shape[0] == 1:  # a batch of one document
         array = array[0]
-    if array.ndim != ndim:
-        raise ParameterError(f"must be of one document, in {ndim} dimensions, got shape {array.shape}", parameter=name)
+    if array.ndim != 2:
+        raise ParameterError(f"must be of one document, in 2 dimensions, got shape {array.shape}", parameter=name)
     if array.dtype.kind not in kinds and array.size:
         raise ParameterError(f"must contain {content}, got {array.dtype}", parameter=name)
     return array
 
 
-def float_matrix(name: str, value: Any, ndim: int = 2) -> Floats:
-    """Scores of one document as float64, in two dimensions or in `ndim`; raises for NaN and +inf, keeps masks."""
-    scores = _array(name, value, "fiu", "numbers", ndim).astype(np.float64)
+def float_matrix(name: str, value: Any) -> Floats:
+    """Scores of one document as float64, in two dimensions; raises for NaN and +inf, keeps masks."""
+    scores = _array(name, value, "fiu", "numbers").astype(np.float64)
     _checks.each(name, scores, scores < np.inf, "be finite or a mask")
     return scores
 
@@ -52,7 +52,7 @@ def int_matrix(name: str, value: Any, n_columns: int | None = None) -> Ints:
     """Indices of one document as int64, two dimensions."""
     if isinstance(value, Sequence) and not len(value):
         return np.zeros((0, n_columns or 0), np.int64)
-    indices = _array(name, value, "iu", "whole numbers", 2).astype(np.int64)
+    indices = _array(name, value, "iu", "whole numbers").astype(np.int64)
     if n_columns is not None and indices.shape[1] != n_columns:
         raise ParameterError(f"must have {n_columns} columns, got shape {indices.shape}", parameter=name)
     return indices

@@ -310,9 +310,6 @@ def credible_ball(
     *,
     level: float = 0.95,
     distance: Distance = "vi",
-    n_samples: int = 1000,
-    seed: int = 0,
-    doc_id: str = "",
 ) -> CredibleBall:
     """Smallest ball around a clustering that holds a share of the samples, and the clusterings at its border.
 
@@ -320,15 +317,13 @@ def credible_ball(
     ----------
     posterior
         Samples: `ClusteringSamples`, or an int array of shape (n_samples, n_mentions); or a distribution, of which
-        `n_samples` are drawn.
+        1,000 are drawn.
     centre
         int (n_mentions,). By default the labels of `point_estimate` with `distance` as the loss.
     level
         In (0, 1).
     distance
         "vi", variation of information in nats; "nvi"; or "binder".
-    n_samples, seed, doc_id
-        As for `corefsample.sample_clusterings`.
 
     Raises
     ------
@@ -346,7 +341,7 @@ def credible_ball(
     """
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     _checks.choice("distance", distance, DISTANCES)
-    drawn = posterior_from(posterior, n_samples=n_samples, seed=seed, doc_id=doc_id)
+    drawn = posterior_from(posterior)
     if centre is None:
         labels = estimate_of(drawn, distance).labels
     else:
@@ -354,7 +349,7 @@ def credible_ball(
     source = Posterior(None, drawn.drawn)
     distances = losses_by_sample(source, labels, distance, 1.0)
     rows = source.rows
-    n_samples = rows.shape[0]  # of samples that are given, their number
+    n_samples = rows.shape[0]
     # The 1e-9 keeps 0.95 * 100 from becoming 96 samples by rounding.
     needed = max(int(np.ceil(level * n_samples - _TIE)), 1)
     radius = float(np.partition(distances, needed - 1)[needed - 1])

@@ -100,29 +100,20 @@ class CoreCurve(Result):
 
 
 def confident_core(
-    posterior: AntecedentDistribution | Samples,
-    *,
-    threshold: float = 0.9,
-    samples: Samples | None = None,
-    n_samples: int = 1000,
-    seed: int = 0,
-    doc_id: str = "",
-    n_starts: int = 16,
+    posterior: AntecedentDistribution | Samples, *, threshold: float = 0.9, samples: Samples | None = None
 ) -> ConfidentCore:
     """Largest partial clustering that a search finds whose joint probability is at least a threshold.
 
-    From each start, a single mention, the core grows by the mention whose best place in it the most samples share,
-    while at least `threshold` of all samples agree with the whole core. A core that only says what is new or what
-    corefers with what among its mentions leaves open how they relate to all others.
+    From each of 16 mentions, spread over the document, the core grows by the mention whose best place in it the most
+    samples share, while at least `threshold` of all samples agree with the whole core. A core that only says what is
+    new or what corefers with what among its mentions leaves open how they relate to all others.
 
     Parameters
     ----------
-    posterior, samples, n_samples, seed, doc_id
+    posterior, samples
         As for `expected_loss`.
     threshold
         In (0, 1].
-    n_starts
-        Mentions from which the search starts, spread over the document, at least 1.
 
     Raises
     ------
@@ -141,9 +132,8 @@ def confident_core(
     array([ 0,  0, -1], dtype=int32)
     """
     threshold = _checks.probability("threshold", threshold, above_zero=True)
-    n_starts = _checks.whole("n_starts", n_starts, 1)
-    source = posterior_from(posterior, samples=samples, n_samples=n_samples, seed=seed, doc_id=doc_id)
-    labels, probability = _largest(_growths(source, n_starts), threshold)
+    source = posterior_from(posterior, samples)
+    labels, probability = _largest(_growths(source), threshold)
     drawn = source.drawn
     fresh = None
     if source.antecedents is not None:
@@ -172,10 +162,6 @@ def core_curve(
     *,
     thresholds: Sequence[float] = _THRESHOLDS,
     samples: Samples | None = None,
-    n_samples: int = 1000,
-    seed: int = 0,
-    doc_id: str = "",
-    n_starts: int = 16,
 ) -> CoreCurve:
     """Sizes of the confident cores at several thresholds; parameters as for `confident_core`.
 
@@ -188,9 +174,8 @@ def core_curve(
         raise ParameterError(f"must be a list of numbers, got {_checks.shown(thresholds)}", parameter="thresholds")
     for t, threshold in enumerate(thresholds):
         _checks.probability(f"thresholds[{t}]", threshold, above_zero=True)
-    n_starts = _checks.whole("n_starts", n_starts, 1)
-    source = posterior_from(posterior, samples=samples, n_samples=n_samples, seed=seed, doc_id=doc_id)
-    growths = _growths(source, n_starts)
+    source = posterior_from(posterior, samples)
+    growths = _growths(source)
     cores = [_largest(growths, float(threshold)) for threshold in thresholds]
     return CoreCurve(
         thresholds=np.array(thresholds, np.float64),
@@ -201,15 +186,16 @@ def core_curve(
     )
 
 
+_N_STARTS = 16
 Growth = tuple[Ints, Floats, Ints32]  # mentions in the order added, share that agrees after each, labels
 
 
-def _growths(source: Posterior, n_starts: int) -> list[Growth]:
+def _growths(source: Posterior) -> list[Growth]:
     """Cores grown from several mentions until they hold the whole document."""
     n = source.n_mentions
     labels = np.ascontiguousarray(source.drawn.labels.T)
     found = []
-    for first in np.unique(np.linspace(0, max(n - 1, 0), min(n_starts, n)).astype(np.int64)).tolist():
+    for first in np.unique(np.linspace(0, max(n - 1, 0), min(_N_STARTS, n)).astype(np.int64)).tolist():
         core, order, counts = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.int64)
         kernels.grow_core(labels, first, core, order, counts)
         found.append((order, counts / source.drawn.n_samples, core))

@@ -54,9 +54,6 @@ def expected_loss(
     loss: Loss = "vi",
     split_cost: float = 1.0,
     samples: Samples | None = None,
-    n_samples: int = 1000,
-    seed: int = 0,
-    doc_id: str = "",
 ) -> ExpectedLoss:
     """Expected loss of a clustering that stands for the posterior.
 
@@ -75,9 +72,7 @@ def expected_loss(
         In [0, 2], for "binder", "vi" and "vi-bound": cost of separating mentions that corefer; that of joining others
         is 2 - split_cost. For VI, the two are the weights of H(clustering | sample) and H(sample | clustering).
     samples
-        Samples of the distribution; None: `n_samples` are drawn where the loss needs them.
-    n_samples, seed, doc_id
-        As for `corefsample.sample_clusterings`.
+        Samples of the distribution; None: 1,000 are drawn where the loss needs them, with seed 0.
 
     Returns
     -------
@@ -101,9 +96,7 @@ def expected_loss(
     0.25
     """
     check_loss(loss, split_cost)
-    source = posterior_from(
-        posterior, samples=samples, draw=loss not in MARGINAL, n_samples=n_samples, seed=seed, doc_id=doc_id
-    )
+    source = posterior_from(posterior, samples, draw=loss not in MARGINAL)
     return loss_under(source, canonical_labels(labels, n_mentions=source.n_mentions), loss, split_cost)
 
 

@@ -25,23 +25,6 @@ from corefsample.summaries._posterior import Posterior, Samples, log_steps, post
 _HELPER_COSTS = (1.0, 1.2, 1.4, 1.6)  # split costs of estimates from which the search under other losses starts
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """One clustering from which the search started.
-
-    Attributes
-    ----------
-    name
-        "map", "average linkage at t", "sample s", "singletons" or "estimate under vi with a split cost of c".
-    initial, final
-        Expected loss of it, and of what sweeps made of it under "binder" and "vi".
-    """
-
-    name: str
-    initial: float
-    final: float
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PointEstimate(Result):
     """A clustering that stands for the posterior.
@@ -60,9 +43,8 @@ class PointEstimate(Result):
     lower_bound
         No clustering has a smaller expected loss (under the same samples); None where no bound is known.
     start
-        Name of the start that won.
-    starts
-        The starts from which the search went, least initial loss first.
+        The start of the search that won: "map", "average linkage at t", "sample s", "singletons" or "estimate under vi
+        with a split cost of c".
     n_samples
         Samples behind the loss; 0 where it is exact.
     """
@@ -74,7 +56,6 @@ class PointEstimate(Result):
     mc_se: float
     lower_bound: float | None
     start: str
-    starts: tuple[Start, ...]
     n_samples: int
 
     def __repr__(self) -> str:
@@ -97,9 +78,6 @@ def point_estimate(
     loss: Loss = "vi",
     split_cost: float = 1.0,
     samples: Samples | None = None,
-    n_samples: int = 1000,
-    seed: int = 0,
-    doc_id: str = "",
     n_starts: int = 3,
 ) -> PointEstimate:
     """Search for the clustering with the smallest expected loss.
@@ -113,7 +91,7 @@ def point_estimate(
 
     Parameters
     ----------
-    posterior, loss, split_cost, samples, n_samples, seed, doc_id
+    posterior, loss, split_cost, samples
         As for `expected_loss`.
     n_starts
         Starts from which the search goes, at least 1.
@@ -140,9 +118,7 @@ def point_estimate(
     """
     check_loss(loss, split_cost)
     n_starts = _checks.whole("n_starts", n_starts, 1)
-    source = posterior_from(
-        posterior, samples=samples, draw=loss not in MARGINAL, n_samples=n_samples, seed=seed, doc_id=doc_id
-    )
+    source = posterior_from(posterior, samples, draw=loss not in MARGINAL)
     return estimate_of(source, loss, split_cost, n_starts)
 
 
@@ -154,7 +130,7 @@ def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts
         names = [f"estimate under {helper} with a split cost of {cost:g}" for cost in _HELPER_COSTS]
         costs = zip(names, _HELPER_COSTS, strict=True)
         candidates |= {name: _best(source, candidates, helper, cost, 1)[0] for name, cost in costs}
-    labels, start, tried = _best(source, candidates, loss, split_cost, n_starts)
+    labels, start = _best(source, candidates, loss, split_cost, n_starts)
     if loss != "binder":  # for which trials gain nothing after the sweeps
         labels = improved(source, labels, loss, split_cost)
     final = loss_under(source, labels, loss, split_cost)
@@ -166,24 +142,23 @@ def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts
         mc_se=final.mc_se,
         lower_bound=lower_bound(source, loss, split_cost),
         start=start,
-        starts=tuple(tried),
         n_samples=final.n_samples,
     )
 
 
 def _best(
     source: Posterior, candidates: dict[str, Ints32], loss: Loss, split_cost: float, n_starts: int
-) -> tuple[Ints32, str, list[Start]]:
-    """Best of the starts with the least loss, after sweeps where the loss has them; its name; and what was tried."""
+) -> tuple[Ints32, str]:
+    """Best of the starts with the least loss, after sweeps where the loss has them, and its name."""
     initial = {name: loss_under(source, labels, loss, split_cost).value for name, labels in candidates.items()}
-    tried, found = [], {}
-    for name in sorted(initial, key=lambda name: initial[name])[:n_starts]:
+    final, found = {}, {}
+    for name in sorted(initial, key=initial.__getitem__)[:n_starts]:
         labels = swept(source, candidates[name], loss, split_cost) if loss in SWEPT else candidates[name]
-        tried.append(Start(name, initial[name], loss_under(source, labels, loss, split_cost).value))
-        _log("from %s to an expected %s loss of %.5g", labels, name, loss, tried[-1].final)
+        final[name] = loss_under(source, labels, loss, split_cost).value
+        _log("from %s to an expected %s loss of %.5g", labels, name, loss, final[name])
         found[name] = labels
-    start = min(tried, key=lambda each: round(each.final, 12)).name
-    return found[start], start, tried
+    start = min(final, key=lambda name: round(final[name], 12))
+    return found[start], start
 
 
 def _log(message: str, labels: Ints32, *values: object) -> None:
@@ -371,15 +346,12 @@ def threshold_curve(
     thresholds: Sequence[float] = _THRESHOLDS,
     metrics: Sequence[ExpectedMetric] = ("pairs", "b3", "conll"),
     samples: Samples | None = None,
-    n_samples: int = 1000,
-    seed: int = 0,
-    doc_id: str = "",
 ) -> ThresholdCurve:
     """Trade precision for recall without gold: clusterings by threshold, with their expected scores.
 
     Parameters
     ----------
-    posterior, samples, n_samples, seed, doc_id
+    posterior, samples
         As for `expected_loss`.
     by
         "link": average-linkage clusters, joined while the mean link marginal between them is at least the threshold.
@@ -402,7 +374,7 @@ def threshold_curve(
     cuts = tuple(_checks.probability(f"thresholds[{t}]", cut) for t, cut in enumerate(thresholds))
     for m, metric in enumerate(metrics):
         _checks.choice(f"metrics[{m}]", metric, EXPECTED_METRICS)
-    source = posterior_from(posterior, samples=samples, n_samples=n_samples, seed=seed, doc_id=doc_id)
+    source = posterior_from(posterior, samples)
     _checks.whole("samples.n_samples", source.drawn.n_samples, 2)
     if by == "link":
         clusterings = average_linkage(source.marginals, cuts)

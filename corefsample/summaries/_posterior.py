@@ -92,13 +92,7 @@ def cell_sums(first: Ints32, second: Ints32) -> Floats:
 
 
 def posterior_from(
-    posterior: AntecedentDistribution | Samples,
-    *,
-    samples: Samples | None = None,
-    draw: bool = True,
-    n_samples: int = 1000,
-    seed: int = 0,
-    doc_id: str = "",
+    posterior: AntecedentDistribution | Samples, samples: Samples | None = None, *, draw: bool = True
 ) -> Posterior:
     """Collect what summaries need.
 
@@ -107,9 +101,7 @@ def posterior_from(
     posterior
         A distribution, or samples.
     samples
-        Samples of the distribution. None: `n_samples` are drawn if `draw`.
-    n_samples, seed, doc_id
-        As for `sample_clusterings`.
+        Samples of the distribution. None: some are drawn if `draw`.
     """
     # Not "unless a distribution": a document or a path is neither, and gets the error of a distribution.
     if isinstance(posterior, (ClusteringSamples, np.ndarray, Sequence)) and not isinstance(posterior, str):
@@ -118,7 +110,7 @@ def posterior_from(
         return Posterior(None, clustering_samples("posterior", posterior))
     AntecedentDistribution.require(posterior)
     if samples is None:
-        drawn = sample_clusterings(posterior, n_samples=n_samples, seed=seed, doc_id=doc_id) if draw else None
+        drawn = sample_clusterings(posterior) if draw else None
         return Posterior(posterior, drawn)
     drawn = clustering_samples("samples", samples)
     if drawn.n_mentions != posterior.n_mentions:

@@ -136,35 +136,6 @@ class LinearChain(HtmlTable):
         batch = _passes.passes_of_rows(np.array([0, n]), rows, shared, transitions, PassArrays.empty(n, n_tags))
         return cls(rows, matrices, batch.by_logs.get(0) or Messages(batch.probs, batch.arrays, transitions))
 
-    @classmethod
-    def from_batch(cls, unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> list[Self]:
-        """Build the chains of many sentences with one matrix of transitions, in a fraction of the time.
-
-        Results are those of `from_scores`. Chains of a batch share memory, so that one of them keeps that of its
-        neighbours in use.
-
-        Parameters
-        ----------
-        unaries
-            For each sentence (n, n_tags), as for `from_scores`.
-        pairwise
-            (n_tags, n_tags), the same for all.
-
-        Raises
-        ------
-        ParameterError
-            As for `from_scores`.
-        """
-        matrix = _passes.valid_scores("pairwise", pairwise, (2,))
-        sentences = _passes.sentence_arrays(unaries, matrix)
-        transitions = Transitions.of(matrix)
-        chains: list[Self] = []
-        for bounds, rows, arrays, probs, by_logs in _passes.passes(sentences, matrix, transitions, again=False):
-            for c, (a, b) in enumerate(neighbours(bounds)):
-                messages = by_logs.get(c) or Messages(probs[a:b], arrays.rows(a, b), transitions)
-                chains.append(cls(rows[a:b], matrix, messages))
-        return chains
-
     # --- exact figures -----------------------------------------------------------------------------------
 
     def marginals(self) -> Floats:
@@ -265,25 +236,14 @@ class LinearChain(HtmlTable):
         return tags[:found], scores[:found]
 
     def entropy(self) -> float:
-        """Entropy of the distribution of sequences, in nats: exact, by the chain rule, without cancellation."""
-        total = 0.0
-        with np.errstate(invalid="ignore"):  # what is impossible adds nothing
-            for shares, logs in self._conditionals():
-                possible = (shares > 0.0) & (logs > -np.inf)
-                total -= float(np.sum(shares * np.exp(logs) * logs, where=possible))
-        return max(total, 0.0)
+        """Entropy of the distribution of sequences, in nats: that of the first tag, and of each tag given the last."""
+        from scipy.special import entr, rel_entr
 
-    def _conditionals(self) -> Iterator[tuple[Floats, Floats]]:
-        """Of the first token, then of blocks of places: P(a tag), and the log of P(the next tag | that tag)."""
-        pairwise = _stack(self.pairwise)
-        backward, scales = _passes.log_backward(self.unary, pairwise)
-        ends = self.unary + backward
-        yield np.ones((1, 1, 1)), ends[None, None, 0] - _passes.log_sums(ends[0], 0)
-        for first, stop in _passes.blocks(self.n - 1, self.n_tags):
-            matrices = pairwise if len(pairwise) == 1 else pairwise[first:stop]
-            starts = backward[first:stop] + scales[first:stop, None]
-            logs = matrices + ends[first + 1 : stop + 1, None] - starts[:, :, None]
-            yield self._messages.probs[first:stop, :, None], np.where(np.isnan(logs), -np.inf, logs)
+        probs = self.marginals()
+        total = float(entr(probs[0]).sum())
+        for first, pairs in self.pair_marginal_blocks():
+            total -= float(rel_entr(pairs, probs[first : first + len(pairs), :, None]).sum())
+        return max(total, 0.0)
 
     # --- samples -----------------------------------------------------------------------------------------
 
@@ -384,7 +344,7 @@ def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> 
     """
     matrix = _passes.valid_scores("pairwise", pairwise, (2,))
     found: list[Floats] = []
-    for batch in _passes.passes(_passes.sentence_arrays(unaries, matrix), matrix, Transitions.of(matrix), again=True):
+    for batch in _passes.passes(_passes.sentence_arrays(unaries, matrix), matrix, Transitions.of(matrix)):
         found += [batch.probs[a:b] for a, b in neighbours(batch.bounds)]
     return found
 
@@ -426,7 +386,7 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
 
 def _pairs(sentences: list[npt.NDArray[np.number]], pairwise: Floats, cells: Floats) -> Iterator[tuple[Floats, Floats]]:
     n_tags, transitions = len(pairwise), Transitions.of(pairwise)
-    for bounds, rows, arrays, probs, by_logs in _passes.passes(sentences, pairwise, transitions, again=True):
+    for bounds, rows, arrays, probs, by_logs in _passes.passes(sentences, pairwise, transitions):
         whole = Messages(probs, arrays, transitions)
         for c, (a, b) in enumerate(neighbours(bounds)):
             pair_probs = cells[: (b - a - 1) * n_tags**2].reshape(b - a - 1, n_tags, n_tags)

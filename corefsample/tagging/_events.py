@@ -19,7 +19,6 @@ from corefsample._checks import shown
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.measures._split_sample import SplitSampleError, split_sample_error
-from corefsample.calibration.tables._grids import Grid
 from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
 from corefsample.calibration.tags._scores import TagScores
 from corefsample.errors import ParameterError
@@ -140,7 +139,6 @@ def event_table(
     events: Events = "tags",
     *,
     grouped: bool = True,
-    grid: Grid | None = None,
 ) -> CalibrationTable:
     """Table of sufficient statistics of events, from a stream of posteriors.
 
@@ -154,8 +152,6 @@ def event_table(
     grouped
         Whether each event is a group of its own, named as in `event_name`; otherwise all events are pooled, which needs
         far less memory for "pairs".
-    grid
-        Fine bins; by default FloatGrid().
 
     Returns
     -------
@@ -168,7 +164,7 @@ def event_table(
         As of `event_pairs`.
     """
     wanted = _Selection(tags, events)
-    builder = TableBuilder(grid, [event_name(event) for event in wanted.events] if grouped else ("",))
+    builder = TableBuilder([event_name(event) for event in wanted.events] if grouped else ("",))
     for doc_id, items in groupby(posteriors, key=lambda item: item.doc_id):
         for q, y, codes in _chunks(map(wanted.pairs, items)):
             builder.add(q, y, block=doc_id, groups=codes if grouped else None)
@@ -179,7 +175,7 @@ def event_table(
 
 
 def tag_scores(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], *, threshold: float = 0.01) -> TagScores:
-    """Marginals at or above a threshold, for the errors of sparse tagsets; the others are counted and dropped.
+    """Marginals at or above a threshold, for the errors of sparse tagsets; the others are dropped.
 
     Parameters
     ----------
@@ -201,7 +197,7 @@ def tag_scores(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], *, 
     names = tuple(tag_codes(tags))
     scores, labels, codes, documents = [], [], [], []
     numbers: dict[str, int] = {}
-    n_all = n_inside = n_outside = 0
+    n_outside = 0
     for item in posteriors:
         marginals = item.chain.marginals()
         word, tag = np.nonzero(marginals >= limit)
@@ -209,21 +205,16 @@ def tag_scores(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], *, 
         labels.append((item.gold[word] == tag).astype(np.float64))
         codes.append(tag.astype(np.int32))
         documents.append(np.full(word.shape[0], numbers.setdefault(item.doc_id, len(numbers)), np.int32))
-        n_all += marginals.size
         n_outside += int((item.gold == OUTSIDE).sum())
-        n_inside += int((item.gold != OUTSIDE).sum())
     if not sum(part.shape[0] for part in scores):
         raise ParameterError(f"must be reached by a marginal, got {limit!r}", parameter="threshold")
-    values, answers = np.concatenate(scores), np.concatenate(labels)
     return TagScores(
-        scores=values,
-        labels=answers,
+        scores=np.concatenate(scores),
+        labels=np.concatenate(labels),
         codes=np.concatenate(codes),
         tag_names=names,
         documents=np.concatenate(documents),
         threshold=limit,
-        n_dropped=n_all - values.shape[0],
-        n_positives_dropped=n_inside - int(answers.sum()),
         n_gold_outside=n_outside,
     )
 

@@ -87,10 +87,6 @@ class PassArrays(NamedTuple):
         w = _padded(n_tags)
         return cls(np.empty((n, w)), np.empty(n), np.empty((n, w)), np.empty(n), np.empty((n, w)))
 
-    def rows(self, start: int, stop: int) -> PassArrays:
-        """Return the arrays of the tokens from `start` to `stop` - 1, as views."""
-        return PassArrays(*(each[start:stop] for each in self))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Messages:
@@ -181,26 +177,23 @@ class Batch(NamedTuple):
     by_logs: dict[int, Messages]
 
 
-def passes(
-    sentences: Sequence[npt.NDArray[np.number]], pairwise: Floats, transitions: Transitions, *, again: bool
-) -> Iterator[Batch]:
+def passes(sentences: Sequence[npt.NDArray[np.number]], pairwise: Floats, transitions: Transitions) -> Iterator[Batch]:
     """Both passes of sentences with one matrix of transitions, batch by batch.
 
-    With `again`, batches share their arrays: those of the batch before, except its marginals, are overwritten.
+    Batches share their arrays: those of the batch before, except its marginals, are overwritten.
     """
     n_tags = len(pairwise)
     lengths = [len(each) for each in sentences]
-    n_most = min(_BATCH_TOKENS + max(lengths, default=0), sum(lengths)) if again else 0
+    n_most = min(_BATCH_TOKENS + max(lengths, default=0), sum(lengths))
     scores, work = np.empty((n_most, n_tags)), PassArrays.empty(n_most, n_tags)
     for start, stop in _batches(lengths):
         bounds = np.cumsum([0, *lengths[start:stop]])
         n = int(bounds[-1])
-        if not again:
-            scores, work = np.empty((n, n_tags)), PassArrays.empty(n, n_tags)
         rows = scores[:n].view()
         joined_scores(sentences, start, stop, rows)
         rows.flags.writeable = False
-        yield passes_of_rows(bounds, rows, pairwise, transitions, work.rows(0, n), first=start)
+        arrays = PassArrays(*(each[:n] for each in work))
+        yield passes_of_rows(bounds, rows, pairwise, transitions, arrays, first=start)
 
 
 def passes_of_rows(

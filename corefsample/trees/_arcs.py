@@ -23,33 +23,25 @@ _LARGEST = 1e300  # sums over the arcs of a tree are finite
 
 def checked_scores(values: npt.ArrayLike) -> Floats:
     """New read-only float64 (n, n + 1), with -inf on the diagonal of heads, or raise."""
-    scores = _float_array("scores", values, 2)
+    try:
+        given = np.asarray(values)
+    except ValueError:
+        rule = "must be numbers in 2 dimensions, got rows of different lengths"
+        raise ParameterError(rule, parameter="scores") from None
+    if given.ndim != 2 or given.dtype.kind not in "iuf":
+        rule = f"must be numbers in 2 dimensions, got {given.ndim} of {given.dtype}"
+        raise ParameterError(rule, parameter="scores")
+    scores = given.astype(np.float64)
     n = scores.shape[0]
     if n < 1 or scores.shape[1] != n + 1:
         raise ParameterError(f"must be (n, n + 1) with n at least 1, got shape {scores.shape}", parameter="scores")
     scores[np.arange(n), np.arange(n) + 1] = -np.inf
-    _require_scores("scores", scores)
+    _checks.each("scores", scores, scores < np.inf, "be finite or -inf")
+    within = (np.abs(scores) <= _LARGEST) | (scores == -np.inf)
+    _checks.each("scores", scores, within, f"be from -{_LARGEST:g} to {_LARGEST:g}, or -inf")
     _require_tree(scores)
     scores.flags.writeable = False
     return scores
-
-
-def checked_labels(values: npt.ArrayLike, scores: Floats) -> Floats:
-    """Log softmax of the scores of labels, read-only float64 (n, n + 1, n_labels), or raise."""
-    labels = _float_array("labels", values, 3)
-    if labels.shape[:2] != scores.shape or labels.shape[2] < 1:
-        rule = f"must be ({scores.shape[0]}, {scores.shape[1]}, number of labels), as scores are {scores.shape}"
-        raise ParameterError(f"{rule}, got shape {labels.shape}", parameter="labels")
-    labels[scores == -np.inf] = 0.0  # of arcs that are not allowed; what they are does not matter
-    _require_scores("labels", labels)
-    largest = np.max(labels, axis=2, keepdims=True)
-    bad = np.argwhere(largest[:, :, 0] == -np.inf)
-    if bad.size:
-        i, k = bad[0].tolist()
-        raise ParameterError(f"labels[{i}][{k}] must have a finite score for an allowed arc, got none")
-    log_probs: Floats = labels - largest - np.log(np.sum(np.exp(labels - largest), axis=2, keepdims=True))
-    log_probs.flags.writeable = False
-    return log_probs
 
 
 def checked_heads(values: npt.ArrayLike, n: int) -> Ints:
@@ -59,24 +51,6 @@ def checked_heads(values: npt.ArrayLike, n: int) -> Ints:
         raise ParameterError(f"must be {n} heads, got {len(heads)}", parameter="heads")
     _checks.each("heads", heads, (heads >= -1) & (heads < n), f"be from -1 to {n - 1}")
     return heads
-
-
-def _float_array(name: str, values: npt.ArrayLike, ndim: int) -> Floats:
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        rule = f"must be numbers in {ndim} dimensions, got rows of different lengths"
-        raise ParameterError(rule, parameter=name) from None
-    if array.ndim != ndim or array.dtype.kind not in "iuf":
-        found = f"{array.ndim} of {array.dtype}"
-        raise ParameterError(f"must be numbers in {ndim} dimensions, got {found}", parameter=name)
-    return array.astype(np.float64)
-
-
-def _require_scores(name: str, values: Floats) -> None:
-    _checks.each(name, values, values < np.inf, "be finite or -inf")
-    within = (np.abs(values) <= _LARGEST) | (values == -np.inf)
-    _checks.each(name, values, within, f"be from -{_LARGEST:g} to {_LARGEST:g}, or -inf")
 
 
 def _require_tree(scores: Floats) -> None:
@@ -92,23 +66,14 @@ def _require_tree(scores: Floats) -> None:
     dependents, heads = np.nonzero(allowed)
     leaving = component[dependents] != component[heads]
     final = np.setdiff1d(component, component[dependents[leaving]])  # no way leads out of these
-    if len(final) > 1:
-        tokens = " and ".join(str(int(np.flatnonzero(component == c)[0])) for c in final[:2])
-        raise ParameterError(
-            f"must allow a tree with a single root, got no way from tokens {tokens} to one head", parameter="scores"
-        )
-    if not np.isfinite(scores[component == final[0], 0]).any():
-        tokens = ", ".join(map(str, np.flatnonzero(component == final[0])[:5].tolist()))
-        raise ParameterError(
-            f"must allow a tree with a single root, got -inf for the root at all of the tokens {tokens}, one of which "
-            "it must be",
-            parameter="scores",
-        )
+    if len(final) > 1 or not np.isfinite(scores[component == final[0], 0]).any():
+        tokens = ", ".join(str(int(np.flatnonzero(component == c)[0])) for c in final[:5])
+        rule = "must allow a tree with a single root"
+        raise ParameterError(f"{rule}, got no way to one from the tokens {tokens}", parameter="scores")
 
 
 # Trees are drawn by walks if these take at most this many steps in expectation, relative to the square of n.
 _LONGEST_WALK = 2.0
-_LABELS_STREAM = 1 << 32  # so that labels have other random words than trees
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,20 +87,15 @@ class ArcDistribution(HtmlTable):
     scores
         float64 (n, n + 1), read-only. Row i has the scores of the heads of token i: column 0 of the root, column k of
         token k - 1; -inf for an arc that is not allowed, and for the token itself.
-    label_log_probs
-        float64 (n, n + 1, n_labels), read-only: logarithm of each label's probability, given the arc. None without
-        labels.
     """
 
     scores: Floats
-    label_log_probs: Floats | None = None
 
     def __repr__(self) -> str:
-        labels = "" if self.label_log_probs is None else f", n_labels={self.label_log_probs.shape[2]}"
-        return f"ArcDistribution(n={self.n}{labels})"
+        return f"ArcDistribution(n={self.n})"
 
     @classmethod
-    def from_scores(cls, scores: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> Self:
+    def from_scores(cls, scores: npt.ArrayLike) -> Self:
         """Distribution from the scores of arcs.
 
         Parameters
@@ -144,15 +104,11 @@ class ArcDistribution(HtmlTable):
             (n, n + 1), n at least 1: natural-log scores; row: dependent; column 0: root, column k: token k - 1 as the
             head. -inf forbids an arc. Scores of a token as its own head are ignored. Adding a number to a row changes
             no probability.
-        labels
-            (n, n + 1, n_labels): scores of the labels of each arc, of which the softmax is taken; None for trees
-            without labels.
 
         Raises
         ------
         ParameterError
-            If a score is NaN or +inf, shapes disagree, all labels of an allowed arc are -inf, or the scores allow no
-            tree.
+            If a score is NaN or +inf, the shape is another, or the scores allow no tree.
 
         Examples
         --------
@@ -161,8 +117,7 @@ class ArcDistribution(HtmlTable):
         array([[0.731, 0.   , 0.269],
                [0.269, 0.731, 0.   ]])
         """
-        checked = checked_scores(scores)
-        return cls(checked, None if labels is None else checked_labels(labels, checked))
+        return cls(checked_scores(scores))
 
     @property
     def n(self) -> int:
@@ -196,20 +151,13 @@ class ArcDistribution(HtmlTable):
         """
         return self._inference.marginals
 
-    def label_marginals(self) -> Floats:
-        """Probability of each labelled arc: float64 (n, n + 1, n_labels)."""
-        probs: Floats = self.marginals()[:, :, None] * np.exp(self._required_labels())
-        return probs
-
-    def log_prob(self, heads: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> float:
+    def log_prob(self, heads: npt.ArrayLike) -> float:
         """Logarithm of the probability of a tree.
 
         Parameters
         ----------
         heads
             (n,): head of each token, -1 for the root.
-        labels
-            (n,): number of each token's label, for the probability of the tree with its labels.
 
         Returns
         -------
@@ -217,18 +165,9 @@ class ArcDistribution(HtmlTable):
             -inf for heads that are no single-root tree, or have an arc that is not allowed.
         """
         tree = checked_heads(heads, self.n)
-        tokens = np.arange(self.n)
-        of_labels = 0.0
-        if labels is not None:
-            numbers = _checks.integers("labels", labels)
-            log_probs = self._required_labels()
-            if numbers.shape != (self.n,) or np.any((numbers < 0) | (numbers >= log_probs.shape[2])):
-                rule = f"must be {self.n} numbers of labels, from 0 to {log_probs.shape[2] - 1}"
-                raise ParameterError(f"{rule}, got {_checks.shown(labels)}", parameter="labels")
-            of_labels = float(np.sum(log_probs[tokens, tree + 1, numbers]))
         if not is_tree(tree):
             return -np.inf
-        return float(np.sum(self.scores[tokens, tree + 1])) + of_labels - self.log_partition
+        return float(np.sum(self.scores[np.arange(self.n), tree + 1])) - self.log_partition
 
     def map(self) -> Ints32:
         """Most probable tree: int32 (n,), the head of each token, -1 for the root.
@@ -238,15 +177,8 @@ class ArcDistribution(HtmlTable):
         """
         return best_heads(self.scores)
 
-    def best_labels(self, heads: npt.ArrayLike) -> Ints32:
-        """Most probable label of each token, given the heads: int32 (n,)."""
-        tree = checked_heads(heads, self.n)
-        log_probs = self._required_labels()[np.arange(self.n), tree + 1]
-        best: Ints32 = np.argmax(log_probs, axis=1).astype(np.int32)
-        return best
-
     def entropy(self) -> float:
-        """Entropy of the distribution over trees, without labels, in nats."""
+        """Entropy of the distribution over trees, in nats."""
         marginals = self.marginals()
         used = marginals > 0
         return max(self.log_partition - float(np.sum(marginals[used] * self.scores[used])), 0.0)
@@ -257,15 +189,7 @@ class ArcDistribution(HtmlTable):
         row_sums = largest + np.log(np.sum(np.exp(self.scores - largest[:, None]), axis=1))
         return min(float(np.exp(self.log_partition - np.sum(row_sums))), 1.0)
 
-    def sample(
-        self,
-        n_samples: int = 1000,
-        *,
-        seed: int = 0,
-        doc_id: str = "",
-        sentence: int = 0,
-        first_sample: int = 0,
-    ) -> Ints32:
+    def sample(self, n_samples: int = 1000, *, seed: int = 0, doc_id: str = "", sentence: int = 0) -> Ints32:
         """Draw trees, exactly and independently.
 
         The root is drawn from its exact marginals. Given the root, Wilson's algorithm draws the rest by random walks;
@@ -284,8 +208,6 @@ class ArcDistribution(HtmlTable):
             In [0, 2**64).
         doc_id, sentence
             Give each sentence of a corpus a random stream of its own; sentence is at least 0.
-        first_sample
-            Index of the first sample, for drawing more later.
 
         Returns
         -------
@@ -298,50 +220,17 @@ class ArcDistribution(HtmlTable):
         (1996) for trees by determinants; Stanojević (2022), "Unbiased and Efficient Sampling of Dependency Trees".
         """
         n_samples = _checks.n_samples(n_samples, 1)
-        first_sample = _checks.whole("first_sample", first_sample, 0)
-        _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
         key = self._key(seed, doc_id, sentence)
         inference = self._inference
         heads = np.empty((n_samples, self.n), np.int32)
         words = np.empty(n_samples, np.uint64)
         head_sums, root_sums, by_walks = self._walks
-        _kernels.sample_trees(head_sums, root_sums, by_walks, key, first_sample, words, heads)
+        _kernels.sample_trees(head_sums, root_sums, by_walks, key, words, heads)
         if self.n > 1:
             for s in np.flatnonzero(np.any(heads == _kernels.NOT_DRAWN, axis=1)).tolist():
                 root = int(np.flatnonzero(heads[s] == _kernels.ROOT)[0])
                 heads[s] = conditional_tree(inference, root, words[s])
         return heads
-
-    def sample_labels(
-        self,
-        heads: npt.ArrayLike,
-        *,
-        seed: int = 0,
-        doc_id: str = "",
-        sentence: int = 0,
-        first_sample: int = 0,
-    ) -> Ints32:
-        """Draw the labels of sampled trees: int32 (n_samples, n), numbers of labels.
-
-        Parameters
-        ----------
-        heads
-            (n_samples, n), as of `sample` with the same seed, doc_id, sentence and first_sample.
-        """
-        log_probs = self._required_labels()
-        trees = np.atleast_2d(np.asarray(heads))
-        for tree in trees:
-            checked_heads(tree, self.n)
-        key = self._key(seed, doc_id, sentence) ^ np.uint64(_LABELS_STREAM)
-        first_sample = _checks.whole("first_sample", first_sample, 0)
-        words = np.empty(trees.size, np.uint64)
-        splitmix64(key, first_sample * self.n, words)
-        uniforms = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-        labels = np.empty(trees.shape, np.int32)
-        for i, shares in enumerate(uniforms.reshape(trees.shape).T):
-            sums = np.cumsum(np.exp(log_probs[i]), axis=1)[trees[:, i] + 1]
-            labels[:, i] = np.sum(sums <= shares[:, None] * sums[:, -1:], axis=1)
-        return labels
 
     @cached_property
     def _walks(self) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
@@ -358,8 +247,3 @@ class ArcDistribution(HtmlTable):
         words = np.empty(1, np.uint64)
         splitmix64(np.uint64(document_key(seed, doc_id)), sentence, words)
         return np.uint64(words[0])
-
-    def _required_labels(self) -> Floats:
-        if self.label_log_probs is None:
-            raise ParameterError("are required for this, got none", parameter="labels")
-        return self.label_log_probs

@@ -331,7 +331,6 @@ def sample_trees(
     root_sums: Floats,
     by_walks: Bools,
     key: np.uint64,
-    first_sample: int,
     words: Words,
     heads: Ints32,
 ) -> None:
@@ -344,7 +343,7 @@ def sample_trees(
     n = root_sums.shape[0]
     tree_of = np.full(n, -1, np.int64)  # the last sample in whose tree a token is
     for s in range(heads.shape[0]):
-        word = mix(key + np.uint64(first_sample + s + 1) * GAMMA) + GAMMA
+        word = mix(key + np.uint64(s + 1) * GAMMA) + GAMMA
         row = heads[s]
         root = first_above(root_sums, uniform(word) * root_sums[n - 1])
         row[root] = ROOT

@@ -20,7 +20,7 @@ from corefsample.formats.annotated._corefud import write_corefud
 from corefsample.formats.annotated._stream import kept_mentions
 from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.summaries import point_estimate
-from corefsample.summaries._losses import LOSSES
+from corefsample.summaries._losses import LOSSES, MARGINAL
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, output_kind, reject
 from events.runs._progress import Progress
 
@@ -87,7 +87,9 @@ def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
         return map_clustering(document.antecedents)
     if clustering in LOSSES:
         loss: Any = clustering
-        return point_estimate(document.antecedents, loss=loss, seed=seed, doc_id=document.doc_id).labels
+        needed = loss not in MARGINAL
+        samples = sample_clusterings(document.antecedents, seed=seed, doc_id=document.doc_id) if needed else None
+        return point_estimate(document.antecedents, loss=loss, samples=samples).labels
     labels: Ints32 = sample_clusterings(document.antecedents, n_samples=1, seed=seed, doc_id=document.doc_id).labels[0]
     return labels
 

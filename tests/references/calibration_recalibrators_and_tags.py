@@ -116,22 +116,6 @@ def share_positive(content: Sequence[Pair]) -> float:
 # --- sparse tagsets ----------------------------------------------------------------------------------------
 
 
-def kranzlein_error(scores: Sequence[float], labels: Sequence[float], n_bins: int) -> float:
-    """RMS over bins [lo, hi) by value, a score of 1 in none of them, all scores counted."""
-    n = len(scores)
-    ordered = sorted(scores)
-    lower = [ordered[int(i * n / n_bins)] for i in range(n_bins)]
-    lower[0] = 0.0
-    upper = [*lower[1:], 1.0]
-    squares = 0.0
-    for low, high in zip(lower, upper, strict=True):
-        inside = [(q, y) for q, y in zip(scores, labels, strict=True) if low <= q < high]
-        if inside:
-            distance = mean([q for q, _ in inside]) - mean([y for _, y in inside])
-            squares += len(inside) / n * distance**2
-    return math.sqrt(squares)
-
-
 def kranzlein_groups(counts: Mapping[str, int], n_groups: int) -> list[list[str]]:
     """Groups that close above 1 / n_groups, each sum from 0; empty ones left out."""
     total = sum(counts.values())

@@ -13,7 +13,6 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32, Words
 from corefsample.calibration.binning import _kernels, _validation
 from corefsample.calibration.binning._bins import STRATEGIES, BlockBins, ReliabilityBins, Strategy
-from corefsample.calibration.binning._kernels import Labels
 from corefsample.errors import ParameterError
 
 DEFAULT_BIN_SIZE = 5000
@@ -242,8 +241,7 @@ def _bins_of_words(words: Words, rule: BinRule) -> ReliabilityBins:
     _kernels.sorted_sums(words, ends, n, sum_q, sum_q2, sum_y, sum_qy)
     first, last = words[np.concatenate(([0], ends[:-1]))], words[ends - 1]
     q_min, q_max = ((each >> np.uint64(1)).view(np.float64) for each in (first, last))
-    options = rule.strategy, rule.bin_size, rule.n_bins
-    return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q_min, q_max, *options)
+    return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q_min, q_max)
 
 
 # --- cells: fine bins of which only sums are known ---------------------------------------------------------
@@ -262,16 +260,8 @@ def bins_of_cells(
     ends = rule.ends(np.arange(sums[0].shape[0], dtype=np.uint64), sums[0], centre, edges)
     begins = np.concatenate(([0], ends[:-1]))
     n, sum_q, sum_q2, sum_y, sum_qy = (np.add.reduceat(each, begins) for each in sums)
-    rest = low[begins], high[ends - 1], rule.strategy, rule.bin_size, rule.n_bins
-    bins = ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, *rest)
+    bins = ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, low[begins], high[ends - 1])
     return bins, np.repeat(np.arange(ends.shape[0], dtype=np.int32), ends - begins)
-
-
-def level_cells(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int) -> tuple[Ints32, Labels]:
-    """Return the level k of each prediction k / n_samples, and the labels; raise if a value is wrong."""
-    cells = np.empty(np.size(q), np.int32)
-    _level_counts(q, y, n_samples, cells)
-    return cells >> 1, (cells & 1).astype(np.uint8)
 
 
 def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, cells: Ints32) -> Ints:

@@ -28,10 +28,6 @@ class ReliabilityBins(Result):
     q_min, q_max
         float64 (n_bins,) in [0, 1]: the least and the largest prediction of the bin; from a table, the ends of its
         outermost fine bins.
-    strategy
-        "adaptive" (equal mass) or "uniform" (equal width).
-    requested_bin_size, requested_n_bins
-        The options of the binning; one of them is None.
 
     References
     ----------
@@ -45,9 +41,6 @@ class ReliabilityBins(Result):
     sum_qy: Floats
     q_min: Floats
     q_max: Floats
-    strategy: Strategy
-    requested_bin_size: int | None
-    requested_n_bins: int | None
 
     @property
     def n_bins(self) -> int:

@@ -1,9 +1,9 @@
 """Compiled loops of the table of sufficient statistics: plain arrays in, plain arrays filled.
 
 Legend of dimensions and names
-    i : pair      c : cell of a grid (a fine bin), ascending in q      x : min(q, 1 - q)
+    i : pair      c : cell (a fine bin), ascending in q      x : min(q, 1 - q)
 
-A cell of the float grid is a stretch of x on which the leading bits are the same, on one side of one half.
+A cell is a stretch of x on which the leading bits are the same, on one side of one half.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ N_CELLS = 2 * MIDDLE + 1
 
 @inlined
 def fine_bin(q):  # type: ignore[no-untyped-def]
-    """Cell of the float grid that contains q, which must lie in [0, 1]: from 0 to N_CELLS - 1, ascending in q."""
+    """Cell that contains q, which must lie in [0, 1]: from 0 to N_CELLS - 1, ascending in q."""
     x = min(q, 1.0 - q)  # exact: above one half, 1 - q has no rounding
     bits = np.float64(x).view(np.uint64)
     exponent = np.int64(bits >> U52)
@@ -41,7 +41,7 @@ def fine_bin(q):  # type: ignore[no-untyped-def]
 
 @kernel
 def float_cells(q: Floats, y: Labels, cells: Ints32) -> bool:
-    """Cell of each pair in the float grid; False if a q or a y breaks its rule."""
+    """Cell of each pair; False if a q or a y breaks its rule."""
     good = True
     for i in range(q.shape[0]):
         p, label = q[i], y[i]

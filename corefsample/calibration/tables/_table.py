@@ -16,7 +16,7 @@ from corefsample.calibration.binning._binning import BinRule, bin_rule, bins_of_
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import coded, in_order, require_all, require_length
-from corefsample.calibration.tables._grids import Grid, fine_sums, require_grid
+from corefsample.calibration.tables._fine_bins import N_CELLS, bounds, cell_pairs, centres, fine_sums
 from corefsample.errors import ParameterError
 
 SUMS = ("n", "sum_q", "sum_q2", "sum_y", "sum_qy")
@@ -27,15 +27,13 @@ Names = tuple[Any, ...]
 class CalibrationTable(Result):
     """Sums of prediction-label pairs by group, block (a document) and fine bin; arrays read-only.
 
-    Only fine bins with a pair have a row, and rows are sorted by group, block and fine bin. Tables of one grid add up:
+    Only fine bins with a pair have a row, and rows are sorted by group, block and fine bin. Tables add up:
     `a + b` is the table of the pairs of both; groups and blocks of the same name are united. Numbers of pairs and of
     positive labels are exact (to 2^53, about 10^16); the other sums are float64, so the order of rows or of additions
     can change their last digits, by about 1e-16 times the square root of the pairs in a fine bin.
 
     Attributes
     ----------
-    grid
-        FloatGrid or LevelGrid.
     groups, blocks
         Names, in ascending order; each has at least one pair.
     group_code, block_code
@@ -54,7 +52,6 @@ class CalibrationTable(Result):
     array([2, 2])
     """
 
-    grid: Grid
     groups: Names
     blocks: Names
     group_code: Ints32
@@ -86,7 +83,6 @@ class CalibrationTable(Result):
         *,
         groups: npt.ArrayLike | None = None,
         blocks: npt.ArrayLike | None = None,
-        grid: Grid | None = None,
     ) -> CalibrationTable:
         """Table of pairs that are all in memory; for a stream of blocks see `TableBuilder`.
 
@@ -96,44 +92,38 @@ class CalibrationTable(Result):
             Predictions in [0, 1] and labels 0 or 1, (n_pairs,).
         groups, blocks
             Id of each pair's group and block, (n_pairs,): numbers or text; by default all pairs belong to one, "".
-        grid
-            Fine bins; by default FloatGrid().
 
         Raises
         ------
         ParameterError
             If a value breaks its rule, lengths differ, or there is no pair.
         """
-        fine = require_grid(grid)
-        cells, predictions, labels = fine.cell_pairs(q, y)
+        cells, predictions, labels = cell_pairs(q, y)
         group_codes, group_names = _coded_or_one("groups", groups, predictions.shape[0])
         block_codes, block_names = _coded_or_one("blocks", blocks, predictions.shape[0])
-        keys = (group_codes.astype(np.int64) * len(block_names) + block_codes) * fine.n_cells + cells
+        keys = (group_codes.astype(np.int64) * len(block_names) + block_codes) * N_CELLS + cells
         distinct, sums = fine_sums(keys, predictions, labels)
-        groups_and_blocks, cell = np.divmod(distinct, fine.n_cells)
+        groups_and_blocks, cell = np.divmod(distinct, N_CELLS)
         group, block = np.divmod(groups_and_blocks, len(block_names))
-        return table_of_rows(fine, group_names, block_names, (group, block, cell), sums)
+        return table_of_rows(group_names, block_names, (group, block, cell), sums)
 
     @classmethod
     def merged(cls, tables: Iterable[CalibrationTable]) -> CalibrationTable:
-        """Table of all pairs of several tables of one grid, as `+` gives for two.
+        """Table of all pairs of several tables, as `+` gives for two.
 
         Raises
         ------
         ParameterError
-            If there is no table, grids differ, or names are of several kinds.
+            If there is no table, or names are of several kinds.
         """
         parts = list(tables)
         if not parts:
             raise ParameterError("must contain at least one table, got none", parameter="tables")
-        for part in parts:
-            if part.grid != parts[0].grid:
-                raise ParameterError(f"must share one grid, {parts[0].grid}, got {part.grid}", parameter="tables")
         groups, group_code = _joined("groups", [(part.groups, part.group_code) for part in parts])
         blocks, block_code = _joined("blocks", [(part.blocks, part.block_code) for part in parts])
         keys = group_code, block_code, np.concatenate([part.cell for part in parts])
         sums = [np.concatenate([getattr(part, name) for part in parts]) for name in SUMS]
-        return table_of_rows(parts[0].grid, groups, blocks, keys, sums)
+        return table_of_rows(groups, blocks, keys, sums)
 
     def __add__(self, other: object) -> CalibrationTable:
         if not isinstance(other, CalibrationTable):
@@ -154,7 +144,7 @@ class CalibrationTable(Result):
         rows = np.flatnonzero(self.group_code == self.groups.index(name))
         keys = (self.group_code[rows], self.block_code[rows], self.cell[rows])
         sums = [getattr(self, name)[rows] for name in SUMS]
-        return table_of_rows(self.grid, self.groups, self.blocks, keys, sums)
+        return table_of_rows(self.groups, self.blocks, keys, sums)
 
     # --- bins --------------------------------------------------------------------------------------------------
 
@@ -193,57 +183,24 @@ class CalibrationTable(Result):
         """Bins, and the bin of each fine bin."""
         if self.n_rows == 0:
             raise ParameterError("must contain at least one pair, got none", parameter="table")
-        by_cell = [np.bincount(self.cell, getattr(self, name), self.grid.n_cells).astype(np.float64) for name in SUMS]
+        by_cell = [np.bincount(self.cell, getattr(self, name), N_CELLS).astype(np.float64) for name in SUMS]
         cells = np.flatnonzero(by_cell[0])
         n, sum_q, sum_q2, sum_y, sum_qy = (each[cells] for each in by_cell)
-        pairs = n.astype(np.int64)
-        centres = self.grid.centres(cells, sum_q / n)
-        bin_of = np.zeros(self.grid.n_cells, np.int32)
-        bins, bin_of[cells] = bins_of_cells(
-            (pairs, sum_q, sum_q2, sum_y, sum_qy), *self.grid.bounds(cells), centres, rule
-        )
+        bin_of = np.zeros(N_CELLS, np.int32)
+        sums = n.astype(np.int64), sum_q, sum_q2, sum_y, sum_qy
+        bins, bin_of[cells] = bins_of_cells(sums, *bounds(cells), centres(cells, sum_q / n), rule)
         return bins, bin_of
 
-    # --- saving ------------------------------------------------------------------------------------------------
-
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per fine bin: group, block (both categorical), cell, n, sum_q, sum_q2, sum_y, sum_qy.
-
-        It can be written to Parquet, and `from_frame` makes a table of it again.
-        """
+        """Tidy table, one row per fine bin: group, block (both categorical), cell, n, sum_q, sum_q2, sum_y, sum_qy."""
         names = {
             "group": pd.Categorical.from_codes(self.group_code, pd.Index(list(self.groups))),
             "block": pd.Categorical.from_codes(self.block_code, pd.Index(list(self.blocks))),
         }
         return pd.DataFrame({**names, "cell": self.cell, **{name: getattr(self, name) for name in SUMS}})
 
-    @classmethod
-    def from_frame(cls, frame: pd.DataFrame, *, grid: Grid | None = None) -> CalibrationTable:
-        """Table from the result of `to_frame`; rows may come in any order, and those of one fine bin are added.
-
-        Raises
-        ------
-        ParameterError
-            If a column is missing, a fine bin is not of the grid, or a sum breaks its rule.
-        """
-        fine = require_grid(grid)
-        for name in ("group", "block", "cell", *SUMS):
-            if name not in frame.columns:
-                columns = _checks.shown(list(frame.columns))
-                raise ParameterError(f"must have a column {name}, got {columns}", parameter="frame")
-        cell = _checks.integers_32("cell", frame["cell"].to_numpy())
-        require_all("cell", cell, (cell >= 0) & (cell < fine.n_cells), f"lie in 0 to {fine.n_cells - 1} of {fine}")
-        group_code, groups = coded("group", frame["group"].to_numpy(), cell.shape[0])
-        block_code, blocks = coded("block", frame["block"].to_numpy(), cell.shape[0])
-        sums = [_checks.floats(name, frame[name].to_numpy()) for name in SUMS]
-        for name, values in zip(SUMS, sums, strict=True):
-            require_all(name, values, np.isfinite(values), "be finite")
-        require_all("n", sums[0], sums[0] >= 1, "be at least 1")
-        return table_of_rows(fine, groups, blocks, (group_code, block_code, cell), sums)
-
 
 def table_of_rows(
-    grid: Grid,
     groups: Names,
     blocks: Names,
     keys: Sequence[npt.NDArray[Any]],
@@ -269,7 +226,7 @@ def table_of_rows(
     rest, cell = np.divmod(key, n_cells)
     group_code, block_code = np.divmod(rest, max(len(blocks), 1))
     codes = group_code.astype(np.int32), block_code.astype(np.int32), cell.astype(np.int32)
-    return CalibrationTable(grid, groups, blocks, *codes, n, *others)
+    return CalibrationTable(groups, blocks, *codes, n, *others)
 
 
 def _used(codes: npt.NDArray[Any], names: Names) -> tuple[Ints, Names]:
@@ -296,13 +253,11 @@ def _joined(name: str, parts: list[tuple[Names, Ints32]]) -> tuple[Names, Ints32
 class TableBuilder:
     """Builds a CalibrationTable from a stream of blocks, one block's pairs at a time.
 
-    Time and memory of a block are proportional to its pairs, not to the grid: each fine bin with a pair of the block
+    Time and memory of a block are proportional to its pairs: each fine bin with a pair of the block
     becomes a row.
 
     Parameters
     ----------
-    grid
-        Fine bins; by default FloatGrid().
     groups
         Names of the groups that codes stand for; by default one group "".
 
@@ -314,8 +269,7 @@ class TableBuilder:
     2
     """
 
-    def __init__(self, grid: Grid | None = None, groups: Sequence[Any] = ("",)) -> None:
-        self._grid = require_grid(grid)
+    def __init__(self, groups: Sequence[Any] = ("",)) -> None:
         self._groups = tuple(groups)
         if len(set(self._groups)) != len(self._groups) or not self._groups:
             found = _checks.shown(self._groups)
@@ -347,8 +301,8 @@ class TableBuilder:
             raise ParameterError(f"must be a name, got {block!r}", parameter="block")
         if np.size(q) == 0 and np.size(y) == 0:
             return
-        cells, predictions, labels = self._grid.cell_pairs(q, y)
-        keys = self._group_codes(groups, predictions.shape[0]) * self._grid.n_cells + cells
+        cells, predictions, labels = cell_pairs(q, y)
+        keys = self._group_codes(groups, predictions.shape[0]) * N_CELLS + cells
         code = self._blocks.setdefault(block, len(self._blocks))
         self._parts.append((code, *fine_sums(keys, predictions, labels)))
 
@@ -367,8 +321,6 @@ class TableBuilder:
         """Table of all pairs so far; more can be added afterwards."""
         in_order("blocks", self._blocks)
         blocks, keys, sums = zip(*self._parts, strict=True)
-        group, cell = np.divmod(np.concatenate(keys), self._grid.n_cells)
+        group, cell = np.divmod(np.concatenate(keys), N_CELLS)
         block = np.repeat(blocks, [part.shape[0] for part in keys])
-        return table_of_rows(
-            self._grid, self._groups, tuple(self._blocks), (group, block, cell), np.concatenate(sums, axis=1)
-        )
+        return table_of_rows(self._groups, tuple(self._blocks), (group, block, cell), np.concatenate(sums, axis=1))

@@ -1,21 +1,8 @@
 """Calibration error of tagsets too sparse to measure each tag separately: of all tags, of frequency groups, of tags.
 
-SMCE pools the scores of all tags (eq. 2 of the paper), GMCE those of one group of similar frequency (eq. 3). Both take
-`convention`: "default" bins like the rest of this package; "kranzlein2021" bins like the code published with the paper,
-for comparison with its figures. The differences:
-
-- Ties and odd sizes: equal scores share a bin under both. By default a bin ends with the score at or below which its
-  share of the scores lies, together with all equal scores. There, a bin is [lo, hi) by value and begins with the score
-  at position int(i n / B) of the sorted scores, together with all equal scores: a tie at an edge goes to the upper bin
-  instead of the lower one, and with odd numbers the lower bin is the smaller one instead of the larger.
-- A score of 1: by default it belongs to the last bin. There, the last bin ends below 1, so such a score is counted in n
-  but belongs to no bin: a certain and wrong tag costs nothing, and the error of the rest is diluted.
-- The last bin: by default bins may also be requested by size, and a short last bin joins the one before it. There, only
-  their number can be requested, and no bins are joined.
-- Groups: see `tag_frequency_groups`.
-- Intervals: by default yes; there, none.
-
-The threshold is the same: scores at or above it are used, and it is applied once, before any recalibration.
+SMCE pools the scores of all tags (eq. 2 of the paper), GMCE those of one group of similar frequency (eq. 3). Bins are
+adaptive, as in the rest of this package: equal scores share a bin, and a score of 1 belongs to the last one. The code
+published with the paper leaves scores of 1 out of all bins, though it counts them.
 
 References
 ----------
@@ -26,18 +13,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
 from corefsample.calibration.binning._bins import ReliabilityBins
 from corefsample.calibration.binning._results import Result
-from corefsample.calibration.measures._error import IntervalKind, calibration_error, resolved_interval
-from corefsample.calibration.tags._groups import Convention, TagGroups, bins_by_value, require_group, root_mean_square
+from corefsample.calibration.measures._error import (
+    CalibrationError,
+    IntervalKind,
+    calibration_error,
+    resolved_interval,
+)
+from corefsample.calibration.tags._groups import TagGroups
 from corefsample.calibration.tags._scores import TagScores
 from corefsample.errors import ParameterError
 
@@ -47,13 +38,12 @@ def shared_calibration_error(
     *,
     n_bins: int | None = None,
     bin_size: int | None = None,
-    convention: Convention = "default",
     debiased: bool = False,
     interval: IntervalKind | None = "auto",
     level: float = 0.95,
     n_resamples: int = 10_000,
     seed: int = 0,
-) -> SharedError:
+) -> CalibrationError:
     """Shared marginal calibration error (SMCE): the scores of all tags pooled, RMS over adaptive bins.
 
     Parameters
@@ -62,8 +52,6 @@ def shared_calibration_error(
         Scores at or above the threshold, with or without documents.
     n_bins, bin_size
         Adaptive bins, as of `bin_pairs`, at most one of the two; by default 10 bins.
-    convention
-        "default" or "kranzlein2021" (see above), which allows `n_bins` only and no interval.
     debiased
         Subtract the sampling variance of the bins.
     interval, level, n_resamples, seed
@@ -72,8 +60,7 @@ def shared_calibration_error(
     Raises
     ------
     ParameterError
-        If an option breaks its rule, there are fewer scores than requested bins, or ("kranzlein2021") no score is
-        below 1.
+        If an option breaks its rule, or there are fewer scores than requested bins.
 
     References
     ----------
@@ -81,17 +68,23 @@ def shared_calibration_error(
 
     Examples
     --------
-    >>> scores = TagScores.from_matrix([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]], [0, 1, 0])
+    >>> scores = TagScores.from_arrays([0.8, 0.2, 0.8, 0.2, 0.2, 0.8], [1, 0, 0, 1, 1, 0], ["N", "V"] * 3)
     >>> error = shared_calibration_error(scores, n_bins=2, interval=None)
     >>> error.bins.mean_q.round(3), error.bins.mean_y.round(3), round(error.estimate, 3)
     (array([0.2, 0.8]), array([0.667, 0.333]), 0.467)
     """
-    measure = TagMeasure(bin_size, n_bins, convention, debiased, interval, level, n_resamples, seed)
-    found = measure.error(tag_scores.scores, tag_scores.labels, tag_scores.documents)
-    if found is None:
-        rule = "must contain a score below 1 with convention='kranzlein2021'"
-        raise ParameterError(f"{rule}, got {tag_scores.n} of 1", parameter="tag_scores")
-    return found
+    return calibration_error(
+        tag_scores.scores,
+        tag_scores.labels,
+        bin_size=bin_size,
+        n_bins=N_BINS if n_bins is None and bin_size is None else n_bins,
+        debiased=debiased,
+        documents=tag_scores.documents,
+        interval=interval,
+        level=level,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
 
 
 def grouped_calibration_errors(
@@ -100,7 +93,6 @@ def grouped_calibration_errors(
     *,
     n_bins: int | None = None,
     bin_size: int | None = None,
-    convention: Convention = "default",
     debiased: bool = False,
     interval: IntervalKind | None = "auto",
     level: float = 0.95,
@@ -115,7 +107,7 @@ def grouped_calibration_errors(
         Scores at or above the threshold, with or without documents.
     groups
         From `tag_frequency_groups`. Tags that did not occur in training belong to the last group.
-    n_bins, bin_size, convention, debiased, interval, level, n_resamples, seed
+    n_bins, bin_size, debiased, interval, level, n_resamples, seed
         As of `shared_calibration_error`, for each group.
 
     Raises
@@ -129,21 +121,22 @@ def grouped_calibration_errors(
 
     Examples
     --------
-    >>> scores = TagScores.from_matrix([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]], [0, 1, 0], tags=["N", "V"])
+    >>> scores = TagScores.from_arrays([0.8, 0.2, 0.8, 0.2, 0.2, 0.8], [1, 0, 0, 1, 1, 0], ["N", "V"] * 3)
     >>> from corefsample.calibration import tag_frequency_groups
     >>> groups = tag_frequency_groups({"N": 20, "V": 10}, n_groups=2)
     >>> grouped_calibration_errors(scores, groups, n_bins=1, interval=None).error.round(3)  # |0.6 - 2/3|, |0.4 - 1/3|
     array([0.067, 0.067])
     """
-    measure = TagMeasure(bin_size, n_bins, convention, debiased, interval, level, n_resamples, seed)
+    kind = resolved_interval(interval, tag_scores.documents is not None)
+    options: dict[str, Any] = {"n_bins": n_bins, "bin_size": bin_size, "debiased": debiased}
+    options |= {"level": level, "n_resamples": n_resamples, "seed": seed}
     group_of_tag = groups.of(tag_scores.tag_names) - 1
     place = group_of_tag[tag_scores.codes]
     shares = groups.shares
     number = np.arange(1, groups.n_groups + 1)
     firsts, ends = (np.searchsorted(groups.group, number, side=side) for side in ("left", "right"))
     scored = np.unique(tag_scores.codes)
-    unseen = ~groups.in_training(tag_scores.tag_names)
-    rows = measure.rows(tag_scores, place, groups.n_groups, lambda code: f"group {code + 1}")
+    rows = _errors_by_place(tag_scores, place, groups.n_groups, lambda code: f"group {code + 1}", kind, **options)
     return GroupErrors(
         group=number,
         n_tags=ends - firsts,
@@ -153,10 +146,7 @@ def grouped_calibration_errors(
         n=np.bincount(place, minlength=groups.n_groups),
         **rows._asdict(),
         level=level,
-        interval=measure.kind(tag_scores.documents),
-        convention=convention,
-        n_unseen_tags=int(unseen[scored].sum()),
-        n_unseen_scores=int(unseen[tag_scores.codes].sum()),
+        interval=kind,
     )
 
 
@@ -196,16 +186,18 @@ def tag_calibration_errors(
 
     Examples
     --------
-    >>> scores = TagScores.from_matrix([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]], [0, 1, 0], tags=["N", "V"])
+    >>> scores = TagScores.from_arrays([0.8, 0.2, 0.8, 0.2, 0.2, 0.8], [1, 0, 0, 1, 1, 0], ["N", "V"] * 3)
     >>> tag_calibration_errors(scores, interval=None).to_frame()[["tag", "n", "n_gold", "error"]].round(3)
       tag  n  n_gold  error
     0   N  3       2  0.067
     1   V  3       1  0.067
     """
-    measure = TagMeasure(bin_size, None, "default", debiased, interval, level, n_resamples, seed)
+    kind = resolved_interval(interval, tag_scores.documents is not None)
+    options: dict[str, Any] = {"bin_size": bin_size, "debiased": debiased}
+    options |= {"level": level, "n_resamples": n_resamples, "seed": seed}
     scored, place = np.unique(tag_scores.codes, return_inverse=True)
     names = tuple(tag_scores.tag_names[code] for code in scored.tolist())
-    rows = measure.rows(tag_scores, place, len(names), lambda code: f"tag {names[code]!r}")
+    rows = _errors_by_place(tag_scores, place, len(names), lambda code: f"tag {names[code]!r}", kind, **options)
     n = np.bincount(place)
     n_gold = np.bincount(place, tag_scores.labels)
     return TagErrors(
@@ -219,44 +211,11 @@ def tag_calibration_errors(
         upper=rows.upper,
         n_bins=np.array([0 if bins is None else bins.n_bins for bins in rows.bins]),
         level=level,
-        interval=measure.kind(tag_scores.documents),
+        interval=kind,
     )
 
 
 N_BINS = 10
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SharedError(Result):
-    """Shared marginal calibration error (SMCE), with its interval and its bins.
-
-    Attributes
-    ----------
-    estimate
-        In [0, 1].
-    lower, upper
-        Ends of its confidence interval in [0, 1], or None.
-    level
-        Of the interval, in (0, 1).
-    interval
-        How the interval was computed, "simulated normal" for example, or None.
-    convention
-        "default" or "kranzlein2021".
-    n, n_in_no_bin
-        Number of scores; number of scores of 1, which "kranzlein2021" counts in n but leaves out of all bins.
-    bins
-        The scores summed by bin.
-    """
-
-    estimate: float
-    lower: float | None
-    upper: float | None
-    level: float
-    interval: str | None
-    convention: Convention
-    n: int
-    n_in_no_bin: int
-    bins: ReliabilityBins
 
 
 class Rows(NamedTuple):
@@ -268,79 +227,32 @@ class Rows(NamedTuple):
     bins: tuple[ReliabilityBins | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TagMeasure:
-    """The measure with its options, which it checks."""
-
-    bin_size: int | None
-    n_bins: int | None
-    convention: Convention
-    debiased: bool
-    interval: IntervalKind | None
-    level: float
-    n_resamples: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        _checks.choice("convention", self.convention, get_args(Convention))
-        resolved_interval(self.interval, has_documents=False)
-        if self.convention == "default":
-            return
-        for name, value, allowed in (
-            ("bin_size", self.bin_size, (None,)),
-            ("interval", self.interval, (None, "auto")),
-            ("debiased", self.debiased, (False,)),
-        ):
-            if value not in allowed:
-                rule = f"must be {allowed[0]} with convention='kranzlein2021'"
-                raise ParameterError(f"{rule}, got {value!r}", parameter=name)
-        if self.n_bins is not None:
-            _checks.whole("n_bins", self.n_bins, 1)
-
-    def kind(self, documents: Ints32 | None) -> IntervalKind | None:
-        """Return the kind of interval, with "auto" resolved."""
-        return resolved_interval(self.interval, documents is not None) if self.convention == "default" else None
-
-    def error(self, scores: Floats, labels: Floats, documents: Ints32 | None) -> SharedError | None:
-        """Error of at least one score; None if the convention leaves all of them out of its bins."""
-        n = scores.shape[0]
-        n_bins = N_BINS if self.n_bins is None and self.bin_size is None else self.n_bins
-        if self.convention == "kranzlein2021":
-            bins = bins_by_value(scores, labels, n_bins or N_BINS)
-            if bins is None:
-                return None
-            estimate = root_mean_square(bins, n)
-            return SharedError(estimate, None, None, self.level, None, self.convention, n, n - bins.n_pairs, bins)
-        names = ("bin_size", "debiased", "interval", "level", "n_resamples", "seed")
-        options: dict[str, Any] = {name: getattr(self, name) for name in names}
-        found = calibration_error(scores, labels, n_bins=n_bins, documents=documents, **options)
-        ends = found.lower, found.upper, self.level, found.interval
-        return SharedError(found.estimate, *ends, self.convention, n, 0, found.bins)
-
-    def rows(self, tag_scores: TagScores, place: Ints, n_rows: int, name: Callable[[int], str]) -> Rows:
-        """Error of the scores of each place in 0..n_rows - 1; `name` gives the name of a place for errors."""
-        order = np.argsort(place, kind="stable")
-        ends = np.cumsum(np.bincount(place, minlength=n_rows))
-        errors = np.full((3, n_rows), math.nan)
-        bins: list[ReliabilityBins | None] = [None] * n_rows
-        for row, (start, end) in enumerate(zip(np.append(0, ends[:-1]), ends, strict=True)):
-            if start == end:
-                continue
-            try:
-                found = self._error_of_rows(tag_scores, order[start:end])
-            except ParameterError as error:
-                raise error.at(name(row)) from error
-            if found is not None:
-                bins[row] = found.bins
-                errors[:, row] = found.estimate, found.lower, found.upper  # None becomes NaN
-        return Rows(errors[0], errors[1], errors[2], tuple(bins))
-
-    def _error_of_rows(self, tag_scores: TagScores, chosen: Ints) -> SharedError | None:
-        documents = None if tag_scores.documents is None else tag_scores.documents[chosen]
-        measure = self
-        if self.kind(documents) == "bootstrap" and documents is not None and (documents == documents[0]).all():
-            measure = replace(self, interval=None)
-        return measure.error(tag_scores.scores[chosen], tag_scores.labels[chosen], documents)
+def _errors_by_place(
+    tag_scores: TagScores,
+    place: Ints,
+    n_rows: int,
+    name: Callable[[int], str],
+    interval: IntervalKind | None,
+    **options: Any,
+) -> Rows:
+    """Error of the scores of each place in 0..n_rows - 1; `name` gives the name of a place for errors."""
+    order = np.argsort(place, kind="stable")
+    ends = np.cumsum(np.bincount(place, minlength=n_rows))
+    errors = np.full((3, n_rows), math.nan)
+    bins: list[ReliabilityBins | None] = [None] * n_rows
+    for row, (start, end) in enumerate(zip(np.append(0, ends[:-1]), ends, strict=True)):
+        if start == end:
+            continue
+        part = tag_scores.subset(order[start:end])
+        documents = part.documents
+        is_alone = interval == "bootstrap" and documents is not None and (documents == documents[0]).all()
+        try:
+            found = shared_calibration_error(part, interval=None if is_alone else interval, **options)
+        except ParameterError as error:
+            raise error.at(name(row)) from error
+        bins[row] = found.bins
+        errors[:, row] = found.estimate, found.lower, found.upper  # None becomes NaN
+    return Rows(errors[0], errors[1], errors[2], tuple(bins))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -358,17 +270,14 @@ class GroupErrors(Result):
     n
         int64 (n_groups,): number of scores.
     error
-        float64 (n_groups,) in [0, 1]: RMS calibration error; NaN for a group without a score (with "kranzlein2021":
-        without one below 1).
+        float64 (n_groups,) in [0, 1]: RMS calibration error; NaN for a group without a score.
     lower, upper
         float64 (n_groups,) in [0, 1]: ends of its confidence interval; NaN without an interval, and for a bootstrap
         of scores from a single document.
     bins
         The group's bins, or None.
-    level, interval, convention
+    level, interval
         The options.
-    n_unseen_tags, n_unseen_scores
-        Number of tags that did not occur in training, which belong to the last group, and of their scores.
     """
 
     group: Ints
@@ -383,13 +292,6 @@ class GroupErrors(Result):
     bins: tuple[ReliabilityBins | None, ...]
     level: float
     interval: IntervalKind | None
-    convention: Convention
-    n_unseen_tags: int
-    n_unseen_scores: int
-
-    def of(self, group: int) -> float:
-        """Error of one group; raise if there is no such group."""
-        return float(self.error[require_group(group, self.group.shape[0]) - 1])
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per group.

@@ -1,8 +1,4 @@
-"""Tags in groups of similar frequency, and conventions of the code published with Kranzlein, Liu & Schneider (2021).
-
-`frequency_groups`, `bins_by_value` and `root_mean_square` follow that code where it differs from the paper or ours.
-They are an independent implementation, for comparison with the paper's figures.
-"""
+"""Tags in groups of similar frequency, by our rule or by that of the code of Kranzlein, Liu & Schneider (2021)."""
 
 from __future__ import annotations
 
@@ -15,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints
+from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
-from corefsample.calibration.binning._bins import ReliabilityBins
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import coded, in_order
 from corefsample.errors import ParameterError
@@ -37,17 +32,11 @@ class TagGroups(Result):
         float64 (n_tags,): count of each in training, non-increasing.
     group
         int64 (n_tags,): group of each, from 1 to n_groups, non-decreasing.
-    requested_n_groups
-        The requested number of groups.
-    convention
-        "default" or "kranzlein2021".
     """
 
     tags: tuple[Any, ...]
     frequencies: Floats
     group: Ints
-    requested_n_groups: int
-    convention: Convention
 
     @property
     def n_groups(self) -> int:
@@ -74,28 +63,10 @@ class TagGroups(Result):
             )
         return np.array([known.get(name, self.n_groups) for name in names], np.int64)[codes]
 
-    def in_training(self, tags: npt.ArrayLike) -> Bools:
-        """Whether each tag occurred in training: bool (n,) for (n,) names."""
-        codes, names = coded("tags", tags, np.size(tags))
-        known = set(self.tags)
-        return np.array([name in known for name in names], np.bool_)[codes]
-
-    def tags_of(self, group: int) -> tuple[Any, ...]:
-        """The tags of one group, by descending frequency; raise if there is no such group."""
-        number = require_group(group, self.n_groups)
-        return tuple(tag for tag, place in zip(self.tags, self.group.tolist(), strict=True) if place == number)
-
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per tag: tag, group, frequency, share."""
         columns = {"group": self.group, "frequency": self.frequencies, "share": self.shares}
         return pd.DataFrame({"tag": list(self.tags), **columns})
-
-
-def require_group(group: object, n_groups: int) -> int:
-    """Return the number of a group, or raise."""
-    number = _checks.whole("group", group, 1)
-    _checks.at_most("group", number, n_groups)
-    return number
 
 
 def tag_frequency_groups(
@@ -141,11 +112,11 @@ def tag_frequency_groups(
     Examples
     --------
     >>> counts = {"N": 12, "V": 2, "A": 2, "R": 2, "X": 2}
-    >>> [tag_frequency_groups(counts, n_groups=4).tags_of(group) for group in (1, 2, 3, 4)]
-    [('N',), ('A', 'R'), ('V',), ('X',)]
-    >>> old = tag_frequency_groups(counts, n_groups=4, convention="kranzlein2021")
-    >>> [old.tags_of(group) for group in range(1, old.n_groups + 1)]  # the fourth would be empty
-    [('N',), ('V', 'A', 'R'), ('X',)]
+    >>> groups = tag_frequency_groups(counts, n_groups=4)
+    >>> groups.tags, groups.group.tolist()
+    (('N', 'A', 'R', 'V', 'X'), [1, 2, 2, 3, 4])
+    >>> tag_frequency_groups(counts, n_groups=4, convention="kranzlein2021").group.tolist()  # the fourth would be empty
+    [1, 2, 2, 2, 3]
     """
     _checks.choice("convention", convention, get_args(Convention))
     n_wanted = _checks.whole("n_groups", n_groups, 1)
@@ -154,9 +125,7 @@ def tag_frequency_groups(
     items = sorted(((tag, counts[tag]) for tag in names), key=lambda item: -item[1])  # stable
     make_groups = frequency_groups if convention == "kranzlein2021" else _groups_of_remaining_mass
     values = [count for _, count in items]
-    return TagGroups(
-        tuple(tag for tag, _ in items), np.array(values), make_groups(values, n_wanted), n_wanted, convention
-    )
+    return TagGroups(tuple(tag for tag, _ in items), np.array(values), make_groups(values, n_wanted))
 
 
 def _checked_frequencies(frequencies: Mapping[Any, float]) -> dict[Any, float]:
@@ -187,7 +156,7 @@ def _groups_of_remaining_mass(counts: list[float], n_groups: int) -> Ints:
 
 
 def frequency_groups(counts: Sequence[float], n_groups: int) -> Ints:
-    """Group, from 1, of each tag, given counts by descending frequency.
+    """Group, from 1, of each tag, given counts by descending frequency, as in the code of the paper.
 
     A group closes when its share of the mass is above 1 / n_groups, in floating point as shares are added one by one,
     and the sum starts again at 0.
@@ -202,30 +171,3 @@ def frequency_groups(counts: Sequence[float], n_groups: int) -> Ints:
             number += 1
             share = 0.0
     return group
-
-
-def bins_by_value(q: Floats, y: Floats, n_bins: int) -> ReliabilityBins | None:
-    """Bins [lo, hi) by value between edges sorted[0], sorted[int(n / n_bins)], sorted[int(2 n / n_bins)], ..., 1.
-
-    Scores of 1 belong to no bin, and a short last bin does not join another. Bins that are empty because of ties are
-    left out; None if all are empty.
-    """
-    order = np.argsort(q, kind="stable")
-    ordered = q[order]
-    n = q.shape[0]
-    lower = ordered[[i * n // n_bins for i in range(n_bins)]]
-    ends = np.searchsorted(ordered, np.append(lower[1:], 1.0))
-    starts = np.append(0, ends[:-1])
-    filled = ends > starts
-    starts, ends = starts[filled], ends[filled]
-    if starts.shape[0] == 0:
-        return None
-    q, y = ordered[: ends[-1]], y[order][: ends[-1]]
-    n = (ends - starts).astype(np.int64)
-    sum_q, sum_q2, sum_y, sum_qy = (np.add.reduceat(each, starts) for each in (q, q * q, y, q * y))
-    return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q[starts], q[ends - 1], "adaptive", None, n_bins)
-
-
-def root_mean_square(bins: ReliabilityBins, n: int) -> float:
-    """RMS error of bins, over all n scores: those in no bin count as if their error were 0."""
-    return math.sqrt(float(bins.n @ (bins.mean_q - bins.mean_y) ** 2) / n)

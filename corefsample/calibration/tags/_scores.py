@@ -12,7 +12,7 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
-from corefsample.calibration.binning._validation import coded, labelled, predictions, require_all, require_length
+from corefsample.calibration.binning._validation import coded, labelled, predictions, require_length
 from corefsample.calibration.tags._groups import TagGroups
 from corefsample.errors import ParameterError
 
@@ -38,15 +38,13 @@ class TagScores(Result):
     codes
         int32 (n,): tag of each, an index into `tag_names`.
     tag_names
-        The tags: those of the columns, or of flat arrays, ascending.
+        The tags, in the order of the tagger's or ascending.
     documents
         int32 (n,): document of each score, numbered; None without documents.
     threshold
         Scores below it were dropped.
-    n_dropped, n_positives_dropped
-        Number of dropped scores, and of those of the gold tag.
     n_gold_outside
-        Number of tokens whose gold tag is none of the columns.
+        Number of tokens whose gold tag is not one of the tags, if that is known.
 
     References
     ----------
@@ -59,9 +57,7 @@ class TagScores(Result):
     tag_names: tuple[Any, ...]
     documents: Ints32 | None
     threshold: float
-    n_dropped: int
-    n_positives_dropped: int
-    n_gold_outside: int
+    n_gold_outside: int = 0
 
     @classmethod
     def from_arrays(
@@ -93,68 +89,19 @@ class TagScores(Result):
             tag_names=names,
             documents=blocks,
             threshold=limit,
-            n_dropped=n - int(chosen.sum()),
-            n_positives_dropped=int(answers[~chosen].sum()),
-            n_gold_outside=0,
-        )
-
-    @classmethod
-    def from_matrix(
-        cls,
-        probs: npt.ArrayLike,
-        gold: npt.ArrayLike,
-        *,
-        tags: npt.ArrayLike | None = None,
-        threshold: float = THRESHOLD,
-        documents: npt.ArrayLike | None = None,
-    ) -> TagScores:
-        """Tag scores from the scores of every token and tag.
-
-        Parameters
-        ----------
-        probs
-            (n_tokens, n_tags) in [0, 1].
-        gold
-            int (n_tokens,): column of each token's gold tag, or -1 if it is none of them: all labels of the token
-            are then 0, and the token is counted in `n_gold_outside`.
-        tags
-            (n_tags,): distinct names of the columns; None: 0, 1, ...
-        threshold
-            In [0, 1].
-        documents
-            (n_tokens,): document of each token.
-
-        Raises
-        ------
-        ParameterError
-            If a value breaks its rule, lengths differ, or no score reaches the threshold.
-        """
-        limit = _checks.probability("threshold", threshold)
-        matrix = _checked_matrix(probs)
-        n_tokens, n_tags = matrix.shape
-        gold_columns = _checked_gold(gold, n_tokens, n_tags)
-        names = _column_names(tags, n_tags)
-        token, column = np.nonzero(_reaching(matrix, limit))
-        values = matrix[token, column].astype(np.float64) + 0.0
-        answers = (gold_columns[token] == column).astype(np.float64)
-        blocks = None if documents is None else coded("documents", documents, n_tokens, "rows of probs")[0][token]
-        n_outside = int((gold_columns < 0).sum())
-        return cls(
-            scores=values,
-            labels=answers,
-            codes=column.astype(np.int32),
-            tag_names=names,
-            documents=blocks,
-            threshold=limit,
-            n_dropped=matrix.size - values.size,
-            n_positives_dropped=n_tokens - n_outside - int(answers.sum()),
-            n_gold_outside=n_outside,
         )
 
     @property
     def n(self) -> int:
         """Number of scores."""
         return int(self.scores.shape[0])
+
+    def subset(self, rows: Ints) -> TagScores:
+        """The scores in some rows."""
+        documents = None if self.documents is None else self.documents[rows]
+        return replace(
+            self, scores=self.scores[rows], labels=self.labels[rows], codes=self.codes[rows], documents=documents
+        )
 
     def recalibrated(self, scores: npt.ArrayLike) -> TagScores:
         """The same labels and tags with new scores (n,) in [0, 1]; none is dropped, however low."""
@@ -180,34 +127,3 @@ def _reaching(values: npt.NDArray[Any], threshold: float) -> Bools:
         found = f"{threshold!r} and {values.size} scores below"
         raise ParameterError(f"must be reached by a score, got {found}", parameter="threshold")
     return chosen
-
-
-def _checked_matrix(probs: npt.ArrayLike) -> npt.NDArray[Any]:
-    matrix = np.asarray(probs)
-    if matrix.ndim != 2 or matrix.dtype.kind not in "iuf" or matrix.size == 0:
-        found = f"{matrix.shape} of {matrix.dtype}"
-        raise ParameterError(f"must be numbers in (n_tokens, n_tags), got {found}", parameter="probs")
-    inside = (matrix >= 0.0) & (matrix <= 1.0)
-    if not inside.all():
-        row, column = divmod(int(np.argmin(inside)), matrix.shape[1])
-        value = matrix[row, column]
-        raise ParameterError(f"must lie in [0, 1], got {value} at [{row}, {column}]", parameter="probs")
-    return matrix
-
-
-def _checked_gold(gold: npt.ArrayLike, n_tokens: int, n_tags: int) -> Ints:
-    columns = _checks.integers("gold", gold)
-    require_length("gold", columns, n_tokens, "rows of probs")
-    rule = f"be a column from 0 to {n_tags - 1}, or -1 for none"
-    require_all("gold", columns, (columns >= -1) & (columns < n_tags), rule)
-    return columns
-
-
-def _column_names(tags: npt.ArrayLike | None, n_tags: int) -> tuple[Any, ...]:
-    if tags is None:
-        return tuple(range(n_tags))
-    codes, names = coded("tags", tags, n_tags, "columns of probs")
-    if len(names) < n_tags:
-        twice = names[int(np.argmax(np.bincount(codes)))]
-        raise ParameterError(f"must be distinct, got {_checks.shown(twice)} twice", parameter="tags")
-    return tuple(names[code] for code in codes.tolist())

@@ -1,4 +1,4 @@
-"""Errors of sparse tagsets against plain loops, by hand, and by their properties, under both conventions."""
+"""Errors of sparse tagsets against plain loops, by hand, and by their properties."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from references.calibration_recalibrators_and_tags import (
     bins_by_number,
     equal_groups,
-    kranzlein_error,
     kranzlein_groups,
     mean,
     rms,
@@ -36,7 +35,6 @@ counts = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 6), min_s
     lambda found: any(found.values())
 )
 few = settings(max_examples=40)
-OLD = {"convention": "kranzlein2021"}
 Row = tuple[float, int, str]
 
 
@@ -46,7 +44,8 @@ def taken(content: list[Row], threshold: float = 0.0, **options: Any) -> TagScor
 
 
 def groups_of(found: TagGroups) -> list[list[str]]:
-    return [list(found.tags_of(group)) for group in range(1, found.n_groups + 1)]
+    of_tags = list(zip(found.tags, found.group.tolist(), strict=True))
+    return [[tag for tag, own in of_tags if own == group] for group in range(1, found.n_groups + 1)]
 
 
 def some_matrix(n_tokens: int = 600, n_tags: int = 12, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -57,6 +56,14 @@ def some_matrix(n_tokens: int = 600, n_tags: int = 12, seed: int = 0) -> tuple[n
     probs /= probs.sum(axis=1, keepdims=True)
     gold = (rng.random((n_tokens, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(0, n_tags - 1)
     return np.where(np.arange(n_tags) >= 3, probs / 3, probs), gold, rng.integers(0, 15, n_tokens)
+
+
+def of_matrix(probs: np.ndarray, gold: np.ndarray, documents: np.ndarray | None = None) -> TagScores:
+    """Scores of every token and tag, those below .01 left out."""
+    n_tokens, n_tags = probs.shape
+    labels, tags = gold[:, None] == np.arange(n_tags), np.tile(np.arange(n_tags), n_tokens)
+    of_scores = None if documents is None else documents.repeat(n_tags)
+    return TagScores.from_arrays(probs.ravel(), labels.ravel(), tags, documents=of_scores)
 
 
 # --- scores above a threshold ------------------------------------------------------------------------------
@@ -72,8 +79,6 @@ def test_scores_at_or_above_the_threshold_are_used(content: list[Row], threshold
         return
     found = taken(content, threshold)
     assert list(zip(found.scores, found.labels, found.to_frame()["tag"], strict=True)) == expected
-    assert found.n_dropped == len(content) - len(expected)
-    assert found.n_positives_dropped == sum(y for _, y, _ in content) - sum(y for _, y, _ in expected)
 
 
 def test_the_threshold_is_applied_once() -> None:
@@ -81,56 +86,13 @@ def test_the_threshold_is_applied_once() -> None:
     assert found.scores.tolist() == [0.3, 0.01]
     better = found.recalibrated([0.0001, 0.002])
     assert better.scores.tolist() == [0.0001, 0.002]
-    assert (better.labels.tolist(), better.n_dropped) == ([1, 1], 1)
+    assert better.labels.tolist() == [1, 1]
 
 
 def test_the_threshold_is_compared_in_the_precision_of_the_scores() -> None:
     single = np.array([0.01], np.float32)
     assert float(single[0]) < 0.01
     assert TagScores.from_arrays(single, [1], ["a"], threshold=0.01).n == 1
-    assert TagScores.from_matrix(single[None], [0], threshold=0.01).n == 1
-
-
-def test_a_matrix_is_its_scores_one_by_one() -> None:
-    probs, gold, documents = some_matrix(50)
-    names = np.array([f"tag{column}" for column in range(12)])
-    found = TagScores.from_matrix(probs, gold, tags=names, documents=documents, threshold=0.05)
-    flat = TagScores.from_arrays(
-        probs.ravel(),
-        (gold[:, None] == np.arange(12)).ravel(),
-        np.tile(names, 50),
-        documents=documents.repeat(12),
-        threshold=0.05,
-    )
-    assert found.to_frame().equals(flat.to_frame())
-    assert found.documents is not None
-    assert flat.documents is not None
-    assert found.documents.tolist() == flat.documents.tolist()
-    assert (found.n_dropped, found.n_positives_dropped) == (flat.n_dropped, flat.n_positives_dropped)
-    assert found.n + found.n_dropped == probs.size
-
-
-def test_a_token_whose_gold_tag_is_no_column_is_counted() -> None:
-    found = TagScores.from_matrix([[0.6, 0.4], [0.7, 0.3]], [-1, 0])
-    assert found.labels.tolist() == [0, 0, 1, 0]
-    assert (found.n_gold_outside, found.n_positives_dropped) == (1, 0)
-
-
-HALVES = [[0.5, 0.5]]
-
-
-@pytest.mark.parametrize(
-    ("probs", "gold", "options", "parameter"),
-    [
-        *[(probs, [0], {}, "probs") for probs in ([[0.5, math.nan]], [[0.5, -0.1]], [0.5], np.zeros((0, 3)))],
-        *[(HALVES, gold, {}, "gold") for gold in ([2], [-100], [0, 1])],
-        *[(HALVES, [0], {"tags": tags}, "tags") for tags in (["a"], ["a", "a"])],
-        (HALVES, [0], {"documents": ["x", "y"]}, "documents"),
-    ],
-)
-def test_bad_matrices_raise(probs: Any, gold: Any, options: Any, parameter: str) -> None:
-    with error(ParameterError, parameter):
-        TagScores.from_matrix(probs, gold, **options)
 
 
 # --- groups ------------------------------------------------------------------------------------------------
@@ -148,25 +110,9 @@ def test_groups_of_the_2021_code_are_those_of_the_reference(found: dict[str, int
     assert groups_of(groups) == kranzlein_groups(found, n_groups)
 
 
-def test_an_exact_share_closes_a_group_by_default_and_not_in_the_2021_code() -> None:
-    # Three tags of 5 in three groups, each exactly a third: "at least" closes each; "above" lets b in with a.
-    frequencies = {"a": 5, "b": 5, "c": 5}
-    assert groups_of(tag_frequency_groups(frequencies, n_groups=3)) == [["a"], ["b"], ["c"]]
-    old = tag_frequency_groups(frequencies, n_groups=3, convention="kranzlein2021")
-    assert groups_of(old) == [["a", "b"], ["c"]]
-    assert (old.n_groups, old.requested_n_groups) == (2, 3)
-
-
-def test_tags_of_equal_frequency_go_by_name_and_in_the_2021_code_by_the_mapping() -> None:
-    frequencies = {"z": 1, "a": 1}
-    assert tag_frequency_groups(frequencies, n_groups=2).tags == ("a", "z")
-    assert tag_frequency_groups(frequencies, n_groups=2, convention="kranzlein2021").tags == ("z", "a")
-
-
 def test_a_tag_that_training_did_not_have_is_in_the_last_group() -> None:
     groups = tag_frequency_groups({"a": 9, "b": 4, "c": 1}, n_groups=3)
     assert groups.of(["c", "new", "a", "b", "new"]).tolist() == [3, 3, 1, 2, 3]
-    assert groups.in_training(["c", "new"]).tolist() == [True, False]
 
 
 def test_tags_of_another_tagset_raise() -> None:
@@ -183,15 +129,6 @@ def test_a_table_of_tags_has_group_and_share() -> None:
         "frequency": [3.0, 1.0],
         "share": [0.75, 0.25],
     }
-
-
-@pytest.mark.parametrize("group", [0, 3, -1, 1.0, True, "1"])
-def test_an_unknown_group_raises(group: Any) -> None:
-    groups = tag_frequency_groups({"a": 1, "b": 1}, n_groups=2)
-    errors = grouped_calibration_errors(taken([(0.5, 1, "a")]), groups, n_bins=1, interval=None)
-    for method in (groups.tags_of, errors.of):
-        with error(ParameterError, "group"):
-            method(group)
 
 
 @pytest.mark.parametrize(
@@ -216,43 +153,25 @@ def test_the_shared_error_pools_all_tags(content: list[Row], n_bins: int) -> Non
     found = shared_calibration_error(taken(content), n_bins=n_bins, interval=None)
     bins = bins_by_number([(q, float(y), 1.0) for q, y, _ in content], n_bins)
     assert found.estimate == pytest.approx(rms(bins, len(content)), abs=1e-12)
-    assert (found.n, found.n_in_no_bin, found.bins.n_bins) == (len(content), 0, len(bins))
-
-
-@given(rows, st.integers(1, 12))
-def test_the_shared_error_of_the_2021_code_is_that_of_the_reference(content: list[Row], n_bins: int) -> None:
-    q, y = [row[0] for row in content], [row[1] for row in content]
-    if min(q) == 1.0:
-        with error(ParameterError, "tag_scores"):
-            shared_calibration_error(taken(content), n_bins=n_bins, convention="kranzlein2021")
-        return
-    found = shared_calibration_error(taken(content), n_bins=n_bins, convention="kranzlein2021")
-    assert found.estimate == pytest.approx(kranzlein_error(q, y, n_bins), abs=1e-12)
-    assert found.n_in_no_bin == q.count(1.0)
-    assert (found.lower, found.upper, found.interval) == (None, None, None)
+    assert (found.n_pairs, found.n_bins) == (len(content), len(bins))
 
 
 @few
-@given(rows, st.sampled_from(["default", "kranzlein2021"]))
-def test_each_group_has_the_error_of_its_own_scores(content: list[Row], convention: Any) -> None:
+@given(rows)
+def test_each_group_has_the_error_of_its_own_scores(content: list[Row]) -> None:
     groups = tag_frequency_groups({"a": 8, "b": 4, "c": 2}, n_groups=3)  # d is unseen, so in group 3
     if all(tag == "d" for _, _, tag in content):
         return
-    found = grouped_calibration_errors(taken(content), groups, n_bins=1, convention=convention, interval=None)
+    found = grouped_calibration_errors(taken(content), groups, n_bins=1, interval=None)
     for group, tags in ((1, "a"), (2, "b"), (3, "cd")):
         mine = [(q, y) for q, y, tag in content if tag in tags]
         assert found.n[group - 1] == len(mine)
         assert found.n_tags_scored[group - 1] == len({tag for _, _, tag in content if tag in tags})
-        if not mine or (convention == "kranzlein2021" and min(q for q, _ in mine) == 1.0):
-            assert math.isnan(found.of(group))
-        elif convention == "kranzlein2021":
-            expected = kranzlein_error([q for q, _ in mine], [y for _, y in mine], 1)
-            assert found.of(group) == pytest.approx(expected, abs=1e-12)
+        if not mine:
+            assert math.isnan(found.error[group - 1])
         else:
             expected = abs(mean([q for q, _ in mine]) - mean([y for _, y in mine]))
-            assert found.of(group) == pytest.approx(expected, abs=1e-12)
-    assert found.n_unseen_scores == sum(tag == "d" for _, _, tag in content)
-    assert found.n_unseen_tags == int(found.n_unseen_scores > 0)
+            assert found.error[group - 1] == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_table_of_groups_is_derived_by_hand() -> None:
@@ -265,7 +184,6 @@ def test_a_table_of_groups_is_derived_by_hand() -> None:
     assert table[["share_min", "share_max"]].to_numpy().tolist() == [[0.6, 0.6], [0.1, 0.2]]
     assert found.error == pytest.approx([0.0, 1 / 30], abs=1e-15)
     assert np.isnan(found.lower).all()
-    assert (found.n_unseen_tags, found.n_unseen_scores) == (1, 1)
 
 
 def test_intervals_are_those_of_the_calibration_error() -> None:
@@ -273,7 +191,7 @@ def test_intervals_are_those_of_the_calibration_error() -> None:
     options: Any = {"level": 0.9, "n_resamples": 200, "seed": 3}
     groups = tag_frequency_groups(Counter(gold.tolist()), n_groups=3)
     for given_documents in (None, documents):
-        found = TagScores.from_matrix(probs, gold, documents=given_documents)
+        found = of_matrix(probs, gold, given_documents)
         kind = "simulated" if given_documents is None else "bootstrap"
         shared = shared_calibration_error(found, **options)
         own = calibration_error(found.scores, found.labels, n_bins=10, documents=found.documents, **options)
@@ -299,7 +217,7 @@ def test_a_group_of_one_document_has_no_bootstrap() -> None:
 
 def test_the_variance_of_bins_may_be_taken_off() -> None:
     probs, gold, _ = some_matrix()
-    found = TagScores.from_matrix(probs, gold)
+    found = of_matrix(probs, gold)
     own = calibration_error(found.scores, found.labels, bin_size=100, debiased=True, interval=None)
     assert shared_calibration_error(found, bin_size=100, debiased=True, interval=None).estimate == own.estimate
 
@@ -332,11 +250,9 @@ def test_the_error_of_a_tag_is_that_of_its_scores(content: list[Row], bin_size: 
 @pytest.mark.parametrize(
     ("options", "parameter"),
     [
-        *[({"n_bins": 5}, "n_bins"), ({}, "n_bins"), ({"n_bins": 0}, "n_bins"), ({"convention": "2021"}, "convention")],
+        *[({"n_bins": 5}, "n_bins"), ({}, "n_bins"), ({"n_bins": 0}, "n_bins")],
         *[({"n_bins": 2, "bin_size": 2}, "bin_size"), ({"interval": "exact"}, "interval")],
         *[({"n_bins": 1, "interval": "bootstrap"}, "documents"), ({"n_bins": 1, "level": 1.0}, "level")],
-        *[({**each, **OLD}, *each) for each in ({"n_bins": 1.5}, {"bin_size": 2}, {"interval": "simulated"})],
-        ({"debiased": True, **OLD}, "debiased"),
     ],
 )
 def test_bad_options_raise(options: Any, parameter: str) -> None:
@@ -351,5 +267,5 @@ def test_bad_options_raise(options: Any, parameter: str) -> None:
 def test_the_error_for_a_group_of_fewer_scores_than_bins_names_it() -> None:
     found = taken([(0.1, 0, "a"), (0.2, 1, "a"), (0.4, 1, "b")])
     groups = tag_frequency_groups({"a": 3, "b": 1}, n_groups=2)
-    with pytest.raises(ParameterError, match=r"group 2: n_bins must be at most the number of pairs \(1\), got 2"):
+    with error(ParameterError, "n_bins", place="group 2"):
         grouped_calibration_errors(found, groups, n_bins=2, interval=None)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pytest
 from expected_errors import error
 from hypothesis import given, settings
@@ -19,8 +17,8 @@ from references import calibration_bins as references
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
 from corefsample.calibration.measures._error import binned_error
+from corefsample.calibration.tables import _fine_bins
 from corefsample.calibration.tables import _kernels as kernels
-from corefsample.calibration.tables._grids import FloatGrid, LevelGrid
 from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
 from corefsample.errors import ParameterError
 
@@ -49,7 +47,7 @@ def same(one: CalibrationTable, other: CalibrationTable) -> bool:
     """Names, keys, pairs and labels exactly, the other sums to rounding."""
     exact = ("group_code", "block_code", "cell", "n", "sum_y")
     return (
-        (one.grid, one.groups, one.blocks) == (other.grid, other.groups, other.blocks)
+        (one.groups, one.blocks) == (other.groups, other.blocks)
         and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in exact)
         and all(np.allclose(getattr(one, name), getattr(other, name), rtol=1e-13, atol=0.0) for name in SUMS)
     )
@@ -80,7 +78,7 @@ def test_a_table_contains_the_sums_of_the_plain_loop(rows: Rows) -> None:
     expected = references.table([(group, block, (q, y)) for q, y, group, block in rows])
     assert table.n_rows == len(expected)
     assert table.n_pairs == len(rows)
-    lower, _ = table.grid.bounds(table.cell.astype(np.int64))
+    lower, _ = _fine_bins.bounds(table.cell.astype(np.int64))
     for row in range(table.n_rows):
         key = table.groups[table.group_code[row]], table.blocks[table.block_code[row]]
         found = [float(getattr(table, name)[row]) for name in ("n", *SUMS)]
@@ -94,6 +92,7 @@ def test_rows_are_sorted_and_every_name_is_used(rows: Rows) -> None:
     table = table_of(rows)
     keys = list(zip(table.group_code.tolist(), table.block_code.tolist(), table.cell.tolist(), strict=True))
     assert keys == sorted(set(keys))
+    assert list(table.to_frame()) == ["group", "block", "cell", "n", *SUMS]
     assert table.groups == tuple(sorted({group for _, _, group, _ in rows}))
     assert table.blocks == tuple(sorted({block for *_, block in rows}))
 
@@ -158,18 +157,13 @@ def test_billions_of_pairs_fit() -> None:
 
 @pytest.mark.kernels
 @pytest.mark.parametrize("rule", RULES, ids=str)
-@pytest.mark.parametrize("grid", [FloatGrid(), LevelGrid(20)], ids=str)
 @settings(max_examples=25)
-@given(
-    rows=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1), st.sampled_from("abc")), min_size=4, max_size=60),
-    as_counts=st.booleans(),
-)
+@given(rows=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1), st.sampled_from("abc")), min_size=4, max_size=60))
 def test_averages_of_samples_are_binned_as_the_pairs_themselves(
-    grid: Any, rule: dict[str, Any], rows: list[tuple[int, int, str]], as_counts: bool
+    rule: dict[str, Any], rows: list[tuple[int, int, str]]
 ) -> None:
     k, y, blocks = (np.array(column) for column in zip(*rows, strict=True))
-    q = k if as_counts and isinstance(grid, LevelGrid) else k / 20
-    table = CalibrationTable.from_pairs(q, y, blocks=blocks, grid=grid)
+    table = CalibrationTable.from_pairs(k / 20, y, blocks=blocks)
     require_same_bins(table.bins(**rule), bin_pairs(k / 20, y, **rule))
     require_same_blocks(table.block_bins(**rule), block_bin_pairs(k / 20, y, blocks, **rule))
 
@@ -205,15 +199,6 @@ def test_on_continuous_predictions_the_error_is_that_of_the_pairs_to_a_hundredth
     assert binned_error(table.bins(**uniform)) == pytest.approx(binned_error(bin_pairs(q, y, **uniform)), rel=0.01)  # type: ignore[arg-type]
 
 
-def test_bins_of_skewed_pairs_have_nearly_the_requested_size() -> None:
-    """As many pairs to a fine bin and a bin as bins of 5,000 have among ten million."""
-    q = np.random.default_rng(9).beta(0.1, 1.0, 1_000_000)
-    bins = CalibrationTable.from_pairs(q, np.zeros(1_000_000)).bins(bin_size=500)
-    assert bins.n_pairs == 1_000_000
-    assert bins.n.min() >= 500
-    assert bins.n.mean() < 530
-
-
 @settings(max_examples=40)
 @given(row_lists.filter(len))
 def test_the_ends_of_a_bin_contain_its_predictions(rows: Rows) -> None:
@@ -232,11 +217,11 @@ def test_the_pairs_of_one_fine_bin_stay_together() -> None:
     assert table.bins(bin_size=1).n.tolist() == [3, 1]
 
 
-# --- grids -------------------------------------------------------------------------------------------------
+# --- fine bins ---------------------------------------------------------------------------------------------
 
 
 def cells_of(q: Any) -> npt.NDArray[np.int32]:
-    return FloatGrid().cell_pairs(q, np.zeros(np.size(q)))[0]
+    return _fine_bins.cell_pairs(q, np.zeros(np.size(q)))[0]
 
 
 @pytest.mark.kernels
@@ -247,13 +232,13 @@ def test_fine_bins_ascend_with_the_prediction_and_are_those_of_the_plain_rule(q:
     assert (np.diff(cells) >= 0).all()
     names = [references.fine_bin(each) for each in ordered]
     assert [a == b for a, b in itertools.pairwise(names)] == (np.diff(cells) == 0).tolist()
-    lower, upper = FloatGrid().bounds(cells.astype(np.int64))
+    lower, upper = _fine_bins.bounds(cells.astype(np.int64))
     assert ((lower <= ordered) & (ordered <= upper)).all()
 
 
 def test_every_fine_bin_contains_its_own_ends_and_there_are_no_gaps() -> None:
-    cells = np.arange(FloatGrid().n_cells)
-    lower, upper = FloatGrid().bounds(cells)
+    cells = np.arange(kernels.N_CELLS)
+    lower, upper = _fine_bins.bounds(cells)
     used = lower <= upper  # just below 1 there are fewer floats than fine bins
     assert (cells_of(lower[used]) == cells[used]).all()
     assert (cells_of(upper[used]) == cells[used]).all()
@@ -263,36 +248,17 @@ def test_every_fine_bin_contains_its_own_ends_and_there_are_no_gaps() -> None:
 
 @pytest.mark.parametrize(("least", "share"), [(2.0**-16, 1024), (2.0**-64, 256), (2.0**-1022, 8)])
 def test_a_fine_bin_is_as_narrow_as_promised(least: float, share: int) -> None:
-    lower, upper = FloatGrid().bounds(np.arange(kernels.MIDDLE))
+    lower, upper = _fine_bins.bounds(np.arange(kernels.MIDDLE))
     inside = lower >= least
     assert ((upper - lower)[inside] <= lower[inside] / share).all()
-    lower, upper = FloatGrid().bounds(np.arange(kernels.MIDDLE + 1, FloatGrid().n_cells))
+    lower, upper = _fine_bins.bounds(np.arange(kernels.MIDDLE + 1, kernels.N_CELLS))
     inside = (1.0 - upper >= least) & (lower <= upper)
     assert ((upper - lower)[inside] <= (1.0 - upper[inside]) / share).all()
 
 
 def test_zero_one_and_a_half_have_their_own_fine_bins() -> None:
-    lower, upper = FloatGrid().bounds(np.array([0, kernels.MIDDLE, FloatGrid().n_cells - 1]))
+    lower, upper = _fine_bins.bounds(np.array([0, kernels.MIDDLE, kernels.N_CELLS - 1]))
     assert lower.tolist() == upper.tolist() == [0.0, 0.5, 1.0]
-
-
-# --- saving ------------------------------------------------------------------------------------------------
-
-
-@given(row_lists)
-@settings(max_examples=20)
-def test_a_table_comes_back_from_its_frame(rows: Rows) -> None:
-    table = table_of(rows)
-    frame = table.to_frame()
-    assert list(frame) == ["group", "block", "cell", "n", *SUMS]
-    assert same(CalibrationTable.from_frame(frame), table)
-    assert same(CalibrationTable.from_frame(frame.iloc[::-1]), table)
-
-
-def test_a_table_comes_back_from_parquet(tmp_path: Path) -> None:
-    table = table_of([(0.25, 1, "x", "d1"), (0.75, 0, "y", "d2"), (0.75, 1, "y", "d2")])
-    table.to_frame().to_parquet(tmp_path / "table.parquet")
-    assert same(CalibrationTable.from_frame(pd.read_parquet(tmp_path / "table.parquet")), table)
 
 
 # --- bad input ---------------------------------------------------------------------------------------------
@@ -302,17 +268,12 @@ def one_row() -> CalibrationTable:
     return CalibrationTable.from_pairs([0.5], [1])
 
 
-FRAME = one_row().to_frame()
-from_pairs, from_frame = CalibrationTable.from_pairs, CalibrationTable.from_frame
+from_pairs = CalibrationTable.from_pairs
 BAD: list[tuple[Any, str]] = [
     (lambda: from_pairs([0.5, math.nan], [1, 0]), "q"),
     (lambda: from_pairs([0.5], [1], blocks=["a", "b"]), "blocks"),
     (lambda: from_pairs([0.5], [1], groups=np.array([None], object)), "groups"),
-    (lambda: from_pairs([0.5], [1], grid=10), "grid"),  # type: ignore[arg-type]
-    (lambda: from_pairs([0.15], [1], grid=LevelGrid(10)), "q"),
-    (lambda: LevelGrid(0), "n_samples"),
     (lambda: CalibrationTable.merged([]), "tables"),
-    (lambda: one_row() + from_pairs([0.5], [1], grid=LevelGrid(2)), "tables"),
     (lambda: one_row() + from_pairs([0.5], [1], blocks=[3]), "blocks"),
     (lambda: one_row().group("far"), "group"),
     (lambda: one_row().bins(n_bins=2), "n_bins"),
@@ -323,10 +284,6 @@ BAD: list[tuple[Any, str]] = [
     *[(lambda codes=codes: TableBuilder().add([0.5], [1], groups=codes), "groups") for codes in ([1], [-1], [0, 0])],  # type: ignore[misc]
     (lambda: TableBuilder().add([], [1]), "y"),
     (lambda: TableBuilder().add([0.5], [1], block=None), "block"),
-    (lambda: from_frame(pd.DataFrame({"group": ["a"]})), "frame"),
-    (lambda: from_frame(FRAME.assign(cell=10**6)), "cell"),
-    (lambda: from_frame(FRAME.assign(n=0)), "n"),
-    (lambda: from_frame(FRAME.assign(sum_q=math.nan)), "sum_q"),
 ]
 
 

@@ -41,7 +41,7 @@ def made() -> dict[str, Any]:
     counter.update(documents)
     counts = counter.counts()
     posterior = metric_posterior(first.gold, samples)
-    tags = TagScores.from_matrix([[0.8, 0.2], [0.7, 0.3], [0.2, 0.8]], [0, 1, 0], tags=["N", "V"])
+    tags = TagScores.from_arrays([0.8, 0.2, 0.7, 0.3, 0.2, 0.8], [1, 0, 0, 1, 1, 0], ["N", "V"] * 3)
     groups = tag_frequency_groups({"N": 2, "V": 1}, n_groups=2)
     found = [
         calibration_error(q, y, n_bins=10),

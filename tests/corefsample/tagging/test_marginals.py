@@ -123,6 +123,6 @@ def test_no_sentence_gives_no_marginals() -> None:
     ],
 )
 def test_a_sentence_that_breaks_a_rule_is_named(unaries: Any, pairwise: Any, parameter: str, place: str | None) -> None:
-    for work in (tag_marginals, tag_pair_marginals, LinearChain.from_batch):
+    for work in (tag_marginals, tag_pair_marginals):
         with error(ParameterError, parameter, place):
             list(work(unaries, pairwise))  # type: ignore[operator]

@@ -176,39 +176,9 @@ def test_a_sample_depends_on_its_own_index_only() -> None:
     dist = random_distribution(10, 2.0)
     many = dist.sample(50, seed=4, doc_id="a", sentence=3)
     np.testing.assert_array_equal(dist.sample(20, seed=4, doc_id="a", sentence=3), many[:20])
-    np.testing.assert_array_equal(dist.sample(30, seed=4, doc_id="a", sentence=3, first_sample=20), many[20:])
     for other in ({"seed": 5}, {"doc_id": "b"}, {"sentence": 4}):
         changed = {"seed": 4, "doc_id": "a", "sentence": 3, **other}
         assert not np.array_equal(dist.sample(50, **changed), many)  # type: ignore[arg-type]
-
-
-# --- labels ------------------------------------------------------------------------------------------------
-
-
-def labelled() -> ArcDistribution:
-    rng = np.random.default_rng(3)
-    return ArcDistribution.from_scores(rng.normal(size=(3, 4)), rng.normal(size=(3, 4, 5)))
-
-
-def test_label_probabilities_are_a_softmax_given_the_arc() -> None:
-    dist = labelled()
-    np.testing.assert_allclose(dist.label_marginals().sum(axis=2), dist.marginals(), rtol=1e-12)
-    heads = dist.map()
-    labels = dist.best_labels(heads)
-    assert dist.label_log_probs is not None
-    own = dist.label_log_probs[np.arange(3), heads + 1]
-    assert dist.log_prob(heads, labels) == pytest.approx(dist.log_prob(heads) + own.max(axis=1).sum())
-
-
-def test_sampled_labels_have_their_probabilities() -> None:
-    dist = labelled()
-    heads = dist.sample(5000)
-    labels = dist.sample_labels(heads)
-    counts = np.zeros((3, 4, 5))
-    for i in range(3):
-        np.add.at(counts[i], (heads[:, i] + 1, labels[:, i]), 1)
-    assert plausible_counts(counts, 5000, dist.label_marginals()).all()
-    np.testing.assert_array_equal(dist.sample_labels(heads[10:], first_sample=10), labels[10:])
 
 
 # --- bad input ---------------------------------------------------------------------------------------------
@@ -231,15 +201,8 @@ def test_bad_scores_raise_one_line(scores: npt.ArrayLike, message: str) -> None:
         ArcDistribution.from_scores(scores)
 
 
-def test_bad_labels_and_heads_raise_one_line() -> None:
-    scores = np.zeros((2, 3))
-    with pytest.raises(ParameterError, match=r"labels must be \(2, 3, number of labels\).* got shape \(2, 2, 4\)"):
-        ArcDistribution.from_scores(scores, np.zeros((2, 2, 4)))
-    with pytest.raises(ParameterError, match=r"labels\[0\]\[0\] must have a finite score for an allowed arc"):
-        ArcDistribution.from_scores(scores, np.full((2, 3, 4), -np.inf))
-    dist = ArcDistribution.from_scores(scores)
-    with error(ParameterError, "labels"):
-        dist.label_marginals()
+def test_bad_heads_raise_one_line() -> None:
+    dist = ArcDistribution.from_scores(np.zeros((2, 3)))
     with error(ParameterError, "heads"):
         dist.log_prob([0, 0, 0])
     with pytest.raises(ParameterError, match=r"heads\[1\] must be from -1 to 1, got 2"):
