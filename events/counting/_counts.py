@@ -23,14 +23,7 @@ from corefsample.errors import ParameterError
 from corefsample.posterior._posterior import N_DRAWS
 from events.counting import _kernels
 from events.counting._periods import Calendar, Period
-from events.counting._tables import (
-    ACTOR,
-    COMPARISON_COLUMNS,
-    TABLE_METADATA,
-    TIMESTAMP,
-    Columns,
-    EventKey,
-)
+from events.counting._tables import ACTOR, COMPARISON_COLUMNS, TABLE_METADATA, TIMESTAMP, Columns, EventKey
 from events.counting._tally import Cell, CountTally
 
 Interval = Literal["quantile", "hdi", "normal"]

@@ -27,8 +27,11 @@ def test_the_columns_are_those_of_the_design_in_its_order() -> None:
         "event, actor, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, "
     )
     columns += "one_best"
-    assert list(counts_of(tally_of(SMALL)).to_frame().columns) == columns.split(", ")
-    assert columns.split(", ") == list(Columns.of_counts(ACTOR).types)
+    assert (
+        list(counts_of(tally_of(SMALL)).to_frame().columns)
+        == columns.split(", ")
+        == list(Columns.of_counts(ACTOR).types)
+    )
 
 
 def test_figures_by_hand() -> None:

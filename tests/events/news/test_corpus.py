@@ -343,6 +343,7 @@ def test_bad_names_of_files_raise_at_once(tmp_path: Path) -> None:
         (b'{"a": 1e999}', "a line must be JSON, got: "),
         (b'{"a": "\xff"}', "a line must be UTF-8, got b'\\xff' at byte 8 (save the file as UTF-8)"),
         (b"[" * 100_000, "a line must be JSON, got: "),
+        (b'{"a": 1, "a": 2}', "a line must be JSON, got: a key twice in "),
     ],
 )
 def test_an_error_names_a_line_that_is_not_a_json_object(tmp_path: Path, line: bytes, reason: str) -> None:

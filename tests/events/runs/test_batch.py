@@ -29,6 +29,7 @@ from strategies import documents as strategies
 import events.counting._counter
 import events.runs._pictures
 import events.runs.counting._job
+import events.runs.counting._tables
 from corefsample import InputError, OutputError, read_documents
 from corefsample._processors import processors
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
@@ -42,7 +43,7 @@ from events.counting._tables import Columns
 from events.runs._output_folder import RunFolder
 from events.runs.counting._options import EventsResult
 from events.runs.counting._plan import planned
-from events.runs.counting._tables import write_counts
+from events.runs.counting._tables import write_counts, written_rows
 
 FILES = {
     "all_documents.parquet",
@@ -447,7 +448,10 @@ def written(rows: list[EvidenceRow], out: Path, at_once: int = 30) -> None:
         part, table = rows[start : start + at_once], counter.rows.evidence
         table.add(rows_batch(table.schema, part, {"attack": ("actor",)}, ("actor",)))
     with RunFolder(out) as folder:
-        write_counts(folder, counter, CountOptions(), names={}, pictures=False)
+        counts = counter.counts_of_all()
+        with written_rows(folder, counter.rows, counter.evidence_schema):
+            table = counts.to_frame()
+        write_counts(folder, table, counts.schema, counts.samples(), None)
         folder.finish_record({"corefsample": "0"})
 
 
