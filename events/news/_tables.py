@@ -49,17 +49,9 @@ class Columns:
     title: str = "title"
 
     def __post_init__(self) -> None:
-        own = {
-            "text_column": self.text,
-            "date_column": self.date,
-            "id_column": self.doc_id,
-            "title_column": self.title,
-        }
-        for parameter, name in own.items():
-            if not (isinstance(name, str) and name) and not (parameter == "id_column" and name is None):
-                raise ParameterError(f"must name a column, got {shown(name)}", parameter=parameter)
-        if len(set(own.values())) < len(own):
-            raise ParameterError(f"columns of text, date, doc_id and title must differ, got {shown([*own.values()])}")
+        own = [self.text, self.date, self.doc_id, self.title]
+        if "" in own or len({*own}) < len(own):
+            raise ParameterError(f"columns of text, date, doc_id and title must have different names, got {shown(own)}")
 
     @property
     def required(self) -> dict[str, str]:

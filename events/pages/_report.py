@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from corefsample._extras import install_hint
+from corefsample._extras import require_extra
 from corefsample.errors import ParameterError
 from corefsample.files._atomic import require_free, unwritable, write_bytes
 from corefsample.files._paths import PathLike, joined
@@ -149,16 +149,11 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
     ParameterError
         If a library is missing.
     """
-    try:
-        from events.pages._charts import audited_chart, band_chart, chart_library
+    for name in _LIBRARIES:
+        require_extra(name, name, "report")
+    from events.pages._charts import audited_chart, band_chart, chart_library
 
-        charts = {"large": band_chart(), "small": band_chart(small=True), "audited": audited_chart()}
-        library = chart_library()
-    except ImportError as error:
-        raise ParameterError(
-            f"report must have {', '.join(_LIBRARIES)} installed, got no {error.name}",
-            hint=install_hint("report"),
-        ) from None
+    charts = {"large": band_chart(), "small": band_chart(small=True), "audited": audited_chart()}
     record = report.record
     values = {
         "title": title or _title(report),
@@ -169,7 +164,7 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         "fields": _flat({**record, "names": [f"{code} {name}" for code, name in record["names"].items()]}),
         "sheet": chosen_sheet(report),
     }
-    return rendered(SOURCES, values, libraries={"library": library})
+    return rendered(SOURCES, values, libraries={"library": chart_library()})
 
 
 def _title(report: Report) -> str:
