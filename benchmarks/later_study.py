@@ -29,7 +29,7 @@ from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
 from corefsample.summaries import expected_loss, point_estimate
 from events.counting import count_pmf
-from events.counting._poisson_binomial import quantile_interval
+from events.counting._counts import quantile_interval
 from events.queries._queries import match_queries
 from events.queries._score import named_objective
 from events.queries._table import QueryTable

@@ -31,7 +31,7 @@ from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._mentions import mentions_from_parse
 from events.counting import count_pmf
-from events.counting._poisson_binomial import quantile_interval
+from events.counting._counts import quantile_interval
 from events.queries._queries import MENTION_TYPES, match_queries
 
 SHARED = Path(__file__).parents[2] / "shared"

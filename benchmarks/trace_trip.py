@@ -12,14 +12,19 @@ The rule:
   the third trip and not in the second, or if it is on the stack when such a function is called. What loads options,
   rules, lexicon and pipeline, or finds paths and locks files, carries nothing of it. (Of pairs (q, y), each function
   carries them.)
-- A module is entered when a function of it that carries the document is called from another module of ours, with other
-  libraries between them or not. It is numbered the first time.
-- A step back is a call into a module with a smaller number than the module that calls: the trip had left it, and comes
-  back by a call instead of a return value. Each pair of modules counts once, however often it calls.
+- A module is a station if work is done on the document there. Making a value, or asking it something, is no station.
+  A value is an instance that cannot change: of a frozen dataclass, a named tuple, an enumeration, or a frozen structure
+  of msgspec. So the constructors, methods and properties of such a class are passed over, with the functions of its own
+  module that they call; what they call in other modules counts as called by whoever asked the value.
+- A station is entered when a function of it that carries the document is called from another one, with other libraries
+  between them or not. It is numbered the first time.
+- A step back is a call into a station with a smaller number than the one that calls: the trip had left it, and comes
+  back by a call instead of a return value. Each pair of stations counts once, however often it calls.
 - A generator that is resumed returns a value, which is no step. Neither are lambdas, comprehensions, and what a
   dataclass generates.
 - Threads count as well: each has its own stack, all have the same numbers. A run has one process.
 - Left out are modules that all use and that carry nothing of the document: `LEFT_OUT`. With `--all` they are counted.
+  So the trip begins in the module of its command. With `--values` calls of values are counted like all others.
 - Compiled kernels are invisible to Python, and belong to the module beside them that calls them. With `--kernels` the
   trip is made without the compiler, and modules of kernels are counted too.
 """
@@ -28,6 +33,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
+import enum
 import importlib
 import importlib.util
 import inspect
@@ -37,9 +44,12 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from functools import reduce
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from corefsample import ScoredDocument
@@ -50,7 +60,8 @@ LEFT_OUT = (
     *(f"corefsample.{name}" for name in ("errors", "_checks", "_arrays", "_log", "_extras", "_jit", "_monte_carlo")),
     *(f"corefsample.{name}" for name in ("_random", "_random_kernels", "_processors", "_processes", "_memory")),
     "corefsample.files",  # paths, bytes, locks, digests
-    *(f"events.{name}" for name in ("_options", "_shared_options", "commands._screen")),  # of the command line
+    *(f"events.{name}" for name in ("_options", "_shared_options")),  # of the command line, as the next ones are
+    *(f"events.commands.{name}" for name in ("_program", "_parser", "_screen")),
     "events.runs._record",  # what is said about a run
 )
 PIPELINE = Path(__file__).resolve().parents[2] / "shared" / "models" / "en_gum_ud"
@@ -62,8 +73,11 @@ _RESUMABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENE
 class Trip:
     """Modules in the order in which they are entered, and the calls back into earlier ones."""
 
-    def __init__(self, left_out: tuple[str, ...], without: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, left_out: tuple[str, ...], without: frozenset[str] = frozenset(), *, values: bool = False
+    ) -> None:
         self.left_out = left_out
+        self.values = values  # whether they are stations
         self.without = without  # functions that are called without a document too
         self.functions: set[str] = set()
         self.modules: dict[str, str] = {}  # by module, the function that was entered first
@@ -86,11 +100,16 @@ class Trip:
             self._enter(frame)
 
     def _enter(self, last: FrameType) -> None:
-        """Enter the modules on the stack, from the outermost to the last one."""
+        """Enter the stations on the stack, from the outermost to the last one."""
         stack = [frame for frame in _stack(last) if self._module(frame) is not None]
         calling: str | None = None
+        of_value: str | None = None  # the module of the value that is being asked
         for frame in reversed(stack):
             called = str(self._module(frame))
+            if not self.values and (called == of_value or _is_of_value(frame)):
+                of_value = called
+                continue
+            of_value = None
             number = self._places.setdefault(called, len(self._places))
             self.modules.setdefault(called, _name(frame))
             # Below a generator on the stack is what resumes it, not what called it.
@@ -111,6 +130,23 @@ def _stack(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
+
+
+def _is_of_value(frame: FrameType) -> bool:
+    """Whether a frame is a method of a class whose instances cannot change."""
+    names, code = frame.f_code.co_qualname.split("."), frame.f_code
+    if len(names) < 2 or "<locals>" in names:
+        return False
+    first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    if first is None or code.co_varnames[0] not in ("self", "cls"):  # a static method
+        module = sys.modules[frame.f_globals["__name__"]]
+        first = reduce(lambda found, name: getattr(found, name, None), names[:-1], module)
+    kind = first if isinstance(first, type) else type(first)
+    if dataclasses.is_dataclass(kind):
+        return bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
+    if issubclass(kind, msgspec.Struct):
+        return bool(kind.__struct_config__.frozen)
+    return issubclass(kind, (tuple, enum.Enum))
 
 
 def _name(frame: FrameType) -> str:
@@ -176,14 +212,14 @@ def calibration_trip(_folder: Path) -> tuple[Made, Made]:
 TRIPS = {"events": events_trip, "score": score_trip, "calibration": calibration_trip}
 
 
-def traced(trips: tuple[Made, Made], left_out: tuple[str, ...]) -> Trip:
+def traced(trips: tuple[Made, Made], left_out: tuple[str, ...], *, values: bool = False) -> Trip:
     """Trace a trip without a document, and with one."""
     without, with_document = trips
     with_document("untraced")
     empty = Trip(left_out)
     with contextlib.suppress(RuntimeError):
         _traced(without, "empty", empty)
-    return _traced(with_document, "traced", Trip(left_out, frozenset(empty.functions)))
+    return _traced(with_document, "traced", Trip(left_out, frozenset(empty.functions), values=values))
 
 
 def _traced(trip: Made, name: str, found: Trip) -> Trip:
@@ -204,6 +240,7 @@ def main() -> int:
     parser.add_argument("--max", type=int, help="Fail if more modules are entered.")
     parser.add_argument("--max-back", type=int, help="Fail if there are more steps back.")
     parser.add_argument("--all", action="store_true", help="Count the modules that all use, too.")
+    parser.add_argument("--values", action="store_true", help="Count calls of values, too.")
     parser.add_argument("--kernels", action="store_true", help="Count the modules of kernels, too.")
     parser.add_argument("--leave-out", action="append", default=[], metavar="MODULE", help="Leave out others, too.")
     arguments = parser.parse_args()
@@ -213,7 +250,7 @@ def main() -> int:
         parser.error(f"the trip of an article needs {PIPELINE}")
     left_out = (*arguments.leave_out, *(() if arguments.all else LEFT_OUT))
     with tempfile.TemporaryDirectory() as name:
-        found = traced(TRIPS[arguments.trip](Path(name)), left_out)
+        found = traced(TRIPS[arguments.trip](Path(name)), left_out, values=arguments.values)
     for number, what in enumerate(found.modules.values(), start=1):
         print(f"{number:3}  {what}")
     for (calling, _), what in found.back.items():

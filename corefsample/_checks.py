@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import math
 import numbers
+import re
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -16,6 +20,7 @@ from corefsample.errors import ParameterError
 MAX_SAMPLES = 10**8  # the error of a share is then at most 0.00005
 MAX_MENTIONS = np.iinfo(np.int32).max
 _SHOWN = 60
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def integers(name: str, values: npt.ArrayLike) -> Ints:
@@ -39,6 +44,22 @@ def _numbers(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDA
         described = f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
         raise ParameterError(f"must be {rule} in one dimension, got {described}", parameter=name)
     return array
+
+
+def pairs(name: str, values: npt.ArrayLike, n_mentions: int) -> Ints:
+    """Distinct pairs of mentions as int64 (n_pairs, 2), the later one first, ascending; raises ParameterError."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        raise ParameterError(f"must be pairs of mentions, got {shown(values)}", parameter=name) from None
+    if array.size and array.shape[1:] != (2,):
+        raise ParameterError(f"must be (n_pairs, 2), got the shape {array.shape}", parameter=name)
+    given = integers(name, array.ravel()).reshape(-1, 2) if array.size else np.zeros((0, 2), np.int64)
+    wrong = ((given < 0) | (given >= n_mentions)).any(axis=1) | (given[:, 0] == given[:, 1])
+    if wrong.any():
+        rule = f"must be pairs of different mentions from 0 to below {n_mentions}"
+        raise ParameterError(f"{rule}, got {given[wrong][0].tolist()}", parameter=name)
+    return np.unique(np.sort(given, axis=1)[:, ::-1], axis=0)
 
 
 def mentions(name: str, values: npt.ArrayLike) -> Ints32:
@@ -73,6 +94,14 @@ def shown(value: object) -> str:
     """Represent a value in one line of about 60 characters at most."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def iso_date(text: str) -> datetime.date | None:
+    """Day of a text such as "2024-05-31", or None if it has another form."""
+    try:
+        return datetime.date.fromisoformat(text) if _ISO_DATE.fullmatch(text) else None
+    except ValueError:
+        return None
 
 
 def whole(name: str, value: object, at_least: int) -> int:
@@ -150,3 +179,38 @@ def instance(name: str, value: object, kind: type, hint: str | None = None) -> N
     if not isinstance(value, kind):
         rule = f"must be {kind.__name__}, got {type(value).__name__}"
         raise ParameterError(rule, parameter=name, hint=hint)
+
+
+_LONGEST = 80  # characters of a path in a message
+
+
+def non_finite(content: Any, path: str = "") -> tuple[str, float] | None:
+    """Path and value of the first number in JSON-like content that is NaN or infinite."""
+    stack = [(path, content)]  # no recursion: content may be deeper than Python's stack
+    while stack:
+        place, value = stack.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            return (place if len(place) <= _LONGEST else f"{place[:_LONGEST]}..."), value
+        if isinstance(value, Mapping):
+            stack += [(f"{place}.{key}", each) for key, each in reversed(list(value.items()))]
+        elif isinstance(value, (list, tuple)):
+            stack += [(f"{place}[{i}]", each) for i, each in reversed(list(enumerate(value)))]
+    return None
+
+
+def require_json(name: str, content: Mapping[str, Any], place: str) -> None:
+    """Raise if content cannot be written as JSON, or would be written as null.
+
+    Raises
+    ------
+    ParameterError
+        With the path of the value.
+    """
+    found = non_finite(content, name)
+    if found is not None:
+        raise ParameterError(f"{found[0]} must be finite, got {found[1]}", place=place)
+    try:
+        msgspec.json.encode(dict(content))
+    except (TypeError, ValueError, RecursionError) as error:
+        rule = f"{name} must be what JSON can represent"
+        raise ParameterError(f"{rule}, got {shown(content)}: {error}", place=place) from None

@@ -6,11 +6,13 @@ import importlib
 import re
 import shlex
 from importlib import metadata
+from importlib.util import find_spec
 from typing import Any
 
 from corefsample.errors import ParameterError
 
 _PACKAGE = "corefsample"
+REPORT_LIBRARIES = ("altair", "vl_convert")
 _FOR_DEVELOPERS = ("bench", "dev", "docs", "notebooks", "test")  # extras
 _EXTRA = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")
 
@@ -50,3 +52,8 @@ def require_extra(module: str, package: str, extra: str) -> Any:
     except ImportError:
         hint = install_hint(extra)
         raise ParameterError(f"{package} must be installed, got no module {module}", hint=hint) from None
+
+
+def can_report() -> bool:
+    """Whether the libraries of the extra "report" are installed."""
+    return all(find_spec(name) is not None for name in REPORT_LIBRARIES)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._arrays import Floats
+
 _CONFIDENCE = 0.95
 
 
@@ -17,3 +22,22 @@ def share_error(share: float, n_samples: int) -> float:
     if share in (0.0, 1.0):
         return agreement_bound(n_samples)
     return math.sqrt(share * (1.0 - share) / n_samples)
+
+
+def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int) -> Floats:
+    """Monte Carlo standard error of the share n_hits / n_samples.
+
+    If all samples agree, the usual sqrt(p (1 - p) / n) is 0. Then the value is a bound instead: the distance to the
+    95% one-sided confidence limit, 1 - 0.05 ** (1 / n), about 3 / n.
+
+    Parameters
+    ----------
+    n_hits
+        int, any shape, in [0, n_samples].
+    n_samples
+        At least 1.
+    """
+    hits = np.asarray(n_hits)
+    share = hits / n_samples
+    all_agree = (hits == 0) | (hits == n_samples)
+    return np.where(all_agree, agreement_bound(n_samples), np.sqrt(share * (1.0 - share) / n_samples))

@@ -5,8 +5,8 @@ from .counting._count_posterior import count_posterior as count_posterior
 from .counting._count_samples import count_samples as count_samples
 from .counting._counter import EventCounter as EventCounter
 from .counting._counts import EventCounts as EventCounts
-from .counting._poisson_binomial import hdi_interval as hdi_interval
-from .counting._poisson_binomial import quantile_interval as quantile_interval
+from .counting._counts import hdi_interval as hdi_interval
+from .counting._counts import quantile_interval as quantile_interval
 from .counting._truth import TrueEvents as TrueEvents
 from .lexicon._lexicon import Lexicon as Lexicon
 from .lexicon._lexicon import load_lexicon as load_lexicon

@@ -19,7 +19,7 @@ from places import PACKAGES, PROJECT
 from references import events as er
 from references import scoring as sr
 
-from corefsample.documents._batch import from_documents
+from corefsample.documents._batch import DocumentBatch
 from corefsample.formats.scored._parquet import ParquetWriter
 from events.commands import EventsOptions, ScoreOptions, run_events, run_score
 from events.runs import CountOptions
@@ -142,7 +142,7 @@ def in_groups(path: Path, given: list[dict[str, Any]], size: int = 3) -> Path:
     """A Parquet file of row groups of a few documents."""
     with ParquetWriter(str(path)) as writer:
         for start in range(0, len(given), size):
-            writer.write(from_documents([er.scored(each) for each in given[start : start + size]]))
+            writer.write(DocumentBatch.of([er.scored(each) for each in given[start : start + size]]))
             writer.end_group()
     return path
 

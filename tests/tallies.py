@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from events.counting._counts import EventCounts
 from events.counting._evaluation import DocumentEvents
 from events.counting._periods import Calendar
-from events.counting._tables import event_key, event_name
+from events.counting._tables import EventKey
 from events.counting._tally import CountTally
 
 QUARTER = Calendar("quarter")
@@ -29,7 +29,7 @@ def document(hits: dict[str, list[int]], one_best: tuple[str, ...] = ()) -> Docu
     return DocumentEvents(
         "d",
         DAY,
-        tuple(map(event_key, keys)),
+        tuple(map(EventKey.of, keys)),
         np.array([hits[k] for k in keys], np.uint8),
         np.array([k in one_best for k in keys]),
     )
@@ -37,7 +37,7 @@ def document(hits: dict[str, list[int]], one_best: tuple[str, ...] = ()) -> Docu
 
 def names(events: DocumentEvents) -> tuple[str, ...]:
     """Names of the possible events of a document."""
-    return tuple(map(event_name, events.keys))
+    return tuple(key.name for key in events.keys)
 
 
 def tally_of(documents: list[tuple[str, DocumentEvents | None]], n_samples: int = 4) -> CountTally:

@@ -10,7 +10,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample.adapters._arrays import row_bounds
-from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
+from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 
@@ -34,7 +34,7 @@ def linked_probabilities(antecedents: AntecedentDistribution) -> Floats:
     >>> linked_probabilities(AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]))
     array([0.5, 0.5])
     """
-    require_distribution(antecedents)
+    AntecedentDistribution.require(antecedents)
     with np.errstate(divide="ignore"):  # log1p(-1) = -inf: certainly linked
         log_alone = np.bincount(
             antecedents.antecedents,

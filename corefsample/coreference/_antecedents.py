@@ -77,6 +77,20 @@ class AntecedentDistribution(ByValue, Result):
         sizes = f"n_mentions={self.n_mentions}, n_candidates={self.n_candidates}"
         return f"AntecedentDistribution({sizes}, mean_n_entities={self.new_probs.sum():.1f})"
 
+    @staticmethod
+    def require(value: object) -> None:
+        """Raise unless given an AntecedentDistribution (a document is often passed by mistake)."""
+        if not isinstance(value, AntecedentDistribution):
+            hint = None
+            if isinstance(getattr(value, "antecedents", None), AntecedentDistribution):
+                hint = "pass document.antecedents"
+            elif isinstance(value, (list, tuple)):
+                hint = "AntecedentDistribution.from_lists(antecedents, scores) makes one"
+            elif isinstance(value, (str, os.PathLike)):
+                hint = "read_documents(path) reads documents, whose antecedents are one"
+            rule = f"must be an AntecedentDistribution, got {type(value).__name__}"
+            raise ParameterError(rule, parameter="antecedents", hint=hint)
+
     @property
     def n_mentions(self) -> int:
         """Number of mentions."""
@@ -301,7 +315,7 @@ class AntecedentDistribution(ByValue, Result):
         >>> dist.without_links([[2, 0]]).probs
         array([0.5, 0.5])
         """
-        removed = later_and_earlier("pairs", pairs, self.n_mentions)
+        removed = _checks.pairs("pairs", pairs, self.n_mentions)
         mentions = np.repeat(np.arange(self.n_mentions), np.diff(self.indptr))
         n = max(self.n_mentions, 1)
         keep = ~np.isin(mentions * n + self.antecedents, removed[:, 0] * n + removed[:, 1])
@@ -377,38 +391,8 @@ class AntecedentDistribution(ByValue, Result):
         )
 
 
-def later_and_earlier(name: str, pairs: npt.ArrayLike, n_mentions: int) -> Ints:
-    """Distinct pairs of mentions as int64 (n_pairs, 2), the later one first, ascending; raises ParameterError."""
-    try:
-        array = np.asarray(pairs)
-    except ValueError:  # lists of different lengths
-        raise ParameterError(f"must be pairs of mentions, got {_checks.shown(pairs)}", parameter=name) from None
-    if array.size and array.shape[1:] != (2,):
-        raise ParameterError(f"must be (n_pairs, 2), got the shape {array.shape}", parameter=name)
-    given = _checks.integers(name, array.ravel()).reshape(-1, 2) if array.size else np.zeros((0, 2), np.int64)
-    wrong = ((given < 0) | (given >= n_mentions)).any(axis=1) | (given[:, 0] == given[:, 1])
-    if wrong.any():
-        rule = f"must be pairs of different mentions from 0 to below {n_mentions}"
-        raise ParameterError(f"{rule}, got {given[wrong][0].tolist()}", parameter=name)
-    return np.unique(np.sort(given, axis=1)[:, ::-1], axis=0)
-
-
 def _is_whole(value: object) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def require_distribution(value: object) -> None:
-    """Raise unless given an AntecedentDistribution (a document is often passed by mistake)."""
-    if not isinstance(value, AntecedentDistribution):
-        hint = None
-        if isinstance(getattr(value, "antecedents", None), AntecedentDistribution):
-            hint = "pass document.antecedents"
-        elif isinstance(value, (list, tuple)):
-            hint = "AntecedentDistribution.from_lists(antecedents, scores) makes one"
-        elif isinstance(value, (str, os.PathLike)):
-            hint = "read_documents(path) reads documents, whose antecedents are one"
-        rule = f"must be an AntecedentDistribution, got {type(value).__name__}"
-        raise ParameterError(rule, parameter="antecedents", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._lazy import needed
-from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._exact import link_marginals
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._clusterings import link_marginals
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -46,7 +46,7 @@ def to_networkx(
         If antecedents is not a distribution, or an option breaks its rule.
     """
     graphs = needed("networkx")
-    require_distribution(antecedents)
+    AntecedentDistribution.require(antecedents)
     _checks.choice("kind", kind, ("antecedents", "links"))
     _checks.probability("threshold", threshold)
     graph: nx.Graph[int]

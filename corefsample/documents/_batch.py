@@ -9,9 +9,9 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -26,6 +26,7 @@ from corefsample.documents._scored import Parse, ScoredDocument
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS, Tokens, counted
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class DocumentBatch:
     """Documents as columns; flat arrays are computed at first use and kept.
 
@@ -41,22 +42,41 @@ class DocumentBatch:
         All parses, of which `table` has the first of each document; None if no document has several.
     """
 
-    def __init__(
-        self,
-        source: str,
-        table: pa.RecordBatch,
-        unit: str,
-        places: Sequence[int],
-        parses: ParseRows | None = None,
-    ) -> None:
-        self.parses = parses
-        self.source = source
-        self.table = table
-        self.unit = unit
-        self.places = places
-        self._tokens: dict[int, Tokens] = {}
-        self._words: dict[str, tuple[list[str], Ints]] = {}
-        self._strings: dict[str, npt.NDArray[np.object_]] = {}
+    source: str
+    table: pa.RecordBatch
+    unit: str
+    places: Sequence[int]
+    parses: ParseRows | None = None
+    _tokens: dict[int, Tokens] = field(default_factory=dict, init=False)
+    _words: dict[str, tuple[list[str], Ints]] = field(default_factory=dict, init=False)
+    _strings: dict[str, npt.NDArray[np.object_]] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def of(cls, documents: Sequence[ScoredDocument]) -> Self:
+        """The batch of Python documents."""
+        return cls.of_rows("documents", list(map(_row, documents)), "document", range(1, len(documents) + 1))
+
+    @classmethod
+    def of_rows(cls, source: str, rows: Sequence[Mapping[str, Any]], unit: str, places: Sequence[int]) -> Self:
+        """The batch of documents that were decoded.
+
+        Parameters
+        ----------
+        rows
+            Values by column of `SCHEMA`: mentions as rows of start, end and head, entities of gold as they are. Absent
+            ones are null. `parses` are the rows of all parses, each with a `weight` that has yet to be checked; absent
+            or none: the row itself is the only one.
+        source, unit, places
+            As of the batch.
+        """
+        of_documents = [row.get("parses") or [{**row, "weight": 1.0}] for row in rows]
+        flat = [parse for each in of_documents for parse in each]
+        parses = None
+        if len(flat) > len(rows) or any(parse["weight"] != 1.0 for parse in flat):
+            counts = np.array(list(map(len, of_documents)), np.int64)
+            every = cls(source, _table(flat), unit, np.repeat(places, counts).tolist())
+            parses = ParseRows.of(counts, np.array([parse["weight"] for parse in flat], np.float64), every)
+        return cls(source, _table(rows), unit, places, parses)
 
     def __repr__(self) -> str:
         bounds = f", {self.unit} {self.places[0]} to {self.places[-1]}" if len(self) else ""
@@ -185,6 +205,12 @@ class DocumentBatch:
         """Number of parses of one document."""
         return 1 if self.parses is None else len(self.parses.rows(row))
 
+    def rows_of_parses(self, row: int) -> list[tuple[float, DocumentBatch, int]]:
+        """The parses of one document: for each its weight, and the batch and the row that have it."""
+        if self.parses is None:
+            return [(1.0, self, row)]
+        return [(float(self.parses.weights[place]), self.parses.batch, place) for place in self.parses.rows(row)]
+
     def to_json(self, row: int) -> dict[str, Any]:
         """One document as the object of a JSON line, of version 2 if it has several parses."""
         if self.parses is None or self.n_parses(row) < 2:
@@ -231,6 +257,11 @@ class ParseRows:
     weights: Floats
     batch: DocumentBatch
 
+    @classmethod
+    def of(cls, counts: Ints, weights: Floats, batch: DocumentBatch) -> Self:
+        """Parses in the order of their documents, of which `counts` has the numbers."""
+        return cls(_bounds_of(counts), weights, batch)
+
     @property
     def counts(self) -> Ints:
         """int64 (n_documents,): number of parses of each document."""
@@ -255,7 +286,7 @@ class ParseRows:
         counts = self.counts[chosen]
         if not (counts > 1).any():
             return None
-        bounds = bounds_of(counts)
+        bounds = _bounds_of(counts)
         rows = np.repeat(self.firsts[chosen] - bounds[:-1], counts) + np.arange(bounds[-1])
         return ParseRows(bounds, self.weights[rows], self.batch.take(rows))
 
@@ -273,7 +304,7 @@ class ParseRows:
         return Parse(float(self.weights[row]), tokens, self.batch.spans(row), self.batch.antecedents(row), gold)
 
 
-def bounds_of(counts: npt.NDArray[np.integer] | Sequence[int]) -> Ints:
+def _bounds_of(counts: npt.NDArray[np.integer] | Sequence[int]) -> Ints:
     """Bounds (n + 1) of consecutive rows by their counts."""
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
@@ -282,24 +313,11 @@ def _members(text: str | None) -> dict[str, Any]:
     return msgspec.json.decode(text) if text else {}
 
 
-def from_documents(documents: Sequence[ScoredDocument]) -> DocumentBatch:
-    """Turn Python documents into one batch."""
-    batch = _of_first_parses(documents)
-    if any(document.parses for document in documents):
-        parses = [document.with_parse(k) for document in documents for k in range(document.n_parses)]
-        weights = [[parse.weight for parse in document.parses] or [1.0] for document in documents]
-        bounds = bounds_of([len(each) for each in weights])
-        batch.parses = ParseRows(bounds, np.concatenate(weights).astype(np.float64), _of_first_parses(parses))
-    return batch
-
-
-def _of_first_parses(documents: Sequence[ScoredDocument]) -> DocumentBatch:
-    """The batch with the first parse of each document alone."""
-    return DocumentBatch("documents", table_of(map(_row, documents)), "document", range(1, len(documents) + 1))
-
-
 def _row(document: ScoredDocument) -> dict[str, Any]:
-    """The fields of a document, as `table_of` takes them."""
+    """The values of a document, as `DocumentBatch.of_rows` takes them."""
+    if document.parses:
+        rows = [_row(document.with_parse(k)) | {"weight": parse.weight} for k, parse in enumerate(document.parses)]
+        return {**rows[0], "parses": rows}
     antecedents, tokens = document.antecedents, document.tokens
     bounds = list(itertools.pairwise(antecedents.indptr.tolist()))
     return {
@@ -315,26 +333,19 @@ def _row(document: ScoredDocument) -> dict[str, Any]:
     }
 
 
-def table_of(rows: Iterable[Mapping[str, Any]]) -> pa.RecordBatch:
-    """Turn rows into a record batch of `SCHEMA`.
-
-    Parameters
-    ----------
-    rows
-        Values by column: mentions as rows of start, end and head, entities of gold as they are. Absent ones are null.
-    """
-    rows = list(rows)
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    """A record batch of `SCHEMA` with rows as of `DocumentBatch.of_rows`."""
     spans = [np.array(row["mentions"], np.int32).reshape(-1, 3) for row in rows]
-    offsets = pa.array(bounds_of(list(map(len, spans))), pa.int32())
+    offsets = pa.array(_bounds_of(list(map(len, spans))), pa.int32())
     flat = np.concatenate([*spans, np.zeros((0, 3), np.int32)])
     parts = [pa.ListArray.from_arrays(offsets, pa.array(flat[:, c])) for c in range(3)]
     columns = {
         "mentions": pa.StructArray.from_arrays(parts, SPAN_COLUMNS),
         "gold": pa.array([None if row.get("gold") is None else _gold_texts(row["gold"]) for row in rows], GOLD),
     }
-    for field in SCHEMA:
-        if field.name not in columns:
-            columns[field.name] = pa.array([row.get(field.name) for row in rows], field.type)
+    for column in SCHEMA:
+        if column.name not in columns:
+            columns[column.name] = pa.array([row.get(column.name) for row in rows], column.type)
     return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
 

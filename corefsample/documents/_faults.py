@@ -1,12 +1,48 @@
-"""Descriptions of the first rule of the format that a document breaks: field and place, rule, value found."""
+"""The rules of the format on dates, mentions and parses; of one that is broken field and place, rule, value found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
+from corefsample import _checks
 from corefsample._arrays import Bools, Ints, Ints32
+from corefsample.errors import ParameterError
+
+
+def checked_mentions(mentions: npt.ArrayLike, n_tokens: int | None) -> Ints32:
+    """Return mentions as a new, read-only array of shape (n_mentions, 3).
+
+    Parameters
+    ----------
+    mentions
+        Token offsets start, end (exclusive) and head of each mention, sorted by start, then longest first.
+    n_tokens
+        Number of tokens of the document, or None if unknown.
+
+    Raises
+    ------
+    ParameterError
+        If mentions are not such numbers, lie outside the tokens, or are not sorted.
+    """
+    rule = "mentions must have three numbers each"
+    try:
+        given = np.asarray(mentions)
+    except ValueError:
+        raise ParameterError(f"{rule}, got lists of unlike length") from None
+    array = np.zeros((0, 3), np.int32)
+    if given.size:
+        if given.ndim != 2 or given.shape[1] != 3:
+            raise ParameterError(f"{rule}, got an array of shape {given.shape}")
+        array = _checks.integers_32("mentions", given.ravel()).reshape(-1, 3)
+    fault = mention_fault(array, n_tokens)
+    if fault is not None:
+        raise ParameterError(fault)
+    array.flags.writeable = False
+    return array
 
 
 def mention_fault(mentions: Ints32, n_tokens: int | None) -> str | None:
@@ -38,6 +74,31 @@ def mention_faults(bounds: Ints, starts: Ints32, ends: Ints32, heads: Ints32, n_
         span, before = (f"[{starts[i]}, {ends[i]}, {heads[i]}]" for i in (place, place - 1))
         reasons[d] = f"mentions[{place - int(bounds[d])}]{rule.format(span=span, before=before, limit=n_tokens[d])}"
     return reasons
+
+
+def weight_fault(weight: object) -> str | None:
+    """What is wrong with the weight of a parse, or None."""
+    if (
+        isinstance(weight, (int, float, np.integer, np.floating))
+        and not isinstance(weight, bool)
+        and 0 <= weight < math.inf
+    ):
+        return None
+    return f"weight must be a finite number of at least 0, got {_checks.shown(weight)}"
+
+
+def parses_fault(words: Sequence[Sequence[str]], weights: Sequence[float]) -> str | None:
+    """What is wrong with the parses of one document together, or None: their words and weights are compared."""
+    if not math.fsum(weights) > 0:
+        return "parses must have a weight above 0, got 0 for all"
+    first = words[0]
+    for k, other in enumerate(words):
+        if list(other) != list(first):
+            if len(other) != len(first):
+                return f"parses[{k}].tokens must have the words of parses[0] ({len(first)}), got {len(other)}"
+            t = next(t for t, (a, b) in enumerate(zip(first, other, strict=True)) if a != b)
+            return f"parses[{k}].tokens.text[{t}] must be that of parses[0] ({first[t]!r}), got {other[t]!r}"
+    return None
 
 
 def parse_fault(heads: Ints32, sents: Ints32) -> str | None:

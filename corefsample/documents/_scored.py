@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import datetime
 import html
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
@@ -24,9 +21,9 @@ from corefsample._equality import ByValue
 from corefsample._lazy import pd
 from corefsample._random import document_key
 from corefsample._random_kernels import GAMMA, splitmix64
-from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._exact import map_clustering
-from corefsample.documents import _faults
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._clusterings import map_clustering
+from corefsample.documents._faults import checked_mentions, parses_fault, weight_fault
 from corefsample.documents._tokens import Tokens, counted
 from corefsample.documents._viewer import antecedent_hints, marked_text
 from corefsample.errors import ParameterError
@@ -34,47 +31,6 @@ from corefsample.errors import ParameterError
 FIELDS = ("version", "doc_id", "date", "mentions", "antecedents", "scores", "tokens", "gold")
 # Field of the metadata: the recalibrations that the scores of a document have had.
 RECALIBRATION_FIELD = "recalibration"
-_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
-
-def iso_date(text: str) -> datetime.date | None:
-    """Day of a text such as "2024-05-31", or None if it has another form."""
-    try:
-        return datetime.date.fromisoformat(text) if _ISO_DATE.fullmatch(text) else None
-    except ValueError:
-        return None
-
-
-def checked_mentions(mentions: npt.ArrayLike, n_tokens: int | None) -> Ints32:
-    """Return mentions as a new, read-only array of shape (n_mentions, 3).
-
-    Parameters
-    ----------
-    mentions
-        Token offsets start, end (exclusive) and head of each mention, sorted by start, then longest first.
-    n_tokens
-        Number of tokens of the document, or None if unknown.
-
-    Raises
-    ------
-    ParameterError
-        If mentions are not such numbers, lie outside the tokens, or are not sorted.
-    """
-    rule = "mentions must have three numbers each"
-    try:
-        given = np.asarray(mentions)
-    except ValueError:
-        raise ParameterError(f"{rule}, got lists of unlike length") from None
-    array = np.zeros((0, 3), np.int32)
-    if given.size:
-        if given.ndim != 2 or given.shape[1] != 3:
-            raise ParameterError(f"{rule}, got an array of shape {given.shape}")
-        array = _checks.integers_32("mentions", given.ravel()).reshape(-1, 3)
-    fault = _faults.mention_fault(array, n_tokens)
-    if fault is not None:
-        raise ParameterError(fault)
-    array.flags.writeable = False
-    return array
 
 
 def require_one_each(name: str, length: int, noun: str, wanted: int, item: str = "entry") -> None:
@@ -192,38 +148,13 @@ class Parse(ByValue):
             raise ParameterError(fault)
         if not isinstance(self.tokens, Tokens):
             raise ParameterError(f"must be Tokens, got {_checks.shown(self.tokens)}", parameter="tokens")
-        require_distribution(self.antecedents)
+        AntecedentDistribution.require(self.antecedents)
         object.__setattr__(self, "weight", float(self.weight))
         object.__setattr__(self, "mentions", checked_mentions(self.mentions, len(self.tokens)))
 
     def __repr__(self) -> str:
         mentions = counted(len(self.mentions), "mention")
         return f"Parse(weight {self.weight:g}, {mentions}, {self.tokens.size_in_words()})"
-
-
-def weight_fault(weight: object) -> str | None:
-    """What is wrong with the weight of a parse, or None."""
-    if (
-        isinstance(weight, (int, float, np.integer, np.floating))
-        and not isinstance(weight, bool)
-        and 0 <= weight < math.inf
-    ):
-        return None
-    return f"weight must be a finite number of at least 0, got {_checks.shown(weight)}"
-
-
-def parses_fault(words: Sequence[Sequence[str]], weights: Sequence[float]) -> str | None:
-    """What is wrong with the parses of one document together, or None: their words and weights are compared."""
-    if not math.fsum(weights) > 0:
-        return "parses must have a weight above 0, got 0 for all"
-    first = words[0]
-    for k, other in enumerate(words):
-        if list(other) != list(first):
-            if len(other) != len(first):
-                return f"parses[{k}].tokens must have the words of parses[0] ({len(first)}), got {len(other)}"
-            t = next(t for t, (a, b) in enumerate(zip(first, other, strict=True)) if a != b)
-            return f"parses[{k}].tokens.text[{t}] must be that of parses[0] ({first[t]!r}), got {other[t]!r}"
-    return None
 
 
 def sample_parses(weights: Sequence[float], *, n_samples: int = 1000, seed: int = 0, doc_id: str = "") -> Ints32:
@@ -325,7 +256,7 @@ class ScoredDocument(BaseDocument):
 
     def __post_init__(self) -> None:
         self._check_common_fields()
-        require_distribution(self.antecedents)
+        AntecedentDistribution.require(self.antecedents)
         require_one_each("antecedents", self.antecedents.n_mentions, "mention", self.n_mentions, "list")
         if self.parses:
             self._check_parses()

@@ -80,6 +80,11 @@ class Tokens(ByValue, HtmlTable):
             object.__setattr__(tokens, name, column)
         return tokens
 
+    @property
+    def is_unparsed(self) -> bool:
+        """Whether no token has a dependency label."""
+        return set(self.dep) <= {"_", ""}
+
     def __len__(self) -> int:
         return len(self.text)
 

@@ -14,7 +14,7 @@ from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
-from corefsample.coreference._exact import link_marginals
+from corefsample.coreference._clusterings import link_marginals
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 

@@ -25,7 +25,6 @@ from corefsample.mention_ranking._readings import gold_of_found
 from corefsample.mention_ranking.features._encoding import encode, hashed, is_known, word_hash
 from corefsample.mention_ranking.features._templates import TemplateSet
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
-from corefsample.syntax._roles import is_unparsed
 
 MIN_PROB = 1e-4
 SEEN_FIELD = "in_training_data"  # of the metadata of documents that the model was trained on
@@ -161,6 +160,16 @@ class AntecedentModel:
         found = declared_language(document, path)
         require_same("model", self.language.code, "the document", found, parameter="model", hint=other_model(found))
 
+    def scored_metadata(self, metadata: Mapping[str, Any], *, seen: bool = False) -> dict[str, Any]:
+        """Metadata of a document that the model has scored: its language, unless English, and whether it was seen.
+
+        The new scores have not been recalibrated.
+        """
+        kept = {name: value for name, value in metadata.items() if name not in (RECALIBRATION_FIELD, SEEN_FIELD)}
+        if declared_language(kept) is None and self.language.code != ENGLISH:
+            kept = {**kept, "lang": self.language.code}
+        return {**kept, SEEN_FIELD: True} if seen else kept
+
     def score(
         self, tokens: Tokens, mentions: npt.ArrayLike, *, min_prob: float = MIN_PROB, scheme: str | None = None
     ) -> AntecedentDistribution:
@@ -280,7 +289,7 @@ def score_documents(
         try:
             model.require_language(document.metadata)
             tokens = required_tokens(document)
-            if len(tokens) and is_unparsed(tokens):
+            if len(tokens) and tokens.is_unparsed:
                 raise ParameterError("tokens must be parsed to score mentions, got no dependency labels")
             spans, gold = np.asarray(document.mentions), gold_entities(document)
             if mentions == "parse":
@@ -293,7 +302,7 @@ def score_documents(
         seen = document_checksum(document.tokens) in model.seen
         if tally is not None:
             tally.add(scored, gold, model.known_words(tokens), seen=seen)
-        metadata = scored_metadata(model, document.metadata, seen=seen)
+        metadata = model.scored_metadata(document.metadata, seen=seen)
         if isinstance(document, ScoredDocument):
             yield dataclasses.replace(
                 document, mentions=spans, antecedents=scored.distribution, gold=gold, metadata=metadata
@@ -342,17 +351,6 @@ def score_mentions(
         mentions_apart(tokens, spans, scheme=scheme, language=model.language)
     )
     return Pruned(distribution, found.dropped_mass, found.n_dropped)
-
-
-def scored_metadata(model: AntecedentModel, metadata: Mapping[str, Any], *, seen: bool = False) -> dict[str, Any]:
-    """Metadata of a document that a model has scored: its language, unless English, and whether the model has seen it.
-
-    The new scores have not been recalibrated.
-    """
-    kept = {name: value for name, value in metadata.items() if name not in (RECALIBRATION_FIELD, SEEN_FIELD)}
-    if declared_language(kept) is None and model.language.code != ENGLISH:
-        kept = {**kept, "lang": model.language.code}
-    return {**kept, SEEN_FIELD: True} if seen else kept
 
 
 def document_checksum(tokens: Tokens | None) -> str:

@@ -11,7 +11,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._codes import Role
 from corefsample.syntax._paths import ParseView, follow
-from corefsample.syntax._roles import neutral_parse
+from corefsample.syntax._roles import NeutralParse
 
 MOST_ARCS = 7
 ROLE_PATHS = "role paths"
@@ -36,7 +36,7 @@ def properties_of(parses: Sequence[Tokens], schemes: Sequence[str]) -> dict[str,
         By name of the property: a number that is equal in two parses if the property is, and -1 for a token without
         it. "arcs": the head. "labelled arcs": head and label. "paths of L arcs", L from 1 to 7: heads and labels of
         the L arcs from the token upwards; the last may be that of the root. "roles": role and governor of
-        `corefsample.syntax.neutral_parse`, of tokens whose role is not one of function words and other ones.
+        `corefsample.syntax._roles.NeutralParse`, of tokens whose role is not one of function words and other ones.
     """
     found: dict[str, Ints] = {}
     if len(set(schemes)) == 1:
@@ -87,7 +87,7 @@ def _paths(heads: Ints, arcs: Ints) -> dict[str, Ints]:
 
 
 def _roles(tokens: Tokens, scheme: str) -> Ints:
-    parse = neutral_parse(tokens, scheme)
+    parse = NeutralParse.of(tokens, scheme)
     role, governor = parse.role.astype(np.int64), parse.governor.astype(np.int64)
     keys = (governor + 1) * len(Role) + role
     keys[np.isin(role, (Role.OTHER, Role.FUNCTION))] = -1

@@ -13,8 +13,8 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated, gold_codes
-from corefsample.recalibration._applied import applied_to, described
 from corefsample.recalibration._kernels import HAS_ANTECEDENT, IS_NEW, MISSED, NO_TERM, RIGHT, UNKNOWN, WRONG
+from corefsample.recalibration._model import Recalibration, described
 
 MISSING = ("skip", "floor")
 
@@ -70,7 +70,7 @@ class GoldSet:
     bounds, indptr, scores
         Where the mentions of each document begin, where the candidates of each mention begin, and their scores.
     base
-        Recalibrations that all their scores have had already: see `applied_to`.
+        Recalibrations that all their scores have had already: see `Recalibration.applied_to`.
     kinds, candidates
         uint8: the gold antecedent of each mention, and each candidate according to gold; see
         `corefsample.recalibration._kernels` for the numbers.
@@ -158,9 +158,9 @@ def _floored(indptr: Ints, scores: Floats, kinds: Bytes, candidates: Bytes) -> i
 
 
 def _common_base(documents: tuple[ScoredDocument, ...]) -> str:
-    first = applied_to(documents[0].metadata)
+    first = Recalibration.applied_to(documents[0].metadata)
     for document in documents:
-        applied = applied_to(document.metadata)
+        applied = Recalibration.applied_to(document.metadata)
         if applied != first:
             rule = f"must have had the same recalibration in all documents ({described(first)})"
             raise ParameterError(f"scores {rule}, got {described(applied)}", place=f"doc_id {document.doc_id!r}")

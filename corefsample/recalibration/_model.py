@@ -1,4 +1,4 @@
-"""A recalibration of antecedent scores: temperature, NEW bias and offsets by kind of mention, also as one vector."""
+"""A recalibration of antecedent scores: temperature, NEW bias and offsets by kind, as a vector and in metadata."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._html import HtmlTable
-from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.documents._scored import ScoredDocument
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import document_language
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.mention_ranking.features._encoding import MENTION_KINDS
-from corefsample.recalibration._applied import marked
 
 N_KINDS = len(MENTION_KINDS)
 # Places in the vector of parameters: log temperature, NEW bias, an offset of NEW for each kind of mention, and an
@@ -132,6 +131,33 @@ def no_minimum(name: str) -> NoMinimumError:
     )
 
 
+def after(applied: str, fingerprint: str) -> str:
+    """Fingerprints once another recalibration has been applied."""
+    return f"{applied} {fingerprint}".strip()
+
+
+def marked(metadata: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
+    """Metadata of a document whose scores have had one more recalibration.
+
+    Raises
+    ------
+    ParameterError
+        If they have had it already.
+    """
+    applied = Recalibration.applied_to(metadata)
+    if not fingerprint:
+        return dict(metadata)
+    if fingerprint in applied.split():
+        rule = "must not have had this recalibration already"
+        raise ParameterError(f"{rule}, got {RECALIBRATION_FIELD} {applied!r}", parameter="scores")
+    return {**metadata, RECALIBRATION_FIELD: after(applied, fingerprint)}
+
+
+def described(applied: str) -> str:
+    """Fingerprints in a message."""
+    return f"scores with the recalibration {applied}" if applied else "scores without a recalibration"
+
+
 @dataclass(frozen=True, slots=True)
 class Recalibration(HtmlTable):
     """A change of antecedent scores: new score = score / temperature - new_bias, while NEW stays at 0.
@@ -200,11 +226,26 @@ class Recalibration(HtmlTable):
         ParameterError
             If a score would overflow, or kinds are missing or not one per mention.
         """
-        require_distribution(antecedents)
+        AntecedentDistribution.require(antecedents)
         offsets = None if self.offsets is None else self.offsets.table().ravel()[places_of(antecedents, kinds)]
         return antecedents.with_scores(
             recalibrated_scores(antecedents.scores, self.temperature, self.new_bias, offsets)
         )
+
+    @staticmethod
+    def applied_to(metadata: Mapping[str, Any]) -> str:
+        """Fingerprints of the recalibrations of a document's scores, first to last, separated by blanks; "" if none.
+
+        Raises
+        ------
+        ParameterError
+            If the field is no text.
+        """
+        found = metadata.get(RECALIBRATION_FIELD, "")
+        if not isinstance(found, str):
+            rule = f"metadata.{RECALIBRATION_FIELD} must be the fingerprints of recalibrations as a text"
+            raise ParameterError(f"{rule}, got {found!r}")
+        return found
 
     def apply_document(self, document: ScoredDocument) -> ScoredDocument:
         """Return the document with recalibrated scores, and with the fingerprint of the recalibration in its metadata.

@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.coreference._exact import link_marginals
+from corefsample.coreference._clusterings import link_marginals
 from corefsample.documents._scored import ScoredDocument
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration import _kernels

@@ -117,7 +117,7 @@ def known_recalibration(applied: str) -> UncertainRecalibration | None:
     Parameters
     ----------
     applied
-        What they have had, as `applied_to` returns it.
+        What they have had, as `Recalibration.applied_to` returns it.
     """
     if not applied:
         return None

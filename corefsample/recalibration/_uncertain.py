@@ -12,12 +12,11 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._random import document_key
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._sampling import Apart, Conditioned, sample_rescored
+from corefsample.coreference._clusterings import Apart, Conditioned, sample_rescored
 from corefsample.errors import ParameterError
 from corefsample.recalibration import _model
-from corefsample.recalibration._applied import after, described
 from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._model import Recalibration, after, described
 from corefsample.recalibration._refits import RecalibrationDraws
 
 Uncertainty = Literal["none", "fit", "domain"]
@@ -39,7 +38,7 @@ class UncertainRecalibration:
     domain_effect
         Standard deviations between domains, or None if they are unknown.
     base
-        Recalibrations that the scores had already to which it was fitted, as `applied_to` returns them; "" for none.
+        Recalibrations that the scores to which it was fitted had before: see `Recalibration.applied_to`; "" for none.
     domain_field
         Field of documents' metadata that names their domain.
     language
@@ -76,7 +75,7 @@ class UncertainRecalibration:
         Parameters
         ----------
         applied
-            What they have had, as `applied_to` returns it.
+            What they have had, as `Recalibration.applied_to` returns it.
 
         Raises
         ------

@@ -77,7 +77,7 @@ def set_posterior(
         If the document has other words, the mentions are not those of the distribution, or an option breaks its rule.
         The Doc is then unchanged.
     """
-    from corefsample.recalibration._applied import applied_to
+    from corefsample.recalibration._model import Recalibration
 
     require_doc(doc)
     if spans_key is None and sample_groups:
@@ -90,7 +90,7 @@ def set_posterior(
     )
     document = _document(doc, scored, mentions)
     _require_same_words(doc, document)
-    had, sampling = applied_to(document.metadata), {"seed": seed, "n_samples": n_samples}
+    had, sampling = Recalibration.applied_to(document.metadata), {"seed": seed, "n_samples": n_samples}
     store(doc, document.mentions, document.antecedents, doc_id=document.doc_id, recalibration=had, **sampling)
     posterior = posterior_of(doc)
     if spans_key is not None:

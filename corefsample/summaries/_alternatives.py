@@ -17,8 +17,8 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
-from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._exact import canonical_labels
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import losses_by_sample, losses_of_sums
 from corefsample.summaries._point_estimate import estimate_of
@@ -109,7 +109,7 @@ def most_probable_clusterings(
     >>> most_probable_clusterings(even, 1).labels
     array([[0, 0]], dtype=int32)
     """
-    require_distribution(antecedents)
+    AntecedentDistribution.require(antecedents)
     n = _checks.whole("n", n, 1)
     max_width = max(_checks.whole("max_width", max_width, 1), n)
     width = min(max(_FIRST_WIDTH, 2 * n), max_width)

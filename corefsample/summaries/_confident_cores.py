@@ -14,9 +14,8 @@ from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._monte_carlo import share_error
 from corefsample.calibration.binning._results import Result
-from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._exact import link_marginals
-from corefsample.coreference._sampling import sample_clusterings
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._clusterings import link_marginals, sample_clusterings
 from corefsample.errors import ParameterError
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._posterior import Posterior, Samples, posterior_from
@@ -316,7 +315,7 @@ def cluster_probability(
     >>> cluster_probability(links, [0, 1])
     ClusterProbability(mentions=(0, 1), exactly=0.25, together=0.5, mc_se=0.0, n_samples=0)
     """
-    require_distribution(antecedents)
+    AntecedentDistribution.require(antecedents)
     max_steps = _checks.whole("max_steps", max_steps, 0)
     if not isinstance(mentions, Iterable):
         raise ParameterError(f"must be a list of mentions, got {_checks.shown(mentions)}", parameter="mentions")

@@ -13,7 +13,7 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._exact import entity_count_pmf, link_marginals, map_clustering
+from corefsample.coreference._clusterings import entity_count_pmf, link_marginals, map_clustering
 from corefsample.documents._scored import ScoredDocument
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.summaries._point_estimate import point_estimate

@@ -12,8 +12,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample._html import HtmlTable
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._exact import canonical_labels
-from corefsample.coreference._sampling import ClusteringSamples
+from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
 from corefsample.errors import ParameterError
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import _kernels as kernels

@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
-from corefsample.coreference._antecedents import AntecedentDistribution, require_distribution
-from corefsample.coreference._exact import canonical_labels, link_marginals
-from corefsample.coreference._sampling import ClusteringSamples, sample_clusterings
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels, link_marginals, sample_clusterings
 from corefsample.errors import ParameterError
 from corefsample.summaries import _kernels as kernels
 
@@ -109,7 +108,7 @@ def posterior_from(
         if samples is not None:
             raise ParameterError("must not be given if the posterior is samples", parameter="samples")
         return Posterior(None, clustering_samples("posterior", posterior))
-    require_distribution(posterior)
+    AntecedentDistribution.require(posterior)
     if samples is None:
         drawn = sample_clusterings(posterior) if draw else None
         return Posterior(posterior, drawn)

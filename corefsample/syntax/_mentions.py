@@ -24,7 +24,7 @@ from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax import _mention_kernels
 from corefsample.syntax._codes import Role, Upos
-from corefsample.syntax._roles import NeutralParse, is_unparsed, neutral_parse
+from corefsample.syntax._roles import NeutralParse
 
 _CLOSING = frozenset([")", "]", "”", '"', "’", "''", "»"])
 
@@ -61,11 +61,11 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: 
            [0, 1, 0],
            [3, 5, 4]], dtype=int32)
     """
-    if len(tokens) and is_unparsed(tokens):
+    if len(tokens) and tokens.is_unparsed:
         raise ParameterError("tokens must be parsed to find mentions in them, got no dependency labels")
     language = language or load_language(ENGLISH)
     tokens = language.adapted(tokens)
-    parse = neutral_parse(tokens, scheme)
+    parse = NeutralParse.of(tokens, scheme)
     words = [text.lower() for text in tokens.text]
     found = np.empty((len(tokens), 3), np.int32)
     n_waiting, ready, low, high = np.zeros((4, len(tokens)), np.int32)
@@ -164,7 +164,7 @@ def mentions_apart(
     ParameterError
         If the labels fit no scheme, or several that read them differently.
     """
-    parse = neutral_parse(tokens, scheme)
+    parse = NeutralParse.of(tokens, scheme)
     head = mentions[:, 2]
     governor, link = parse.head[head], parse.link[head]
     language = language or load_language(ENGLISH)

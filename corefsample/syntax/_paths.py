@@ -372,10 +372,11 @@ _WORDS = re.compile(r"([A-Za-z:]+)=([^\s,=]+)")
 Column = tuple[list[str], Ints]
 
 
+@dataclass(frozen=True, eq=False)
 class FlatParses:
     """The parses of many documents in one scheme, as flat columns.
 
-    Parameters
+    Attributes
     ----------
     heads
         int32 (n_tokens,): position of each token's head in these columns, -1 for a root.
@@ -385,12 +386,26 @@ class FlatParses:
         By which labels are read.
     """
 
-    def __init__(self, heads: Ints32, dep: Column, lemma: Column, upos: Column, scheme: Scheme) -> None:
-        self._heads = heads
-        self._columns = {"lemma": lemma, "upos": upos}
-        self._labels = [scheme.reads(label) or label for label in dep[0]], dep[1]
-        self._labelled: dict[Step, Ints] = {}
-        self._is_among = np.zeros(len(heads) + 1, np.bool_)  # false but within `_below`; the last is that of -1
+    heads: Ints32
+    dep: Column
+    lemma: Column
+    upos: Column
+    scheme: Scheme
+
+    @cached_property
+    def _labelled(self) -> dict[Step, Ints]:
+        """By step the tokens whose label fits it, as they were found."""
+        return {}
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        """The labels of `dep` as the scheme reads them."""
+        return [self.scheme.reads(label) or label for label in self.dep[0]]
+
+    @cached_property
+    def _is_among(self) -> Bools:
+        """Whether tokens are among some: false but within `_below`; the last is that of -1."""
+        return np.zeros(len(self.heads) + 1, np.bool_)
 
     def reachable(self, path: str, starts: Ints) -> Ints:
         """Positions of the tokens to which a path may lead from any of `starts`: all of them, and perhaps others.
@@ -414,7 +429,7 @@ class FlatParses:
     def _next(self, step: Step, here: Ints) -> Ints:
         """Tokens one step away."""
         if step.up:
-            heads = self._heads[np.intersect1d(here, self._with_label(step))]
+            heads = self.heads[np.intersect1d(here, self._with_label(step))]
             return np.unique(heads[heads >= 0])
         return self._below(step, here)
 
@@ -422,16 +437,15 @@ class FlatParses:
         """Tokens whose label fits a step and whose head is one of `here`."""
         labelled = self._with_label(step)
         self._is_among[here] = True
-        below: Ints = labelled[self._is_among[self._heads[labelled]]]
+        below: Ints = labelled[self._is_among[self.heads[labelled]]]
         self._is_among[here] = False
         return below
 
     def _with_label(self, step: Step) -> Ints:
         """Tokens whose label fits a step."""
         if step not in self._labelled:
-            labels, indices = self._labels
-            fits = np.fromiter(map(step.fits, labels), np.bool_, len(labels))
-            self._labelled[step] = np.flatnonzero(fits[indices])
+            fits = np.fromiter(map(step.fits, self._labels), np.bool_, len(self._labels))
+            self._labelled[step] = np.flatnonzero(fits[self.dep[1]])
         return self._labelled[step]
 
     def _meeting(self, conditions: str, here: Ints) -> Ints:
@@ -440,18 +454,18 @@ class FlatParses:
             match = _WORDS.fullmatch(condition.strip())
             if match is None or not here.size:
                 continue
-            field, words = match.groups()
-            if field == "feats":
+            name, words = match.groups()
+            if name == "feats":
                 continue
-            if field in self._columns:
-                here = here[self._has_word(field, words, here)]
+            if name in ("lemma", "upos"):
+                here = here[self._has_word(name, words, here)]
             else:  # a dependent with this label and lemma
-                below = self._below(step_by(field), here)
-                here = np.intersect1d(here, self._heads[below[self._has_word("lemma", words, below)]])
+                below = self._below(step_by(name), here)
+                here = np.intersect1d(here, self.heads[below[self._has_word("lemma", words, below)]])
         return here
 
-    def _has_word(self, field: str, words: str, here: Ints) -> Bools:
+    def _has_word(self, column: str, words: str, here: Ints) -> Bools:
         allowed = words.lower().split("|")
-        strings, indices = self._columns[field]
+        strings, indices = self.lemma if column == "lemma" else self.upos
         found: Bools = np.fromiter((strings[i].lower() in allowed for i in indices[here].tolist()), np.bool_, len(here))
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 
@@ -111,13 +112,32 @@ class NeutralParse:
     marker: Ints32
     upos: Ints32
 
+    @classmethod
+    def of(cls, tokens: Tokens, scheme: str | None = None) -> Self:
+        """Bring a parse to the common notation; in a text without a parse every role is ``Role.OTHER``.
+
+        Parameters
+        ----------
+        tokens
+            Words with their parse in UD v2, UD v1 or ClearNLP.
+        scheme
+            ud2, ud1 or clearnlp; None recognises it from the labels.
+
+        Raises
+        ------
+        ParameterError
+            If the labels fit no scheme, or several that read them differently.
+        """
+        names = document_schemes(() if tokens.is_unparsed else tokens.dep, scheme)
+        parse, *others = (cls(*_parse(tokens, name)) for name in names)
+        if any(not _equal(parse, other) for other in others):
+            found = f"labels that fit {' and '.join(names)}, which read them differently"
+            hint = ParameterHint("scheme", "chooses")
+            raise ParameterError(f"tokens.dep must fit one dependency scheme, got {found}", hint=hint)
+        return parse
+
     def __repr__(self) -> str:
         return f"NeutralParse({len(self.head):,} tokens, {int((self.head < 0).sum()):,} roots)"
-
-
-def is_unparsed(tokens: Tokens) -> bool:
-    """Whether no token has a dependency label."""
-    return set(tokens.dep) <= {"_", ""}
 
 
 @lru_cache(maxsize=4096)
@@ -128,37 +148,12 @@ def _label_code(scheme: str, label: str) -> int:
     return roles.get(name, roles.get(name.partition(":")[0], Role.OTHER))
 
 
-def neutral_parse(tokens: Tokens, scheme: str | None = None) -> NeutralParse:
-    """Bring a parse to the common notation; in a text without a parse every role is ``Role.OTHER``.
-
-    Parameters
-    ----------
-    tokens
-        Words with their parse in UD v2, UD v1 or ClearNLP.
-    scheme
-        ud2, ud1 or clearnlp; None recognises it from the labels.
-
-    Raises
-    ------
-    ParameterError
-        If the labels fit no scheme, or several that read them differently.
-    """
-    names = document_schemes(() if is_unparsed(tokens) else tokens.dep, scheme)
-    parse, *others = (_parse(tokens, name) for name in names)
-    if any(not _equal(parse, other) for other in others):
-        raise ParameterError(
-            f"tokens.dep must fit one dependency scheme, got labels that fit {' and '.join(names)}, which read them "
-            "differently",
-            hint=ParameterHint("scheme", "chooses"),
-        )
-    return parse
-
-
 def _equal(one: NeutralParse, other: NeutralParse) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in NeutralParse.__slots__)
 
 
-def _parse(tokens: Tokens, scheme: str) -> NeutralParse:
+def _parse(tokens: Tokens, scheme: str) -> tuple[Ints32, Ints32, Ints32, Ints32, Ints32, Ints32]:
+    """The fields of a `NeutralParse`, by one scheme."""
     n_tokens = len(tokens)
     labels = np.array([_label_code(scheme, label) for label in tokens.dep], np.int32)
     upos = np.array([_UPOS_CODES.get(upos, 0) for upos in tokens.upos], np.int32)
@@ -180,4 +175,4 @@ def _parse(tokens: Tokens, scheme: str) -> NeutralParse:
     else:
         _role_kernels.from_universal(labels, tokens.head, verbal, upos == Upos.PART, parse)
     _role_kernels.share_roles(head, link, marker, predicate, governor, role)
-    return NeutralParse(head, link, role, governor, marker, upos)
+    return head, link, role, governor, marker, upos

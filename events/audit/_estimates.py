@@ -34,7 +34,7 @@ from events.audit._quality import (
 from events.audit._sheets import MISSING, UNSURE, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, METHODS, Method, beta_binomial_interval
 from events.counting import count_pmf
-from events.counting._poisson_binomial import quantile_interval
+from events.counting._counts import quantile_interval
 
 STABLE_ERRORS = "stable-errors"
 

@@ -44,7 +44,7 @@ from events.audit._period_test import PeriodTest, period_test
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, YES, SheetLabels
 from events.counting import count_pmf
-from events.counting._poisson_binomial import quantile_interval
+from events.counting._counts import quantile_interval
 
 N_DRAWS = 1000
 LEAST_LABELS = 2  # of yes, and of no

@@ -19,11 +19,10 @@ from corefsample.formats.annotated._corefud_reading import PARTS
 from corefsample.languages._language import ENGLISH, declared_language, differ, load_language
 from corefsample.mention_ranking import english_model
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._roles import is_unparsed
 from corefsample.syntax._schemes import fitting_schemes
 from events.commands._failures import Report
 from events.commands._reading import batches
-from events.counting._merged_actors import MergedActors, merging_text
+from events.counting._tally import MergedActors, merging_text
 from events.lexicon._lexicon import Lexicon
 from events.runs._document_inputs import DocumentInputs, ReadDocument
 from events.runs._progress import Progress
@@ -107,7 +106,7 @@ def check_annotated(
 
 def _count(report: AnnotatedReport, document: AnnotatedDocument, language: str | None, scheme: str | None) -> None:
     tokens, mentions = document.tokens, document.mentions
-    if is_unparsed(tokens):
+    if tokens.is_unparsed:
         report.n_unparsed += 1
     else:
         found = mentions_from_parse(tokens, scheme=scheme, language=load_language(language or ENGLISH))

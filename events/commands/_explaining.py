@@ -16,15 +16,14 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import parse_rows
-from corefsample.posterior._recalibrated import CorpusRecalibration
+from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.syntax._path_traces import PathTrace, UnmetCondition
 from events._options import Result
 from events.commands._failures import Report
 from events.commands._reading import batches
 from events.counting._evaluation import evaluate_document
 from events.counting._evidence import evidence_rows, parsed_mentions
-from events.counting._tables import event_name
+from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import Screen
 from events.matching._tracing import COUNTED, DocumentTrace, NamedActor, RoleTrace, TriggerTrace, trace_document
@@ -137,7 +136,7 @@ class EventShare(Result):
 
 def parses_of(batch: DocumentBatch, row: int) -> list[tuple[float, DocumentBatch, int]]:
     """Probability of each parse of a document, and the batch and the row that have it."""
-    parses = parse_rows(batch, row)
+    parses = batch.rows_of_parses(row)
     total = math.fsum(weight for weight, _, _ in parses)
     return [(weight / total, each, place) for weight, each, place in parses]
 
@@ -158,7 +157,7 @@ def document_events(batch: DocumentBatch, row: int, screen: Screen, seed: int) -
     parses = parsed_mentions(batch, row)
     for found in evaluate_document(posterior, matches[0].parses, day, n_samples=N_SAMPLES, seed=seed):
         shares += [
-            EventShare(event_name(row.actors), row.probability, row.mc_se, row.reasons, row.filled)
+            EventShare(EventKey(row.actors).name, row.probability, row.mc_se, row.reasons, row.filled)
             for row in evidence_rows([found], "", parses)
         ]
     return tuple(sorted(shares, key=lambda share: (-share.probability, share.actors)))

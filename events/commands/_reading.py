@@ -12,12 +12,12 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import Inputs
 from corefsample.formats import DocumentStream
-from corefsample.formats.scored._stream import Inspection
 from events.commands._failures import Report
 from events.queries._queries import match_queries
 from events.runs._progress import Progress
 
 R = TypeVar("R")
+Inspection = Callable[[DocumentBatch], tuple[Mapping[int, R], Mapping[int, str | Fault]]]
 
 
 def batches(
@@ -35,8 +35,10 @@ def batches(
         If a document is bad, or there is none; of a `report`, which lists bad ones, if it has none of these either.
     """
     n_documents = 0
-    for batch, results in stream.inspected(inspect):
-        yield batch, results
+    for valid, rejected in stream.checked():
+        found, reasons = inspect(valid)
+        batch, kept = stream.accepted(valid, rejected, reasons)
+        yield batch, {new: found[old] for new, old in enumerate(kept) if old in found}
         n_documents += len(batch)
         if on_progress is not None:
             on_progress(stream.bytes_read, stream.total_bytes, n_documents)

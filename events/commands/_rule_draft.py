@@ -13,7 +13,7 @@ from corefsample.syntax import SCHEMES
 from corefsample.syntax._path_traces import connecting_path
 from corefsample.syntax._paths import ParseView, follow, leading_to
 from events.lexicon._lexicon import Lexicon
-from events.matching._triggers import LemmaIndex, frame_triggers
+from events.matching._matching import LemmaIndex, frame_triggers
 from events.rules._conditions import shipped_conditions
 from events.rules._rules import Frame, Phrase, load_rules
 

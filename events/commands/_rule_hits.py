@@ -12,7 +12,7 @@ from events.commands._explaining import traced
 from events.commands._failures import Report
 from events.commands._screen import counted, listed
 from events.counting._definitions import check_classes
-from events.lexicon._content import parts
+from events.lexicon._content import OF
 from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace
@@ -190,11 +190,11 @@ def _add_triggers(hits: RuleHits, doc_id: str, trace: DocumentTrace) -> None:
 
 def _routes_beside(trigger: TriggerTrace) -> list[str]:
     """Paths to the actors in the sentence that fill no role of the trigger."""
-    codes = {part for role in trigger.roles for code in role.codes for part in parts(code)}
+    codes = {part for role in trigger.roles for code in role.codes for part in code.split(OF)}
     return [
         actor.route or "the trigger itself"
         for actor in trigger.actors
-        if codes.isdisjoint(parts(actor.code))
+        if codes.isdisjoint(actor.code.split(OF))
         and actor.route is not None
         and actor.route.count("<") + actor.route.count(">") <= _MOST_STEPS
     ]

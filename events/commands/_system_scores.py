@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from corefsample._arrays import Ints
-from corefsample.coreference._sampling import ClusteringSamples, sample_clusterings
+from corefsample.coreference._clusterings import ClusteringSamples, sample_clusterings
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head

@@ -102,13 +102,14 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     ParameterError
         If the folder contains an earlier demo, or something else, or a number is outside its range.
     """
+    from corefsample._extras import can_report
     from corefsample.files._atomic import write_json
     from corefsample.files._contents import read_json
     from corefsample.files._remote_services import is_url
     from corefsample.formats.scored._writing import write_documents
     from events.counting._definitions import Definitions
     from events.counting._truth import TrueEvents
-    from events.pages._report import can_report, write_report
+    from events.pages._report import write_report
     from events.runs._output_folder import RunFolder
     from events.runs._pictures import save_pictures
     from events.runs.counting._job import count_events

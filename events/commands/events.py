@@ -75,11 +75,9 @@ def print_events(summary: EventsResult) -> None:
 
 def print_counts_of_run(summary: EventsResult) -> None:
     """Print the highest counts, and where the files are."""
-    from corefsample._extras import install_hint
+    from corefsample._extras import can_report, install_hint
     from corefsample.files._paths import is_file, joined, parquet_source
-    from events.counting._merged_actors import merging_text
-    from events.counting._tally import exclusion_texts
-    from events.pages._report import can_report
+    from events.counting._tally import exclusion_texts, merging_text
 
     folder = summary.out
     counts = pd.read_parquet(parquet_source(joined(folder, "counts.parquet")))
@@ -120,9 +118,9 @@ def _print_highest(counts: pd.DataFrame) -> None:
 
     Events of nobody named come last: the question is who did it.
     """
-    from events.counting._tables import role_columns
+    from events.counting._tables import Columns
 
-    columns = list(role_columns(counts.columns))
+    columns = list(Columns.of_roles(counts.columns))
     is_named = counts[columns].astype(bool).any(axis=1) if columns else True
     found = counts.assign(is_named=is_named)[counts["mean"] > 0.0]
     head = found.sort_values(["is_named", "mean"], ascending=False, kind="stable").head(8)

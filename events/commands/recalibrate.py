@@ -31,7 +31,6 @@ from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import quarantine_file, write_documents
 from corefsample.languages._language import declared_language, differ
 from corefsample.mention_ranking._model import SEEN_FIELD
-from corefsample.recalibration._applied import applied_to
 from corefsample.recalibration._domains import DomainEffect
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._refits import CrossFit, RecalibrationFit
@@ -269,7 +268,7 @@ def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int
     wrong = {}
     for row in range(len(batch)):
         try:
-            found = applied_to(batch.metadata(row))
+            found = Recalibration.applied_to(batch.metadata(row))
             if found != uncertain.base:
                 wrong[row] = f"scores {uncertain.other_scores(found)}"
             language = declared_language(batch.metadata(row))

@@ -85,9 +85,10 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     ParameterError, InputError, OutputError
         As of the three commands.
     """
+    from corefsample._extras import can_report
     from events.commands.events import run_events
     from events.commands.score import run_score
-    from events.pages._report import can_report, write_report
+    from events.pages._report import write_report
     from events.runs._output_folder import RunFolder
     from events.runs._store import Places
     from events.runs.counting._plan import plan_without_inputs

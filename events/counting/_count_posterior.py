@@ -19,19 +19,8 @@ from corefsample.files._paths import is_file, joined, parquet_source
 from corefsample.recalibration._uncertain import UNCERTAINTIES
 from events.counting._counts import INTERVALS, EventCounts, Interval
 from events.counting._evidence import evidence_schema
-from events.counting._poisson_binomial import count_pmf
-from events.counting._tables import (
-    ACTOR,
-    TABLE_METADATA,
-    EventKey,
-    arrow_schema,
-    count_columns,
-    event_key,
-    event_name,
-    role_cells,
-    role_columns,
-    role_values,
-)
+from events.counting._tables import ACTOR, TABLE_METADATA, Columns, EventKey
+from events.counting._tally import count_pmf
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +81,7 @@ class CountPosterior(HtmlTable):
         return pd.DataFrame(
             {
                 "event": self.event,
-                **role_values(event_key(self.actor), self.columns),
+                **EventKey.of(self.actor).values(self.columns),
                 "period": self.period,
                 "count": np.arange(self.pmf.size),
                 "probability": self.pmf,
@@ -151,7 +140,7 @@ def read_count_posterior(
     counts = read_counts(run, {"period": period})
     if event is not None:
         counts = counts[counts["event"] == event]
-    columns, key = role_columns(counts.columns), event_key(actor)
+    columns, key = Columns.of_roles(counts.columns), EventKey.of(actor)
     cells = counts.reindex(columns=list(columns)).fillna("").itertuples(index=False, name=None)
     chosen = counts[[_is_of(key, codes) for codes in cells]]
     if chosen.empty:
@@ -178,7 +167,7 @@ def read_count_posterior(
     return _of_rows(chosen, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
 
 
-def _is_of(key: EventKey, codes: tuple[str, ...]) -> bool:
+def _is_of(key: tuple[str, ...], codes: tuple[str, ...]) -> bool:
     """Whether the columns of roles, of which a rule may leave some empty, have the codes of a key."""
     filled = tuple(code for code in codes if code)
     return filled == tuple(code for code in key if code)
@@ -189,7 +178,7 @@ def _of_rows(rows: pd.DataFrame, pmf: Floats, columns: tuple[str, ...]) -> Count
     row: dict[Any, Any] = rows.to_dict("records")[0]
     values = {field.name: row[field.name] for field in dataclasses.fields(CountPosterior) if field.name in row}
     return CountPosterior(
-        **{**values, "pmf": pmf, "actor": event_name(tuple(row[name] for name in columns)), "columns": columns}
+        **{**values, "pmf": pmf, "actor": EventKey(row[name] for name in columns).name, "columns": columns}
     )
 
 
@@ -277,9 +266,9 @@ def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = No
     path = table_path(run, "counts")
     with parquet_errors(path):
         names = pq.read_schema(parquet_source(path)).names
-    roles = role_columns(names)
-    columns = count_columns(roles, recalibrated="uncertainty" in names, defaults="mean_named" in names)
-    table = checked_table(path, tuple(columns), arrow_schema(columns), same)
+    roles = Columns.of_roles(names)
+    columns = Columns.of_counts(roles, recalibrated="uncertainty" in names, defaults="mean_named" in names)
+    table = checked_table(path, tuple(columns.types), columns.arrow, same)
     n_docs = table["n_docs"].to_numpy()
     most = n_docs * (1.0 + _ROUNDING)
     is_normal = (table["interval"] == "normal").to_numpy()  # its ends may lie outside
@@ -287,7 +276,7 @@ def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = No
         ("n_docs", 0, np.inf),
         ("one_best", 0, n_docs),
         ("mean", 0.0, most),
-        *([("mean_named", 0.0, most)] if "mean_named" in columns else []),
+        *([("mean_named", 0.0, most)] if "mean_named" in columns.types else []),
         ("mean_mc_se", 0.0, np.inf),
         ("sd", 0.0, np.inf),
         ("n_samples", 1, _MOST_SAMPLES),
@@ -297,7 +286,7 @@ def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = No
     ):
         require_possible(path, name, table[name], least, largest)
     for name, choices in (("interval", INTERVALS), ("uncertainty", UNCERTAINTIES)):
-        if name in columns and not table[name].isin(choices).all():
+        if name in columns.types and not table[name].isin(choices).all():
             raise InputError(f"{name} must be one of {', '.join(choices)}, got another", place=path)
     if table.duplicated(["event", *roles, "period"]).any():
         raise InputError("a count must have one row, got two", place=path)
@@ -326,37 +315,3 @@ def _check_samples(lists: Iterable[Any], n_samples: int, place: str) -> None:
                 continue
             found = str(values.min())
         raise InputError(f"counts must be lists of {n_samples:,} whole numbers, at least 0, got {found}", place=place)
-
-
-def samples_table(several: Sequence[EventCounts], roles: Sequence[str]) -> pa.Table:
-    """Sampled counts of several rules, of each actor and period with a document of P > 0.
-
-    Parameters
-    ----------
-    several
-        The counts, whose tallies keep counts by sample.
-    roles
-        Columns of the roles of all rules.
-
-    Returns
-    -------
-    pyarrow.Table
-        event; a column for each role; period; counts, a list of n_samples: entry s is the count in the s-th sampled
-        clustering of every document, under the draw of the recalibration that they share in it.
-    """
-    import pyarrow as pa
-
-    rows, sampled = [], [np.zeros(0, np.int32)]
-    for counts in several:
-        labels = {period.number: period.label for period in counts.periods()}
-        for (key, number), cell in sorted(counts.tally.cells(), key=lambda item: item[0]):
-            if cell.has_evidence:
-                values = role_cells(key, counts.columns, roles)
-                rows.append({"event": counts.event, **values, "period": labels[number]})
-                sampled.append(cell.by_sample)
-    names = ("event", *roles, "period")
-    flat = np.concatenate(sampled)
-    offsets = np.arange(len(rows) + 1) * (len(flat) // max(len(rows), 1))
-    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat))
-    texts = [pa.array([row[name] for row in rows], pa.string()) for name in names]
-    return pa.table([*texts, lists], names=[*names, "counts"], metadata=TABLE_METADATA)

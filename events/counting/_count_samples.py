@@ -16,7 +16,7 @@ from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from events.counting._count_posterior import SAMPLES, read_counts, read_samples, require_possible, table_path
 from events.counting._counts import EventCounts
-from events.counting._tables import ACTOR, TIMESTAMP, event_key, event_name, role_columns, role_values
+from events.counting._tables import ACTOR, TIMESTAMP, Columns, EventKey
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -73,7 +73,7 @@ class CountSamples(HtmlTable):
     def to_frame(self) -> pd.DataFrame:
         """Tidy table of draws: sample, event, columns of roles (actor), period, period_start (timestamp), count."""
         n_samples, n_actors, n_periods = self.counts.shape
-        keys = [role_values(event_key(name), self.columns) for name in self.actors]
+        keys = [EventKey.of(name).values(self.columns) for name in self.actors]
         roles = {
             column: np.tile(np.repeat(np.array([key[column] for key in keys], object), n_periods), n_samples)
             for column in self.columns
@@ -112,7 +112,7 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
     chosen = counts.tally.keys() if actors is None else actors
     keys = [counts.key(actor, parameter="actors") for actor in chosen]
     if len(set(keys)) != len(keys):
-        names = _checks.shown(list(map(event_name, keys)))
+        names = _checks.shown([key.name for key in keys])
         raise ParameterError(f"must be different actors, got {names}", parameter="actors")
     periods = counts.periods()
     sampled = np.zeros((counts.tally.n_samples, len(keys), len(periods)), np.int32)
@@ -124,7 +124,7 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
             one_best[c, t] = cell.one_best
     return CountSamples(
         counts=sampled,
-        actors=tuple(map(event_name, keys)),
+        actors=tuple(key.name for key in keys),
         periods=tuple(period.label for period in periods),
         period_starts=np.array([period.start for period in periods], "datetime64[D]"),
         n_docs=np.array([counts.tally.documents(period.number) for period in periods], np.int64),
@@ -167,7 +167,7 @@ def read_count_samples(
     """
     _require_list(actors)
     counts = read_counts(run)
-    n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, role_columns(counts.columns)
+    n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, Columns.of_roles(counts.columns)
     path = table_path(run, SAMPLES)
     sampled = read_samples(path, ("event", *roles), n_samples)
     events = sorted({*counts["event"]})
@@ -179,7 +179,7 @@ def read_count_samples(
     counts, sampled = counts[counts["event"] == event], sampled[sampled["event"] == event]
     columns = tuple(name for name in roles if counts[name].fillna("").ne("").any())
     names = _names(counts, columns)
-    chosen = tuple(sorted({*names}) if actors is None else map(event_name, map(event_key, actors)))
+    chosen = tuple(sorted({*names}) if actors is None else (EventKey.of(each).name for each in actors))
     unknown = [name for name in chosen if name not in {*names}]
     if unknown or len({*chosen}) < len(chosen):
         rule = f"must be different ones out of {', '.join(sorted({*names})) or 'none'}"
@@ -216,4 +216,4 @@ def _require_list(actors: Sequence[str] | None) -> None:
 
 def _names(table: pd.DataFrame, columns: tuple[str, ...]) -> list[str]:
     """Names of the actors of each row."""
-    return [event_name(tuple(row)) for row in table.reindex(columns=list(columns)).fillna("").to_numpy().tolist()]
+    return [EventKey(row).name for row in table.reindex(columns=list(columns)).fillna("").to_numpy().tolist()]

@@ -23,10 +23,9 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import SCHEMA
 from corefsample.files._digests import id_digest
 from events.counting._evaluation import DocumentEvents
-from events.counting._event_rows import EventRow
-from events.counting._evidence import evidence_schema
+from events.counting._evidence import EventRow, evidence_schema
 from events.counting._periods import Period
-from events.counting._tables import TABLE_METADATA, event_name, rows_schema
+from events.counting._tables import TABLE_METADATA, EventKey, rows_schema
 from events.matching._screening import DocumentMatches
 from events.rules._outcomes import ANYBODY
 
@@ -44,7 +43,7 @@ class CountedRows:
     evidence
         Of the fields of `events.counting._evidence.EvidenceRow`.
     events
-        Of the fields of `events.counting._event_rows.EventRow`.
+        Of the fields of `events.counting._evidence.EventRow`.
     all_documents
         Of ALL_DOCUMENTS_SCHEMA: every document, with or without events.
     documents
@@ -75,6 +74,30 @@ class CountedRows:
         """Add the rows that are in a folder."""
         for rows in self._every:
             rows.load(folder)
+
+
+def rows_batch(
+    schema: pa.Schema, rows: Sequence[Any], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
+) -> pa.RecordBatch:
+    """Rows of such a table.
+
+    Parameters
+    ----------
+    schema
+        From `events.counting._tables.rows_schema`.
+    rows
+        Of one rule or several.
+    columns
+        Columns of the roles of each rule, by its name.
+    roles
+        Columns of roles in the table.
+    """
+    of_roles = [EventKey(each.actors).cells(columns[each.event], roles) for each in rows]
+    values = [
+        [each[name] for each in of_roles] if name in roles else [getattr(each, name) for each in rows]
+        for name in schema.names
+    ]
+    return pa.RecordBatch.from_arrays(list(map(pa.array, values, schema.types)), schema=schema)
 
 
 ALL_DOCUMENTS_SCHEMA = pa.schema(
@@ -135,7 +158,7 @@ def document_rows(
                 # Not the event of a rule without roles, nor an outcome of anybody or nobody.
                 own = [e for e in likely.tolist() if events.keys[e] not in ((), (ANYBODY,))]
                 names += [events.event] * (1 + len(own))
-                actors += [ANYBODY, *(event_name(events.keys[e]) for e in own)]
+                actors += [ANYBODY, *(events.keys[e].name for e in own)]
                 shares += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[own].tolist()]
         lengths[row] = len(names) - before
     triggers = [_trigger_texts(matches[row]) for row in range(n)]

@@ -6,7 +6,7 @@ import datetime
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from corefsample import _checks
 from corefsample._lazy import pd
-from corefsample.documents._batch import DocumentBatch, from_documents
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
@@ -25,20 +25,24 @@ from corefsample.files._atomic import write_json
 from corefsample.formats import DocumentStream
 from corefsample.languages._language import declared_language, differ
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._recalibrated import CorpusRecalibration, unlike_scores
+from corefsample.posterior._posterior import CorpusRecalibration, unlike_scores
 from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
 from corefsample.syntax._schemes import scheme_names
-from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, document_rows
-from events.counting._counts import EventCounts, Interval, joined_counts
+from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, document_rows, rows_batch
+from events.counting._counts import CountsOfRules, EventCounts, Interval
 from events.counting._definitions import Definitions
-from events.counting._evaluation import DocumentEvents, Predicate, Task, Threads, evaluate_document, evaluate_predicate
-from events.counting._event_rows import event_rows
-from events.counting._evidence import evidence_rows, evidence_schema, parsed_mentions
-from events.counting._merged_actors import MergedActors
-from events.counting._outcomes import outcome_events
+from events.counting._evaluation import (
+    DocumentEvents,
+    Task,
+    Threads,
+    evaluate_document,
+    outcome_events,
+)
+from events.counting._evidence import event_rows, evidence_rows, evidence_schema, parsed_mentions
 from events.counting._periods import Calendar, Period
-from events.counting._tables import ACTOR, event_key, rows_batch
-from events.counting._tally import MOST_PERIODS, CountTally
+from events.counting._predicates import Predicate, evaluate_predicate
+from events.counting._tables import ACTOR, EventKey
+from events.counting._tally import MOST_PERIODS, CountTally, MergedActors
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import DocumentMatches, Screen
 from events.rules._rules import FILLED, Filled, Rule
@@ -176,7 +180,7 @@ class EventCounter:
         if self._definitions is not None:
             self._outcomes = self._definitions.actors_of_outcomes
             self.has_defaults = any(each.defaults for each in self._definitions.rules)
-        keys = None if compared is None else {event_key(name) for name in compared}
+        keys = None if compared is None else {EventKey.of(name) for name in compared}
         self.tallies = {event: CountTally(n_samples, compared=keys) for event in columns}
 
     def _begin(
@@ -250,7 +254,7 @@ class EventCounter:
         """
         recalibration = self._recalibration()
         place = required(document, self.ids, tokens=self._predicate is None)
-        batch, matches = from_documents([document]), {0: DocumentMatches()}
+        batch, matches = DocumentBatch.of([document]), {0: DocumentMatches()}
         if self._predicate is not None:
             try:
                 recalibrated = recalibration.for_scores(document.metadata)
@@ -299,10 +303,7 @@ class EventCounter:
                 f"must be ScoredDocuments, as read_documents yields them, got {found}", parameter="documents"
             )
         if isinstance(documents, DocumentStream) and self._predicate is None:
-            # The stream itself sees to its own doc_ids.
-            known = self.ids if self.n_documents else ()
-            inspect = partial(self._inspected, repeated=frozenset(repeated), known=known)
-            self._update(documents.inspected(inspect), threads, on_batch)
+            self._update(self._of_stream(documents, frozenset(repeated)), threads, on_batch)
             return
         given: list[ScoredDocument] = []
         try:
@@ -318,6 +319,16 @@ class EventCounter:
                     self._add_all(chunk, threads)
         finally:  # the documents before one that cannot be read are counted
             self._add_all(given, threads)
+
+    def _of_stream(
+        self, stream: DocumentStream, repeated: frozenset[int]
+    ) -> Iterator[tuple[DocumentBatch, dict[int, DocumentMatches]]]:
+        """The documents of a stream, which sees to its own doc_ids, and what is found in each."""
+        known = self.ids if self.n_documents else ()
+        for valid, rejected in stream.checked():
+            found, reasons = self._inspected(valid, known=known, repeated=repeated)
+            batch, kept = stream.accepted(valid, rejected, reasons)
+            yield batch, {new: found[old] for new, old in enumerate(kept) if old in found}
 
     def _add_all(self, documents: Sequence[ScoredDocument], threads: int) -> None:
         """Add documents together, or one after another if one of them may be invalid."""
@@ -339,7 +350,7 @@ class EventCounter:
             return None
         if not all(isinstance(each, ScoredDocument) and each.date and each.tokens is not None for each in documents):
             return None
-        batch = from_documents(documents)
+        batch = DocumentBatch.of(documents)
         is_outlying = self.tally.first_outlier(self.calendar.numbers(batch.dates)) is not None
         return None if is_outlying or len({*batch.doc_ids}) < len(batch) else batch
 
@@ -597,9 +608,10 @@ class EventCounter:
             has_defaults=self.has_defaults,
         )
 
-    def counts_of_all(self, *, level: float = 0.95, interval: Interval = "quantile") -> list[EventCounts]:
+    def counts_of_all(self, *, level: float = 0.95, interval: Interval = "quantile") -> CountsOfRules:
         """The posterior of each rule's counts."""
-        return [self.counts(event=event, level=level, interval=interval) for event in self.tallies]
+        of_rules = (self.counts(event=event, level=level, interval=interval) for event in self.tallies)
+        return CountsOfRules(tuple(of_rules), self.roles)
 
     def to_frame(self, *, level: float = 0.95, interval: Interval = "quantile") -> pd.DataFrame:
         """The counts of all rules in one table, as counts.csv of the command `events`.
@@ -607,7 +619,7 @@ class EventCounter:
         It has the columns of `EventCounts.to_frame`, with the columns of the roles of all rules; those of other rules
         are empty.
         """
-        return joined_counts(self.counts_of_all(level=level, interval=interval), self.roles)
+        return self.counts_of_all(level=level, interval=interval).to_frame()
 
     def evidence(self) -> pd.DataFrame:
         """Tidy table, one row for each document and event with P > 0: see `events.counting.EvidenceRow`.
@@ -623,7 +635,7 @@ class EventCounter:
         return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self.has_defaults)
 
     def events(self) -> pd.DataFrame:
-        """Tidy table, one row for each trigger and actor: see `events.counting._event_rows.EventRow`.
+        """Tidy table, one row for each trigger and actor: see `events.counting._evidence.EventRow`.
 
         Rows are in the order of date, document and trigger. Instead of `actors` the table has the columns of the roles.
         """

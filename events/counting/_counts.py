@@ -13,30 +13,23 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
-from corefsample.posterior._recalibrated import N_DRAWS
+from corefsample.posterior._posterior import N_DRAWS
+from events.counting import _kernels
 from events.counting._periods import Calendar, Period
-from events.counting._poisson_binomial import (
-    compare_counts,
-    compare_samples,
-    hdi_interval,
-    quantile_interval,
-)
 from events.counting._tables import (
     ACTOR,
     COMPARISON_COLUMNS,
+    TABLE_METADATA,
     TIMESTAMP,
+    Columns,
     EventKey,
-    count_columns,
-    event_key,
-    event_name,
-    pandas_types,
-    role_cells,
-    role_values,
 )
 from events.counting._tally import Cell, CountTally
 
@@ -105,7 +98,7 @@ class EventCounts:
     def __repr__(self) -> str:
         periods = self.periods()
         span = f"{periods[0].label} to {periods[-1].label}" if periods else "no period"
-        names = list(map(event_name, self.tally.keys()))
+        names = [key.name for key in self.events()]
         return (
             f"EventCounts({self.tally.n_documents:,} documents, {span}, {len(names)} actors)\n"
             f"  actors: {_checks.shown(', '.join(names))}\n"
@@ -148,7 +141,7 @@ class EventCounts:
 
     def rows(self, keys: Sequence[EventKey], periods: Sequence[Period]) -> pd.DataFrame:
         """The rows of `to_frame` of some events, which need no evidence, and of adjacent periods."""
-        roles = [role_values(key, self.columns) for key in keys]
+        roles = [key.values(self.columns) for key in keys]
         first = periods[0].number if periods else 0
         n_rows = len(keys) * len(periods)
         values = np.zeros((len(_OF_CELLS), len(keys), len(periods)))  # most cells of a long table are zeros
@@ -168,9 +161,9 @@ class EventCounts:
             "n_samples": self.tally.n_samples,
             "uncertainty": self.uncertainty,
         }
-        types = count_columns(self.columns, recalibrated=self.uncertainty is not None, defaults=self.has_defaults)
-        table = pd.DataFrame(columns, index=range(n_rows), columns=list(types))
-        return table.astype(pandas_types(types))
+        is_recalibrated = self.uncertainty is not None
+        named = Columns.of_counts(self.columns, recalibrated=is_recalibrated, defaults=self.has_defaults)
+        return pd.DataFrame(columns, index=range(n_rows), columns=list(named.types)).astype(named.pandas)
 
     def _of_cell(self, cell: Cell) -> tuple[float, float, float, float, float, int, float]:
         """The values of `_OF_CELLS`."""
@@ -228,18 +221,18 @@ class EventCounts:
 
     def key(self, actor: str | Sequence[str], *, parameter: str = "actor") -> EventKey:
         """Codes of an actor that is counted, or could be; raises ParameterError naming `parameter` for any other."""
-        key = event_key(actor) if self.columns else ()
-        if event_name(key) in self.known:  # of an outcome
+        key = EventKey.of(actor) if self.columns else EventKey()
+        if key.name in self.known:  # of an outcome
             return key
         if self.known and not self.tally.contains(key) and not self.known.issuperset(key):
-            names = ", ".join(map(event_name, self.tally.keys())) or "none"
-            raise ParameterError(f"must be one that is counted ({names}), got {event_name(key)!r}", parameter=parameter)
+            names = ", ".join(key.name for key in self.events()) or "none"
+            raise ParameterError(f"must be one that is counted ({names}), got {key.name!r}", parameter=parameter)
         return key
 
     def has(self, actor: str) -> bool:
         """Whether the counts have a row for an actor, or could have one."""
-        key = event_key(actor)
-        if event_name(key) in self.known:
+        key = EventKey.of(actor)
+        if key.name in self.known:
             return True
         return len(key) == len(self.columns) and (self.known.issuperset(key) or self.tally.contains(key))
 
@@ -271,7 +264,7 @@ class EventCounts:
             If both are the same, or one is unknown.
         """
         keys = self.key(first, parameter="first"), self.key(second, parameter="second")
-        names = tuple(map(event_name, keys))
+        names = tuple(key.name for key in keys)
         if keys[0] == keys[1]:
             raise ParameterError(f"must be another one than first, got {names[1]!r} twice", parameter="second")
         rows = []
@@ -286,9 +279,199 @@ class EventCounts:
         return table.assign(period_start=np.array(table["period_start"].tolist(), TIMESTAMP))
 
 
-def joined_counts(several: Sequence[EventCounts], roles: Sequence[str]) -> pd.DataFrame:
-    """Table of the counts of several rules; the actor is `*` in the rows of a rule without roles."""
-    first = several[0]
-    columns = count_columns(roles, recalibrated=first.uncertainty is not None, defaults=first.has_defaults)
-    tables = [counts.to_frame().assign(**({} if counts.columns else role_cells((), (), roles))) for counts in several]
-    return pd.concat(tables, ignore_index=True).reindex(columns=list(columns)).fillna(dict.fromkeys(roles, ""))
+@dataclass(frozen=True, slots=True, eq=False)
+class CountsOfRules:
+    """The counts of several rules, and the tables of all of them.
+
+    Attributes
+    ----------
+    of_rules
+        Of each rule.
+    roles
+        Columns of the roles of all rules.
+    """
+
+    of_rules: tuple[EventCounts, ...]
+    roles: tuple[str, ...]
+
+    @property
+    def _columns(self) -> Columns:
+        first = self.of_rules[0]
+        return Columns.of_counts(self.roles, recalibrated=first.uncertainty is not None, defaults=first.has_defaults)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Schema of `to_frame` in files."""
+        return self._columns.arrow
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table of all counts; the actor is `*` in the rows of a rule without roles."""
+        tables = [
+            counts.to_frame().assign(**({} if counts.columns else EventKey().cells((), self.roles)))
+            for counts in self.of_rules
+        ]
+        joined = pd.concat(tables, ignore_index=True).reindex(columns=list(self._columns.types))
+        return joined.fillna(dict.fromkeys(self.roles, ""))
+
+    def compare(self, actors: Sequence[str]) -> pd.DataFrame | None:
+        """Comparisons of two actors by the rules that have both; None if none are given."""
+        if not actors:
+            return None
+        having = [each for each in self.of_rules if each.has(actors[0]) and each.has(actors[1])]
+        return pd.concat([each.compare(*actors) for each in having], ignore_index=True)
+
+    def samples(self) -> pa.Table:
+        """Sampled counts, of each actor and period with a document of P > 0.
+
+        Returns
+        -------
+        pyarrow.Table
+            event; a column for each role; period; counts, a list of n_samples: entry s is the count in the s-th sampled
+            clustering of every document, under the draw of the recalibration that they share in it.
+        """
+        rows, sampled = [], [np.zeros(0, np.int32)]
+        for counts in self.of_rules:
+            labels = {period.number: period.label for period in counts.periods()}
+            for (key, number), cell in sorted(counts.tally.cells(), key=lambda item: item[0]):
+                if cell.has_evidence:
+                    values = key.cells(counts.columns, self.roles)
+                    rows.append({"event": counts.event, **values, "period": labels[number]})
+                    sampled.append(cell.by_sample)
+        names = ("event", *self.roles, "period")
+        flat = np.concatenate(sampled)
+        offsets = np.arange(len(rows) + 1) * (len(flat) // max(len(rows), 1))
+        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat))
+        texts = [pa.array([row[name] for row in rows], pa.string()) for name in names]
+        return pa.table([*texts, lists], names=[*names, "counts"], metadata=TABLE_METADATA)
+
+
+# A cumulative sum within this distance of a level has reached it: the rounding error of some 10**4 additions.
+_ROUNDING = 1e-12
+
+
+def quantile_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
+    """Central credible interval of a count: its (1 - level) / 2 and (1 + level) / 2 quantiles.
+
+    The ends are counts, so the interval has a probability of at least `level`. It may exclude the mean: one document
+    with probability .01 gives [0, 0].
+
+    Parameters
+    ----------
+    pmf
+        float (n + 1,): P(count = k).
+    level
+        In (0, 1).
+    """
+    pmf, level = _checked(pmf, level)
+    tail = (1.0 - level) / 2.0
+    # Each end from its own side, because the sum of a small tail is more exact than its difference from 1.
+    below, above = np.cumsum(pmf), np.cumsum(pmf[::-1])
+    lower = int(np.searchsorted(below, tail - _rounding(tail)))
+    n_above = int(np.searchsorted(above, tail + _rounding(tail), side="right"))
+    last = pmf.shape[0] - 1
+    lower = min(lower, last)
+    return lower, max(last - n_above, lower)
+
+
+def _rounding(tail: float) -> float:
+    """Distance within which a sum has reached a tail's probability, far smaller than the tail."""
+    return min(_ROUNDING, 1e-6 * tail)
+
+
+def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
+    """Shortest credible interval of a count: the fewest adjacent counts with a probability of at least `level`.
+
+    Of several with the same length, the one with the highest probability; then the lowest.
+
+    Parameters
+    ----------
+    pmf
+        float (n + 1,): P(count = k).
+    level
+        In (0, 1).
+    """
+    pmf, level = _checked(pmf, level)
+    below = np.concatenate(([0.0], np.cumsum(pmf)))
+    # For each lower end the smallest upper end: below[upper + 1] - below[lower] >= level.
+    uppers = np.searchsorted(below, below[:-1] + level - _rounding(1.0 - level)) - 1
+    lowers = np.flatnonzero(uppers < pmf.shape[0])
+    if not lowers.size:  # the total is below the level by rounding
+        return 0, pmf.shape[0] - 1
+    widths = uppers[lowers] - lowers
+    shortest = lowers[widths == widths.min()]
+    contents = below[uppers[shortest] + 1] - below[shortest]
+    lower = int(shortest[np.flatnonzero(contents >= np.max(contents) - _ROUNDING)[0]])
+    return lower, int(max(uppers[lower], lower))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Posterior comparison of two counts.
+
+    Attributes
+    ----------
+    greater, equal, less
+        P(n_a > n_b), P(n_a = n_b), P(n_a < n_b).
+    mean_difference
+        E[n_a - n_b].
+    lower, upper
+        Central credible interval of n_a - n_b.
+    """
+
+    greater: float
+    equal: float
+    less: float
+    mean_difference: float
+    lower: int
+    upper: int
+
+
+def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level: float = 0.95) -> Comparison:
+    """Compare the counts of two actors from each document's joint distribution.
+
+    Only documents with one of the two events but not the other change the difference.
+
+    Parameters
+    ----------
+    first_only, second_only
+        float (n_documents,): P(the first event and not the second), P(the second and not the first).
+    level
+        Of the interval of the difference, in (0, 1).
+    """
+    first, second = np.asarray(first_only, np.float64), np.asarray(second_only, np.float64)
+    n = first.shape[0]
+    pmf = np.empty(2 * n + 1)
+    _kernels.difference_pmf(first, second, pmf)
+    return _comparison(pmf, -n, float(first.sum() - second.sum()), level)
+
+
+def compare_samples(differences: npt.ArrayLike, level: float = 0.95) -> Comparison:
+    """Compare two counts by their difference in each sample.
+
+    Parameters
+    ----------
+    differences
+        int (n_samples,): the first count minus the second.
+    level
+        Of the interval of the difference, in (0, 1).
+    """
+    found = _checks.integers("differences", differences)
+    least = int(found.min())
+    pmf = np.bincount(found - least) / found.shape[0]
+    return _comparison(pmf, least, float(found.mean()), level)
+
+
+def _comparison(pmf: Floats, least: int, mean_difference: float, level: float) -> Comparison:
+    """Comparison by the distribution of the difference, whose entry k is the probability of `least` + k."""
+    lower, upper = quantile_interval(pmf, level)
+    signs = np.sign(np.arange(len(pmf)) + least)
+    greater, equal, less = (min(float(pmf[signs == sign].sum()), 1.0) for sign in (1, 0, -1))
+    return Comparison(greater, equal, less, mean_difference, lower + least, upper + least)
+
+
+def _checked(pmf: npt.ArrayLike, level: float) -> tuple[Floats, float]:
+    probs = _checks.floats("pmf", pmf)
+    total = float(probs.sum())
+    if probs.size == 0 or (probs < 0).any() or not abs(total - 1.0) < 1e-6:
+        raise ParameterError(f"must be probabilities that sum to 1, got a sum of {total}", parameter="pmf")
+    return probs, _checks.probability("level", level, below_one=True, above_zero=True)

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from corefsample import _checks
 from corefsample.errors import CorefsampleError, InputError, ParameterError, ParameterHint
 from events.counting._examples import check_examples
-from events.counting._tables import ACTOR
-from events.lexicon._file import SHIPPED_LEXICONS
+from events.counting._tables import ACTOR, EventKey
+from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.rules._outcomes import ANYBODY, CLASS, NOBODY, Outcome
 from events.rules._rules import Filled, Rule, load_rules, rules_and_outcomes
@@ -119,6 +122,44 @@ class Definitions:
             name: [each.actors for each in self.outcomes if each.name == name]
             for name in dict.fromkeys(each.name for each in self.outcomes)
         }
+
+    def notes(self, documents: pa.Table) -> list[str]:
+        """Sentences about a lexicon that probably is not the one that the rules need.
+
+        Parameters
+        ----------
+        documents
+            Of all documents of a run, whether they have a trigger and a word of an actor's name, and their `actors`.
+        """
+        events = pc.unique(pc.list_flatten(documents["actors"])).to_pylist()
+        found = {code for event in events for code in EventKey.of(event)}
+        notes = []
+        lexicon = self.lexicon
+        with_roles = [rule for rule in self.rules if rule.event]
+        if with_roles and found.isdisjoint(lexicon.codes):
+            names = ", ".join(rule.name for rule in with_roles)
+            n_named, n_with_trigger = (pc.sum(documents[name]).as_py() or 0 for name in ("actor", "trigger"))
+            notes.append(
+                f"no actor of the lexicon {lexicon.source} fills a role of {names} in any document; of "
+                f"{len(documents):,} inspected, {n_named:,} have a word of an actor's name and "
+                f"{n_with_trigger:,} a trigger: `corefsample doctor` "
+                "with the rule and the lexicon counts what each of them finds"
+            )
+        for rule in with_roles:
+            missing = _expected(rule) - set(lexicon.codes)
+            if missing and lexicon.source == SHIPPED:
+                codes = ", ".join(sorted(missing))
+                others = [name for name in SHIPPED_LEXICONS if missing <= set(load_lexicon(name).codes)]
+                other = f"the lexicon {others[0]} has them" if others else "give the lexicon that has them"
+                rule_text = f"only countries can fill the roles of {rule.name}, whose examples have other actors"
+                notes.append(f"{rule_text} ({codes}): {other}")
+        return notes
+
+
+def _expected(rule: Rule) -> set[str]:
+    """Codes of actors that the examples of the preset expect; "-" stands for none."""
+    events = [event for example in rule.examples for event in example.expect.get(rule.preset, ())]
+    return {code for event in events for code in event.split(">")} - {"-", ""}
 
 
 def _check_defaults(rule: Rule, lexicon: Lexicon) -> None:

@@ -12,43 +12,26 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
-from corefsample._monte_carlo import agreement_bound
+from corefsample._monte_carlo import monte_carlo_errors
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._exact import canonical_labels
-from corefsample.coreference._sampling import Conditioned
-from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import InputError, ParameterError
+from corefsample.coreference._clusterings import Conditioned, canonical_labels
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior, ParseSamples
-from corefsample.posterior._recalibrated import DrawnRecalibration
-from events.counting._kernel_inputs import Hits, KernelInputs, certain_hits, with_common_descriptions
+from events.counting._kernel_inputs import (
+    REASONS,
+    Hits,
+    KernelInputs,
+    Reasons,
+    certain_hits,
+    reasons_in_parse,
+    with_common_descriptions,
+)
 from events.counting._kernels import BY_DEFAULT, NAMED
-from events.counting._poisson_binomial import MOST
-from events.counting._reasons import REASONS, Reasons, reasons_in_parse
-from events.counting._tables import EventKey, event_key, event_name
+from events.counting._tables import EventKey
 from events.matching._matching import MentionMatches
+from events.rules._outcomes import Outcome
 
 _FILLED = {0: "", NAMED: "named", BY_DEFAULT: "default", NAMED | BY_DEFAULT: "both"}
-Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
-
-
-def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int) -> Floats:
-    """Monte Carlo standard error of the share n_hits / n_samples.
-
-    If all samples agree, the usual sqrt(p (1 - p) / n) is 0. Then the value is a bound instead: the distance to the
-    95% one-sided confidence limit, 1 - 0.05 ** (1 / n), about 3 / n.
-
-    Parameters
-    ----------
-    n_hits
-        int, any shape, in [0, n_samples].
-    n_samples
-        At least 1.
-    """
-    hits = np.asarray(n_hits)
-    share = hits / n_samples
-    all_agree = (hits == 0) | (hits == n_samples)
-    return np.where(all_agree, agreement_bound(n_samples), np.sqrt(share * (1.0 - share) / n_samples))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +69,7 @@ class ParseEvents:
     conditioned: Conditioned | None = None
 
     @property
-    def keys(self) -> tuple[EventKey, ...]:
+    def keys(self) -> tuple[tuple[str, ...], ...]:
         """The possible events."""
         return self.matches.keys
 
@@ -139,8 +122,8 @@ class DocumentEvents:
     _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
     def __repr__(self) -> str:
-        pairs = zip(map(event_name, self.keys), self.probabilities, strict=True)
-        shares = ", ".join(f"{name} {share:.3f}" for name, share in pairs if share) or "none with P > 0"
+        pairs = zip(self.keys, self.probabilities, strict=True)
+        shares = ", ".join(f"{key.name} {share:.3f}" for key, share in pairs if share) or "none with P > 0"
         return f"DocumentEvents({self.doc_id!r}, {self.date}, {self.n_samples:,} samples: {shares})"
 
     @property
@@ -346,11 +329,11 @@ def _of_all_parses(
     rows: dict[EventKey, int] = {}
     for each in parses:
         for key in each.keys:
-            rows.setdefault(key, len(rows))
+            rows.setdefault(EventKey(key), len(rows))
     every: Bytes = np.zeros((len(rows), int(counts.sum())), np.uint8)
     one_best: Bools = np.zeros(len(rows), np.bool_)
     for each in parses:
-        own = np.array([rows[key] for key in each.keys], np.int64)
+        own = np.array([rows[EventKey(key)] for key in each.keys], np.int64)
         every[np.ix_(own, each.samples)] = each.hits
         if each.parse == 0:
             one_best[own] = each.one_best
@@ -401,7 +384,7 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
         For each event its codes of actors, one for each role; sorted.
     """
     (hits,) = KernelInputs([matches]).evaluated(canonical_labels(labels)[:, None])
-    return tuple(key for key, hit in zip(matches.keys, hits.events[:, 0], strict=True) if hit)
+    return tuple(EventKey(key) for key, hit in zip(matches.keys, hits.events[:, 0], strict=True) if hit)
 
 
 def _is_certain(matches: MentionMatches) -> bool:
@@ -409,86 +392,15 @@ def _is_certain(matches: MentionMatches) -> bool:
     return matches.possible and (not len(matches.described_mentions) or int(matches.instances.max(initial=-1)) < 0)
 
 
-def evaluate_predicate(
-    document: ScoredDocument,
-    predicate: Predicate,
-    *,
-    n_samples: int = 1000,
-    seed: int = 0,
-    recalibrated: DrawnRecalibration | None = None,
-) -> DocumentEvents:
-    """Sample clusterings of a document with one parse and evaluate a user's own predicate in each.
-
-    Parameters
-    ----------
-    document
-        With a date.
-    predicate
-        Called with the document and labels, int32 (n_samples, n_mentions); returns for each event name a bool
-        array (n_samples,), or whole numbers from 0 to 10,000, whose sums over documents are then counted. It is called
-        once more with the likeliest-antecedent clustering, labels (1, n_mentions).
-    n_samples
-        At least 1.
-    seed
-        In [0, 2**64).
-    recalibrated
-        A recalibration whose draws share the samples; None: the scores as they are.
-
-    Raises
-    ------
-    ParameterError
-        If the document has no date, or the predicate returns anything else.
-    InputError
-        If the document has several parses.
-    """
-    place = f"doc_id {document.doc_id!r}"
-    if document.date is None:
-        raise ParameterError("date is required for events", place=place)
-    if document.parses:
-        rule = "parses must be one for a predicate, which is called with one clustering of the mentions"
-        raise InputError(f"{rule}, got {len(document.parses)}", place=place)
-    samples = DocumentPosterior.of(document, recalibrated).sample(n_samples=n_samples, seed=seed).of_parse(0)
-    by_sample = _answers(predicate, document, samples.labels.T)
-    by_best = _answers(predicate, document, samples.likeliest[None, :])
-    names = sorted({*by_sample, *by_best})
-    is_number = any(values.dtype != np.bool_ for each in (by_sample, by_best) for values in each.values())
-    numbers = np.zeros((len(names), n_samples), np.int64)
-    one_best: Bools | Ints = np.zeros(len(names), np.int64 if is_number else np.bool_)
-    for e, name in enumerate(names):
-        numbers[e] = by_sample.get(name, 0)
-        one_best[e] = by_best.get(name, [0])[0]
-    hits = (numbers > 0).astype(np.uint8)
-    keys = tuple(map(event_key, names))
-    return DocumentEvents(document.doc_id, document.date, keys, hits, one_best, numbers=numbers if is_number else None)
-
-
-def _answers(predicate: Predicate, document: ScoredDocument, labels: Ints32) -> dict[str, Bools | Ints]:
-    returned = predicate(document, labels)
-    if not isinstance(returned, Mapping):
-        found = type(returned).__name__
-        rule = "must return a mapping of names to booleans or whole numbers"
-        raise ParameterError(f"{rule}, got {found}", parameter="predicate")
-    answers: dict[str, Bools | Ints] = {}
-    for name, values in returned.items():
-        array = np.asarray(values)
-        if array.shape != (len(labels),) or array.dtype.kind not in "biu":
-            rule = f"must return bool or int ({len(labels)},) for {name!r}"
-            raise ParameterError(f"{rule}, got {array.dtype} {array.shape}", parameter="predicate")
-        if array.dtype != np.bool_ and ((array < 0) | (array > MOST)).any():
-            rule = f"must return numbers from 0 to {MOST:,} for {name!r}"
-            raise ParameterError(f"{rule}, got {array.min()} to {array.max()}", parameter="predicate")
-        answers[str(name)] = array
-    return answers
-
-
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
 class Task(Generic[T]):
     """Work that a thread may do; who needs the result does it unless another has begun it."""
 
-    def __init__(self, work: Callable[[], T], future: Future[T] | None) -> None:
-        self._work, self._future = work, future
+    _work: Callable[[], T]
+    _future: Future[T] | None
 
     def result(self) -> T:
         """The result, computed by this thread if no other has begun."""
@@ -516,3 +428,53 @@ class Threads:
     def begin(self, work: Callable[[], T]) -> Task[T]:
         """Give work to the threads."""
         return Task(work, None if self._pool is None else self._pool.submit(work))
+
+
+def outcome_events(
+    several: Sequence[DocumentEvents], outcomes: Sequence[Outcome], kinds: Mapping[str, str]
+) -> list[DocumentEvents]:
+    """Outcomes of one document as events, by name; a row for each of the actors with which one can be true.
+
+    Parameters
+    ----------
+    several
+        Events of the document by rule, in the same samples. A rule that is not there has no event.
+    outcomes
+        What is counted.
+    kinds
+        Class of each actor of the lexicon.
+    """
+    by_rule = {events.event: events for events in several}
+    found = []
+    for name in dict.fromkeys(outcome.name for outcome in outcomes):
+        rows: list[tuple[str, list[Part]]] = []
+        for outcome in outcomes:
+            if outcome.name == name:
+                own = [by_rule[event] for event in dict.fromkeys(outcome.events) if event in by_rule]
+                parts = [(events, outcome.chosen(events.keys, kinds)) for events in own]
+                if any(chosen for _, chosen in parts):
+                    rows.append((outcome.actors, [part for part in parts if part[1]]))
+        if rows:
+            found.append(_union(name, rows, several[0]))
+    return found
+
+
+def _union(name: str, rows: Sequence[tuple[str, list[Part]]], document: DocumentEvents) -> DocumentEvents:
+    """Events of one name: the codes of their keys are the texts of the actors."""
+    ways: Bytes = np.zeros((len(rows), document.n_samples), np.uint8)
+    one_best: Bools = np.zeros(len(rows), np.bool_)
+    parses: dict[int, ParseEvents] = {}
+    for e, (_, parts) in enumerate(rows):
+        for events, chosen in parts:
+            in_ways = events.hits if events.ways is None else events.ways
+            ways[e] |= np.bitwise_or.reduce(in_ways[chosen], axis=0)
+            one_best[e] |= events.one_best[chosen].any()
+            parses |= {each.parse: each for each in events.parses if each.parse not in parses}
+    hits, several_ways = hits_and_ways(ways)
+    return DocumentEvents(
+        *(document.doc_id, document.date, tuple(EventKey.of(actors) for actors, _ in rows), hits, one_best, name),
+        parses=tuple(each for _, each in sorted(parses.items())),
+        parse_counts=document.parse_counts,
+        ways=several_ways,
+        parts=tuple(tuple(parts) for _, parts in rows),
+    )

@@ -1,4 +1,4 @@
-"""The evidence behind counts: for each document and event, the sentences and mentions of the event."""
+"""The evidence behind counts: a row for each document and event, and one for each of its triggers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ import pyarrow as pa
 from corefsample._arrays import Ints, Ints32
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
-from corefsample.posterior._posterior import parse_rows
-from events.counting._evaluation import DocumentEvents, Part, VarianceParts, variance_parts
-from events.counting._reasons import SEVERAL
-from events.counting._tables import EventKey, rows_schema
-from events.lexicon._content import parts
+from events.counting._evaluation import DocumentEvents, ParseEvents, Part, VarianceParts, variance_parts
+from events.counting._kernel_inputs import SEVERAL
+from events.counting._tables import rows_schema
+from events.lexicon._content import OF
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
 
 SEPARATOR = " | "
@@ -46,7 +45,7 @@ class EvidenceRow:
     event, actors
         Name of the rule, and the code of each role.
     probability, mc_se
-        P(event) and its Monte Carlo standard error (`events.counting.monte_carlo_errors`).
+        P(event) and its Monte Carlo standard error (`corefsample._monte_carlo.monte_carlo_errors`).
     one_best
         Whether the event is true in the likeliest-antecedent clustering.
     sentences
@@ -89,7 +88,7 @@ class EvidenceRow:
     date: datetime.date
     period: str
     event: str
-    actors: EventKey
+    actors: tuple[str, ...]
     probability: float
     mc_se: float
     one_best: bool
@@ -127,7 +126,7 @@ class ParsedMentions(NamedTuple):
 
 def parsed_mentions(batch: DocumentBatch, row: int) -> list[ParsedMentions]:
     """All parses of one document of a batch."""
-    return [ParsedMentions(own.tokens(place), own.spans(place)) for _, own, place in parse_rows(batch, row)]
+    return [ParsedMentions(own.tokens(place), own.spans(place)) for _, own, place in batch.rows_of_parses(row)]
 
 
 def evidence_rows(
@@ -310,7 +309,7 @@ class _Sources:
             (trigger, [*mentions], n / self._events.n_samples)
             for (trigger, mentions), n in made.most_common(MOST_MENTIONS)
         ]
-        codes = {part for code in key for part in (code, *parts(code))}
+        codes = {part for code in key for part in (code, *code.split(OF))}
         return instances, [each for each in self._descriptions if each[1] in codes][:MOST_MENTIONS]
 
     def reasons(self, event: int) -> list[_Reason]:
@@ -423,3 +422,87 @@ class _Texts:
             shortened = " ..." if end - start > _LONGEST_MENTION else ""
             self._mentions[start, end] = f"{' '.join(words)}{shortened} [{start}-{end}]"
         return self._mentions[start, end]
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One trigger with the actors of its event; a row of the table of events.
+
+    Attributes
+    ----------
+    doc_id, date, period
+        The document, and the label of its period.
+    event, actors
+        Name of the rule, and the code of each role.
+    probability
+        P(the trigger makes the event of these actors); of several mentions that fill a role, the highest.
+    filled
+        "named" if the text names the actors, "default" if a default actor fills a role, "both" if that differs between
+        parses, empty if the event has no actor.
+    sentence, trigger, token, frame
+        Text of the sentence; word of the trigger, its number in the document, and the frame of the rule.
+    """
+
+    doc_id: str
+    date: datetime.date
+    period: str
+    event: str
+    actors: tuple[str, ...]
+    probability: float
+    filled: str
+    sentence: str
+    trigger: str
+    token: int
+    frame: str
+
+
+def event_rows(several: Sequence[DocumentEvents], period: str, tokens: Tokens | None) -> list[EventRow]:
+    """Rows of one document; none of outcomes, and none without tokens, which a predicate does not need."""
+    rows: list[EventRow] = []
+    if tokens is None:
+        return rows
+    bounds = tokens.sentences()
+    for events in several:
+        if events.parts:
+            continue
+        found: dict[tuple[int, tuple[str, ...]], list[_InParse]] = {}
+        for each in events.parses:
+            for place, in_parse in _in_parse(each).items():
+                found.setdefault(place, []).append(in_parse)
+        for (token, key), parses in sorted(found.items()):
+            sentence = " ".join(tokens.text[slice(*bounds[int(tokens.sent[token])])])
+            probability = sum(each.n_hits for each in parses) / events.n_samples
+            filled = {each.filled for each in parses}
+            text = filled.pop() if len(filled) == 1 else "both"
+            rows.append(
+                EventRow(
+                    *(events.doc_id, events.date, period, events.event, key, probability, text),
+                    *(sentence, tokens.text[token], token, parses[0].frame),
+                )
+            )
+    return rows
+
+
+class _InParse(NamedTuple):
+    n_hits: int
+    filled: str
+    frame: str
+
+
+def _in_parse(events: ParseEvents) -> dict[tuple[int, tuple[str, ...]], _InParse]:
+    """By trigger and event what one parse has: of several instances the one with the most samples."""
+    found: dict[tuple[int, tuple[str, ...]], _InParse] = {}
+    matches, keys = events.matches, events.keys
+    instances, triggers = matches.instances.tolist(), matches.triggers.tolist()
+    by_default = matches.by_default
+    for t, k in np.argwhere(events.instance_hits).tolist():
+        key = keys[k]
+        # Where a default actor has the event, the row of nobody would be the same event again.
+        if any(m == DEFAULT and code == NO_ACTOR for m, code in zip(instances[t], key, strict=True)):
+            continue
+        filled = "" if not any(key) else "default" if by_default[t, k] else "named"
+        own = _InParse(int(events.instance_hits[t, k]), filled, matches.frames[t] if matches.frames else "")
+        place = triggers[t], key
+        if place not in found or own.n_hits > found[place].n_hits:
+            found[place] = own
+    return found

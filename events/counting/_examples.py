@@ -13,7 +13,6 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.syntax import SCHEMES
 from events.counting._evaluation import evaluate_clustering
-from events.counting._tables import event_name
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
 from events.matching import match_document
 from events.rules._format import Example
@@ -148,7 +147,7 @@ def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
     labels = np.arange(len(mentions))
     for later, earlier in sorted(links.items()):
         labels[later] = labels[earlier]
-    return sorted(map(event_name, evaluate_clustering(matches, labels)))
+    return sorted(key.name for key in evaluate_clustering(matches, labels))
 
 
 def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ class Period(NamedTuple):
     start: datetime.date
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class Calendar:
     """The periods of one length.
 
@@ -40,9 +42,12 @@ class Calendar:
         If `period` is none of these.
     """
 
-    def __init__(self, period: str = "quarter") -> None:
-        self.period = period
-        alias = _NAMES.get(period, period)
+    period: str = "quarter"
+    freq: str = field(init=False)
+    _known: dict[int, Period] = field(init=False, default_factory=dict, compare=False)  # at most those of a table
+
+    def __post_init__(self) -> None:
+        alias = _NAMES.get(self.period, self.period)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # pandas warns of deprecated aliases: w, B
@@ -51,9 +56,8 @@ class Calendar:
             example = None
         if example is None or example.freq.n != 1 or example.freqstr[0] not in "YAQMWD":
             rule = f"must be one of {', '.join(_NAMES)} or a pandas alias like W-SUN or Q-NOV"
-            raise ParameterError(f"{rule}, got {period!r}", parameter="period")
-        self.freq: str = example.freqstr
-        self._known: dict[int, Period] = {}  # at most those of a table of counts
+            raise ParameterError(f"{rule}, got {self.period!r}", parameter="period")
+        object.__setattr__(self, "freq", example.freqstr)
 
     def __repr__(self) -> str:
         return f"Calendar({self.period!r})"

@@ -11,12 +11,44 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Self
 
 import pyarrow as pa
 
 from corefsample._lazy import pd
 from events.rules._outcomes import ANYBODY
+
+_NO_ACTOR = "-"  # in names, in place of the empty code
+
+
+class EventKey(tuple[str, ...]):
+    """Codes of an event, one for each role, empty where no actor fills it; none for a rule without roles."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, event: str | Sequence[str]) -> Self:
+        """Codes of an event: ("IRQ", "KWT") for "IRQ>KWT", ("IRQ", "") for "IRQ>-"; or those of a sequence."""
+        if not isinstance(event, str):
+            return cls(event)
+        return cls("" if code == _NO_ACTOR else code for code in event.split(">"))
+
+    @property
+    def name(self) -> str:
+        """Codes joined with ">"; "-" stands for no actor, and "event" for the event of a rule without roles."""
+        return ">".join(code or _NO_ACTOR for code in self) if self else "event"
+
+    def values(self, columns: Sequence[str]) -> dict[str, str]:
+        """Values of the columns of roles; the keys of a predicate can have more codes than its one column."""
+        return dict(zip(columns, self if len(self) == len(columns) else (self.name,), strict=False))
+
+    def cells(self, columns: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
+        """Cells of the `roles` of a table of several events, this one with these `columns`; `*` where it has none."""
+        rest = dict.fromkeys(roles, "") if columns else dict.fromkeys(roles[:1], ANYBODY) | dict.fromkeys(roles[1:], "")
+        return rest | self.values(columns)
+
 
 ACTOR = ("actor",)  # the column of rules with one role
 TABLE_METADATA = {b"corefsample.table": b"1"}  # version of the tables in Parquet files: see docs/file-formats.md
@@ -31,17 +63,6 @@ _VALUES = {
     "n_samples": "int",
     "one_best": "int",
 }
-
-
-def count_columns(roles: Sequence[str], *, recalibrated: bool = False, defaults: bool = False) -> dict[str, str]:
-    """Columns of the table of counts with the given columns of roles, and their types.
-
-    With `recalibrated` scores there is the column `uncertainty`: none, fit or domain. With rules that have `defaults`
-    there is `mean_named`.
-    """
-    last = {"mean_named": "float"} if defaults else {}
-    last |= {"uncertainty": "str"} if recalibrated else {}
-    return {"event": "str", **dict.fromkeys(roles, "str"), **_VALUES, **last}
 
 
 COMPARISON_COLUMNS = [
@@ -70,25 +91,37 @@ _ARROW = {
 _PANDAS = {"str": "str", "int": "int64", "float": "float64", "bool": "bool", "timestamp": TIMESTAMP}
 
 
-def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
-    """Arrow schema of a table, with the version of the tables."""
-    return pa.schema([(name, _ARROW[kind]) for name, kind in columns.items()], TABLE_METADATA)
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of a table with their types, which are those of `_ARROW`."""
 
+    types: Mapping[str, str]
 
-def pandas_types(columns: Mapping[str, str]) -> dict[str, str]:
-    """Types of pandas by column; dates stay Python objects."""
-    return {name: _PANDAS[kind] for name, kind in columns.items() if kind != "date"}
+    @classmethod
+    def of_counts(cls, roles: Sequence[str], *, recalibrated: bool = False, defaults: bool = False) -> Self:
+        """Columns of the table of counts with the given columns of roles.
 
+        With `recalibrated` scores there is the column `uncertainty`: none, fit or domain. With rules that have
+        `defaults` there is `mean_named`.
+        """
+        last = {"mean_named": "float"} if defaults else {}
+        last |= {"uncertainty": "str"} if recalibrated else {}
+        return cls({"event": "str", **dict.fromkeys(roles, "str"), **_VALUES, **last})
 
-def role_values(key: EventKey, columns: Sequence[str]) -> dict[str, str]:
-    """Values of the columns of roles; the keys of a predicate can have more codes than its one column."""
-    return dict(zip(columns, key if len(key) == len(columns) else (event_name(key),), strict=False))
+    @staticmethod
+    def of_roles(names: Iterable[str]) -> tuple[str, ...]:
+        """Columns of roles among the columns of a table of counts: those before the period."""
+        return tuple(name for name in takewhile(lambda name: name != "period", names) if name != "event")
 
+    @property
+    def arrow(self) -> pa.Schema:
+        """Schema of the table, with the version of the tables."""
+        return pa.schema([(name, _ARROW[kind]) for name, kind in self.types.items()], TABLE_METADATA)
 
-def role_cells(key: EventKey, columns: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
-    """Cells of the `roles` of a table of several events, one of which has these `columns`; `*` where it has none."""
-    rest = dict.fromkeys(roles, "") if columns else dict.fromkeys(roles[:1], ANYBODY) | dict.fromkeys(roles[1:], "")
-    return rest | role_values(key, columns)
+    @property
+    def pandas(self) -> dict[str, str]:
+        """Types of pandas; dates stay Python objects."""
+        return {name: _PANDAS[kind] for name, kind in self.types.items() if kind != "date"}
 
 
 def rows_schema(kind: type, roles: Sequence[str], without: Sequence[str] = ()) -> pa.Schema:
@@ -97,42 +130,7 @@ def rows_schema(kind: type, roles: Sequence[str], without: Sequence[str] = ()) -
     for field in dataclasses.fields(kind):
         names = roles if field.name == "actors" else [field.name]
         columns |= dict.fromkeys(names, "str" if field.name == "actors" else field.type.removeprefix("datetime."))
-    return arrow_schema({name: column for name, column in columns.items() if name not in without})
-
-
-def rows_batch(
-    schema: pa.Schema, rows: Sequence[Any], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
-) -> pa.RecordBatch:
-    """Rows of such a table.
-
-    Parameters
-    ----------
-    schema
-        From `rows_schema`.
-    rows
-        Of one rule or several.
-    columns
-        Columns of the roles of each rule, by its name.
-    roles
-        Columns of roles in the table.
-    """
-    of_roles = [role_cells(each.actors, columns[each.event], roles) for each in rows]
-    values = [
-        [each[name] for each in of_roles] if name in roles else [getattr(each, name) for each in rows]
-        for name in schema.names
-    ]
-    return pa.RecordBatch.from_arrays(list(map(pa.array, values, schema.types)), schema=schema)
-
-
-def role_columns(columns: Iterable[str]) -> tuple[str, ...]:
-    """Columns of roles among the columns of a table of counts: those before the period."""
-    found = []
-    for name in columns:
-        if name == "period":
-            break
-        if name != "event":
-            found.append(name)
-    return tuple(found)
+    return Columns({name: column for name, column in columns.items() if name not in without}).arrow
 
 
 def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.DataFrame | None = None) -> pd.Series[str]:
@@ -148,7 +146,7 @@ def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.Data
         The table that decides which columns of roles each event has: those that are not always empty. By default
         `table` itself.
     """
-    columns = role_columns(table.columns)
+    columns = Columns.of_roles(table.columns)
     events = table["event"].astype(str) if "event" in table else pd.Series("event", table.index, dtype=str)
     if several is None:
         several = len(events.unique()) > 1
@@ -157,7 +155,7 @@ def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.Data
     names = []
     for event, *codes in zip(events, *cells, strict=True):
         by_column = dict(zip(columns, codes, strict=True))
-        actors = event_name(tuple(by_column[column] for column in of_event.get(event, columns)))
+        actors = EventKey(by_column[column] for column in of_event.get(event, columns)).name
         is_alone = not of_event.get(event, columns)
         names.append(event if is_alone else f"{event}: {actors}" if several else actors)
     return pd.Series(names, table.index, dtype=object)
@@ -172,23 +170,6 @@ def _columns_of_events(table: pd.DataFrame, columns: Sequence[str]) -> dict[str,
         str(event): tuple(column for column in columns if filled[column][table["event"] == event].any())
         for event in table["event"].unique()
     }
-
-
-EventKey = tuple[str, ...]
-
-_NO_ACTOR = "-"  # in names, in place of the empty code
-
-
-def event_key(event: str | Sequence[str]) -> EventKey:
-    """Codes of an event: ("IRQ", "KWT") for "IRQ>KWT", ("IRQ", "") for "IRQ>-"; a sequence is returned as a tuple."""
-    if not isinstance(event, str):
-        return tuple(event)
-    return tuple("" if code == _NO_ACTOR else code for code in event.split(">"))
-
-
-def event_name(key: EventKey) -> str:
-    """Codes joined with ">"; "-" stands for no actor, and "event" for the event of a rule without roles."""
-    return ">".join(code or _NO_ACTOR for code in key) if key else "event"
 
 
 def shown_name(code: str, names: Mapping[str, str]) -> str:

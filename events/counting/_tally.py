@@ -1,34 +1,112 @@
-"""Sums over documents: numbers of samples with an event, by period and actor, and of triggers by their conditions."""
+"""Sums over documents: samples with an event by period and actor, triggers by condition, merged actors."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Collection, ItemsView, Iterable, Mapping
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, ItemsView, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._monte_carlo import agreement_bound, monte_carlo_errors
+from corefsample.coreference._clusterings import WAYS, Conditioned
+from corefsample.coreference._kernels import poisson_binomial
+from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import ParameterError
-from events.counting._evaluation import DocumentEvents, monte_carlo_errors
-from events.counting._poisson_binomial import (
-    Distribution,
-    count_pmf,
-    distribution_of,
-    scaled_variance,
-    sum_pmf,
-    total,
-    variance_of_mean,
-)
-from events.counting._tables import EventKey, event_name
+from corefsample.posterior import DocumentPosterior
+from events.counting._evaluation import DocumentEvents
+from events.counting._tables import EventKey
+from events.lexicon._lexicon import Lexicon
+from events.matching._matching import distinct_actors
 
+MOST = 10_000  # of one document: the distribution of a sum has an entry for each value up to the largest
 _NUMBERS = ("n_without", "one_best", "n_named")  # of a cell, that add up
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
+
+
+Distribution = tuple[tuple[int, int], ...]  # values with their numbers of samples, by value
+
+
+def distribution_of(values: Ints) -> Distribution:
+    """Distribution of a document's number over its samples, int (n_samples,)."""
+    found, counts = np.unique(values, return_counts=True)
+    return tuple(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+def total(distribution: Distribution) -> int:
+    """Sum over the samples."""
+    return sum(value * n for value, n in distribution)
+
+
+def scaled_variance(distribution: Distribution, n_samples: int) -> int:
+    """Variance over the samples, times n_samples squared, which is a whole number."""
+    return n_samples * sum(value**2 * n for value, n in distribution) - total(distribution) ** 2
+
+
+def variance_of_mean(distribution: Distribution, n_samples: int) -> float:
+    """Squared Monte Carlo standard error of the mean; where all samples agree, the square of a bound for a share."""
+    if len(distribution) == 1:
+        return agreement_bound(n_samples) ** 2
+    return scaled_variance(distribution, n_samples) / n_samples**3
+
+
+def sum_pmf(documents: Mapping[Distribution, int], n_samples: int) -> Floats:
+    """Distribution of the sum over independent documents.
+
+    Parameters
+    ----------
+    documents
+        Number of documents with each distribution.
+    n_samples
+        Samples of each document.
+
+    Returns
+    -------
+    array of shape (sum of the largest values + 1,), float64 in [0, 1]
+        Entry k: P(sum = k).
+    """
+    parts: deque[Floats] = deque([np.ones(1)])
+    for distribution, n_documents in sorted(documents.items()):
+        pmf = np.zeros(distribution[-1][0] + 1)
+        for value, n in distribution:
+            pmf[value] = n / n_samples
+        parts.extend([pmf] * n_documents)
+    while len(parts) > 1:  # in pairs, which are of like lengths: fewer operations, and smaller rounding errors
+        parts.append(np.convolve(parts.popleft(), parts.popleft()))
+    return parts[0]
+
+
+def count_pmf(probs: npt.ArrayLike) -> Floats:
+    """Distribution of the number of documents with an event, given the probability of each.
+
+    Given these probabilities the documents are independent, so the count is Poisson-binomial.
+
+    Parameters
+    ----------
+    probs
+        float (n_documents,) in [0, 1].
+
+    Returns
+    -------
+    array of shape (n_documents + 1,), float64 in [0, 1]
+        Entry k: P(count = k). No entry is negative, and small ones are accurate, unlike those of a Fourier transform.
+
+    Raises
+    ------
+    ParameterError
+        If a probability lies outside [0, 1].
+    """
+    trials = _checks.floats("probs", probs)
+    _checks.each("probs", trials, (trials >= 0.0) & (trials <= 1.0), "lie in [0, 1]")
+    pmf = np.empty(trials.shape[0] + 1)
+    poisson_binomial(trials, pmf)
+    return pmf
 
 
 @dataclass(slots=True)
@@ -309,9 +387,8 @@ class CountTally:
 
     def keys(self) -> list[EventKey]:
         """Events with any evidence: P > 0 in some document, or in the likeliest-antecedent clustering of one."""
-        return sorted(
-            {key for (key, _), cell in self._cells.items() if cell.has_evidence or cell.one_best}, key=event_name
-        )
+        keys = {key for (key, _), cell in self._cells.items() if cell.has_evidence or cell.one_best}
+        return sorted(keys, key=lambda key: key.name)
 
     def contains(self, key: EventKey) -> bool:
         """Whether the event was possible in some document, with or without evidence."""
@@ -349,9 +426,9 @@ class CountTally:
             tally._span = np.array([min(tally._documents), max(tally._documents)], np.int64)
         tally.triggers = Counter({tuple(conditions): n for conditions, n in content["triggers"]})
         for key, period, cell in content["cells"]:
-            tally._cells[tuple(key), period] = Cell.from_json(tally.n_samples, cell)
+            tally._cells[EventKey(key), period] = Cell.from_json(tally.n_samples, cell)
         for first, second, period, documents in content["pairs"]:
-            pair = tuple(first), tuple(second), period
+            pair = EventKey(first), EventKey(second), period
             tally._pairs[pair] = Counter({(a, b, both): count for a, b, both, count in documents})
         return tally
 
@@ -380,3 +457,140 @@ def _text(start: str, found: Mapping[str, Any]) -> str:
     several = " (one with several conditions counts for each)" * (sum(found["conditions"].values()) > n_excluded)
     noun = "trigger" if n == 1 else "triggers"
     return f"{start}{found['preset']} leaves out {n_excluded:,} of {n:,} {noun}: {conditions}{several}."
+
+
+_WORST = 3  # mentions that are listed
+_OFTEN = 5  # a probability above 1 / 5 is counted
+_LONGEST = 12  # tokens of a mention's text
+_NO_DATE = "NaT"  # the text of NumPy's missing date
+
+_Mention = tuple[float, str, str, int, int, str]  # minus the probability, date, doc_id, start, end, text
+
+
+@dataclass(slots=True, eq=False)
+class MergedActors:
+    """Mentions that name an actor, and draws before conditioning in which their entity names a distinct one too.
+
+    All sums are of whole numbers, each mention counted once for each sample in which it is a mention: so they do not
+    depend on the order of the documents.
+
+    Attributes
+    ----------
+    n_named, n_merged, n_often
+        Mentions that name an actor; those in the entity of a distinct actor; those whose share of these is above .2.
+    ways
+        Number of documents by how their samples were conditioned: see `Conditioned.way`.
+    worst
+        The mentions with the highest probabilities; of equal ones the first by date, doc_id and place.
+    """
+
+    n_named: int = 0
+    n_merged: int = 0
+    n_often: int = 0
+    ways: Counter[str] = field(default_factory=Counter)
+    worst: list[_Mention] = field(default_factory=list)
+
+    def add(self, batch: DocumentBatch, row: int, several: Sequence[DocumentEvents]) -> None:
+        """Add one document with its events by rule."""
+        own: dict[int, tuple[Conditioned, Ints32, int]] = {}  # by parse, the same for all rules
+        for each in (each for events in several for each in events.parses):
+            if each.conditioned is not None and each.matches.naming is not None:
+                own[each.parse] = each.conditioned, each.matches.naming, each.samples.size
+        self._add(batch, row, own)
+
+    def add_document(
+        self, batch: DocumentBatch, row: int, lexicon: Lexicon, *, scheme: str | None = None, n_samples: int = 100
+    ) -> None:
+        """Add one document with tokens, of which no rule is asked, by samples of its scores as they are.
+
+        Raises
+        ------
+        InputError
+            If its labels fit no scheme; then it is not added.
+        """
+        samples = DocumentPosterior.of_row(batch, row).sample(n_samples=n_samples)
+        own: dict[int, tuple[Conditioned, Ints32, int]] = {}
+        for parse, (_, rows, place) in enumerate(batch.rows_of_parses(row)):
+            tokens = rows.tokens(place)
+            assert tokens is not None
+            pairs, naming = distinct_actors(tokens, rows.spans(place), lexicon, batch.dates[row].item(), scheme)
+            n = int(samples.parse_counts[parse])
+            if n and len(naming):
+                conditioned = Conditioned(np.zeros(0, np.int64), WAYS[0])  # without a pair there is nothing to draw
+                if len(pairs):
+                    conditioned = samples.of_parse(parse, int(pairs.max()) + 1, pairs).conditioned or conditioned
+                own[parse] = conditioned, naming, n
+        self._add(batch, row, own)
+
+    def _add(self, batch: DocumentBatch, row: int, own: Mapping[int, tuple[Conditioned, Ints32, int]]) -> None:
+        """Add a document by parse: clashes, mentions that name an actor, number of samples."""
+        if not own:
+            return
+        self.ways[max((conditioned.way for conditioned, *_ in own.values()), key=WAYS.index)] += 1
+        parses = batch.rows_of_parses(row)
+        found: dict[tuple[int, int], tuple[int, int]] = {}  # by tokens: samples with the mention, those of them merged
+        for parse, (conditioned, naming, n) in own.items():
+            spans, clashes = parses[parse][1].spans(parses[parse][2])[naming].tolist(), conditioned.n_clashes.tolist()
+            for mention, (start, end, _) in zip(naming.tolist(), spans, strict=True):
+                before = found.get((start, end), (0, 0))
+                # Later mentions, which are not drawn, are in no pair.
+                found[start, end] = before[0] + n, before[1] + (clashes[mention] if mention < len(clashes) else 0)
+        worst = []
+        for (start, end), (n, n_merged) in found.items():
+            self.n_named += n
+            self.n_merged += n_merged
+            self.n_often += n * (_OFTEN * n_merged > n)
+            if n_merged and (len(self.worst) < _WORST or -n_merged / n <= self.worst[-1][0]):
+                worst.append((-n_merged / n, str(batch.dates[row]), batch.doc_ids[row], start, end))
+        if worst:
+            tokens = parses[0][1].tokens(parses[0][2])
+            assert tokens is not None  # rules need them
+            texts = [" ".join(tokens.text[start : min(end, start + _LONGEST)]) for *_, start, end in worst]
+            self._add_worst([(*each, text) for each, text in zip(worst, texts, strict=True)])
+
+    def _add_worst(self, others: Sequence[_Mention]) -> None:
+        self.worst = sorted([*self.worst, *others])[:_WORST]
+
+    def merge(self, other: MergedActors) -> None:
+        """Add the documents of another counter."""
+        self.n_named += other.n_named
+        self.n_merged += other.n_merged
+        self.n_often += other.n_often
+        self.ways += other.ways
+        self._add_worst(other.worst)
+
+    def to_json(self) -> dict[str, Any]:
+        """For `from_json`."""
+        sums = {name: getattr(self, name) for name in ("n_named", "n_merged", "n_often", "worst")}
+        return {**sums, "ways": dict(self.ways)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """From the result of `to_json`."""
+        return cls(**{**content, "ways": Counter(content["ways"]), "worst": [(*each,) for each in content["worst"]]})
+
+    def summary(self, n_samples: int) -> dict[str, Any] | None:
+        """For the record of a run, as docs/file-formats.md says; None if distinct actors were not kept apart."""
+        if not self.ways:
+            return None
+        n = max(self.n_named, 1)
+        return {
+            "n_mentions": round(self.n_named / n_samples, 3),
+            "probability": self.n_merged / n,
+            "share_above_0.2": self.n_often / n,
+            "worst": [
+                {"doc_id": doc_id, "date": None if date == _NO_DATE else date, "mention": text, "probability": -p}
+                for p, date, doc_id, _, _, text in self.worst
+            ],
+            "n_documents": {way: self.ways[way] for way in WAYS},
+        }
+
+
+def merging_text(found: Mapping[str, Any]) -> str:
+    """A sentence about the result of `MergedActors.summary`."""
+    worst = "; ".join(f"{each['mention']!r} in {each['doc_id']}, {each['probability']:.2f}" for each in found["worst"])
+    return (
+        f"Coreference merges different actors with probability {found['probability']:.3f} per mention that names one, "
+        f"before the samples are conditioned: above .2 for {100 * found['share_above_0.2']:.1f}% of "
+        f"{found['n_mentions']:,.0f} mentions" + f"; most for {worst}" * bool(worst) + "."
+    )

@@ -21,7 +21,7 @@ from events.counting._counter import required
 from events.counting._definitions import Definitions
 from events.counting._evaluation import evaluate_clustering
 from events.counting._periods import Calendar
-from events.counting._tables import event_key, event_name, role_values
+from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.matching import match_document
 from events.matching._matching import MentionMatches
@@ -108,7 +108,7 @@ class TrueEvents(HtmlTable):
         assert date is not None
         matches = self._matches(document, place)
         keys = evaluate_clustering(matches, gold_codes(document, "single")) if matches.possible else ()
-        actors = tuple(map(event_name, keys))
+        actors = tuple(key.name for key in keys)
         self._doc_ids.add(document.doc_id)
         self._events += [TrueEvent(document.doc_id, date, actor) for actor in actors]
         return actors
@@ -170,7 +170,7 @@ class TrueEvents(HtmlTable):
         return pd.DataFrame(rows, columns=list(types)).astype(types)
 
     def _roles(self, name: str) -> dict[str, str]:
-        return {"event": self._rule.name, **role_values(event_key(name) if self._columns else (), self._columns)}
+        return {"event": self._rule.name, **(EventKey.of(name) if self._columns else EventKey()).values(self._columns)}
 
     def beside(self, counts: pd.DataFrame) -> pd.DataFrame:
         """Add the true counts to a table of posterior counts of the same documents.
@@ -196,8 +196,8 @@ class TrueEvents(HtmlTable):
             raise ParameterError(f"must have the column {missing[0]}, got {found}", parameter="counts")
         self._require_periods({str(label) for label in counts["period"]})
         by_cell = self._true_counts()
-        keys = [event_name(key) for key in zip(*(counts[column] for column in self._columns), strict=True)]
-        names = keys if self._columns else [event_name(())] * len(counts)
+        keys = [EventKey(key).name for key in zip(*(counts[column] for column in self._columns), strict=True)]
+        names = keys if self._columns else [EventKey().name] * len(counts)
         true_counts = [by_cell[cell] for cell in zip(names, counts["period"], strict=True)]
         covered = counts["lower"].le(true_counts) & counts["upper"].ge(true_counts)
         return counts.assign(true_count=true_counts, covered=covered).astype({"true_count": "int64", "covered": "bool"})

@@ -6,8 +6,8 @@ import datetime
 import functools
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
 
 _PLAIN = str.maketrans(
     dict.fromkeys("‘’‛ʼ′´", "'") | dict.fromkeys("‐‑‒–−", "-") | dict.fromkeys("\u00ad\u200b\u2060\ufeff", "")
@@ -73,26 +73,37 @@ class _Owners:
     cuts: frozenset[int]  # offsets in the squeezed alias where tokens may meet
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class AliasTable:
     """Squeezed aliases with their owners, and the prefixes of aliases at which a token may end.
 
-    Parameters
+    Attributes
     ----------
-    aliases
-        With the codes that have them.
+    owners, beginnings
+        By squeezed alias the codes that have it, and the prefixes.
     cased
         Whether tokens are compared as they are written; otherwise case-folded.
     """
 
-    __slots__ = ("_spelling", "beginnings", "owners")
+    owners: Mapping[str, _Owners]
+    cased: bool
+    beginnings: frozenset[str] = field(init=False)
 
-    def __init__(self, aliases: Iterable[tuple[Alias, tuple[Claim, ...]]], *, cased: bool = False) -> None:
-        self._spelling = 0 if cased else 1  # which of the `spellings` of a token
-        self.owners: dict[str, _Owners] = {}
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beginnings", self._beginnings(self.owners))
+
+    @classmethod
+    def of(cls, aliases: Iterable[tuple[Alias, tuple[Claim, ...]]], *, cased: bool = False) -> Self:
+        """Table of aliases with the codes that have them."""
+        owners: dict[str, _Owners] = {}
         for alias, codes in aliases:
-            before = self.owners.get(alias.squeezed, _Owners((), frozenset()))
-            self.owners[alias.squeezed] = _Owners(tuple(sorted({*before.codes, *codes})), before.cuts | alias.cuts)
-        self.beginnings = self._beginnings(self.owners)
+            before = owners.get(alias.squeezed, _Owners((), frozenset()))
+            owners[alias.squeezed] = _Owners(tuple(sorted({*before.codes, *codes})), before.cuts | alias.cuts)
+        return cls(owners, cased)
+
+    def _spelled(self, token: str) -> str:
+        plain, folded = spellings(token)
+        return plain if self.cased else folded
 
     @staticmethod
     def _beginnings(owners: Mapping[str, _Owners]) -> frozenset[str]:
@@ -104,14 +115,14 @@ class AliasTable:
 
     def begins(self, token: str) -> bool:
         """Whether an alias could begin with a token."""
-        return spellings(token)[self._spelling] in self.beginnings
+        return self._spelled(token) in self.beginnings
 
     def longest(self, tokens: Sequence[str], start: int) -> tuple[int, tuple[Claim, ...]] | None:
         """End and claims of the longest alias that begins at a token, or None.
 
         Tokens of white space are skipped inside an alias, and never end one.
         """
-        run, end, n_tokens = spellings(tokens[start])[self._spelling], start + 1, len(tokens)
+        run, end, n_tokens = self._spelled(tokens[start]), start + 1, len(tokens)
         boundaries: list[int] = []
         longest = None
         while run in self.beginnings:
@@ -120,7 +131,7 @@ class AliasTable:
                 longest = end, owners.codes
             text = ""
             while not text and end < n_tokens:
-                text = spellings(tokens[end])[self._spelling]
+                text = self._spelled(tokens[end])
                 end += 1
             if not text:
                 break

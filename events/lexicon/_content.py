@@ -66,11 +66,6 @@ OF, INNER, COMPOSITE, OUTER = ":", "inner", "composite", "outer"
 COUNTS_AS = (INNER, COMPOSITE, OUTER)  # what the police of a country can count as: police, police of it, the country
 
 
-def parts(code: str) -> tuple[str, ...]:
-    """The codes that a composite one is made of: of the police of a country the country and the police."""
-    return tuple(code.split(OF))
-
-
 def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent:
     """Return the content without some codes; an alias declared ambiguous keeps the codes that are left."""
     ambiguous = {}
@@ -78,7 +73,7 @@ def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent
         left = tuple(code for code in codes if code not in removed)
         if left:
             ambiguous[key] = (alias, left)
-    entries = {code: entry for code, entry in content.entries.items() if not {code, *parts(code)} & {*removed}}
+    entries = {code: entry for code, entry in content.entries.items() if not {code, *code.split(OF)} & {*removed}}
     titles = tuple(title for title in content.titles if title.code not in removed)
     related = {code: codes.difference(removed) for code, codes in content.related.items() if code not in removed}
     return replace(content, entries=entries, ambiguous=ambiguous, titles=titles, related=related)

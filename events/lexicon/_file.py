@@ -15,7 +15,7 @@ from corefsample.errors import InputError
 from corefsample.languages._language import ENGLISH
 from events._yaml_file import file_bytes, read_yaml, shown, typed
 from events.lexicon._aliases import Alias
-from events.lexicon._content import OF, Entry, LexiconContent, Title, check_claims, combined, parts, without
+from events.lexicon._content import OF, Entry, LexiconContent, Title, check_claims, combined, without
 
 SHIPPED = "countries"
 SHIPPED_LEXICONS = (SHIPPED, "police", "forces", "leaders", "capitals", "governments", "es/countries")
@@ -186,7 +186,7 @@ def _check_composites(source: str, own: Mapping[str, Entry], content: LexiconCon
     for code, entry in own.items():
         if OF not in code:
             continue
-        kinds = [content.entries[part].kind for part in parts(code) if part in content.entries]
+        kinds = [content.entries[part].kind for part in code.split(OF) if part in content.entries]
         if len(kinds) != 2 or [kind in content.inner for kind in kinds] != [False, True] or entry.kind != kinds[1]:
             raise _invalid(source, "code", "with a colon must be ACTOR:INNER and have the kind of INNER", code)
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
 from events.lexicon._aliases import Alias, AliasTable, Beginnings, Claim, spellings
-from events.lexicon._content import COMPOSITE, INNER, OF, Entry, LexiconContent, parts
+from events.lexicon._content import COMPOSITE, INNER, OF, Entry, LexiconContent
 from events.lexicon._file import (
     SHIPPED,
     SHIPPED_LEXICONS,
@@ -136,7 +136,7 @@ class Lexicon:
         if COMPOSITE in self.inner_counts_as:
             inner = possible & self.inner_codes
             possible.update(f"{outer}{OF}{each}" for outer in possible - inner for each in inner)
-        return tuple(sorted(code for code in possible if kinds is None or self.kinds[parts(code)[-1]] in kinds))
+        return tuple(sorted(code for code in possible if kinds is None or self.kinds[code.split(OF)[-1]] in kinds))
 
     def are_distinct(self, one: Collection[str], other: Collection[str]) -> bool:
         """Whether an entity cannot be described as both sets of actors.
@@ -331,8 +331,8 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         claim = Claim(title.code, *days, dated=True) if dated else _claim(content.entries[title.code])
         owned.append((title.alias, (claim,)))
     nouns = [(alias, (_claim(entry),)) for entry in entries for alias in entry.nouns]
-    folded = AliasTable((alias, codes) for alias, codes in owned if not alias.cased)
-    cased = AliasTable(((alias, codes) for alias, codes in owned if alias.cased), cased=True)
+    folded = AliasTable.of((alias, codes) for alias, codes in owned if not alias.cased)
+    cased = AliasTable.of(((alias, codes) for alias, codes in owned if alias.cased), cased=True)
     return Lexicon(
         source,
         {entry.code: entry.name for entry in (*entries, *composites)},
@@ -341,7 +341,7 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         folded,
         cased,
         (cased.country_beginnings(), folded.country_beginnings()),
-        AliasTable(nouns) if nouns else None,
+        AliasTable.of(nouns) if nouns else None,
         content.inner,
         content.related,
         counts_as,

@@ -6,9 +6,10 @@ This is done once per document; each sampled clustering then needs only boolean 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from functools import cache
+from itertools import combinations, compress, product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,16 +21,16 @@ from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._paths import Dependents, ParseView, follow_all, leading_to
 from corefsample.syntax._schemes import document_schemes
-from events.lexicon._content import INNER, parts
+from events.lexicon._content import INNER, OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
-from events.matching._triggers import LemmaIndex, frame_triggers
 from events.rules._format import NEAR
-from events.rules._rules import Frame, Rule
+from events.rules._rules import Frame, Phrase, Rule
 
 ABSENT = -1  # in place of a mention: nothing fills an optional role
 DEFAULT = -2  # the same, and the role's default actor does
 
 # Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
+_resources = cache(load_language)  # once for each language, not for each document
 _SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
 _OBJECTS = frozenset(["obj", "dobj", "iobj", "dative"])
 _DESCRIBING = ("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier")
@@ -279,7 +280,7 @@ class Reading:
         self, tokens: Tokens, mentions: Ints32, scheme: str, words: frozenset[str], language: str = ""
     ) -> None:
         self.scheme = scheme
-        self._language = load_language(language or ENGLISH)
+        self._language = _resources(language or ENGLISH)
         self._feats = tokens.extra.get("feats") or [""] * len(tokens)
         self.sentences = tokens.sent
         self.view = ParseView(tokens, SCHEMES[scheme], self._language)
@@ -464,7 +465,7 @@ def described_words(
     for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
         for head in leading_to(paths, view, token):
             for mention in by_head[head]:
-                words |= {(mention, code): token for code in parts(codes[token])}
+                words |= {(mention, code): token for code in codes[token].split(OF)}
     return words
 
 
@@ -501,3 +502,59 @@ def _most_complete(instances: dict[tuple[int, ...], str]) -> dict[tuple[int, ...
         return one != other and all(a in (b, ABSENT) for a, b in zip(one, other, strict=True))
 
     return {one: frame for one, frame in instances.items() if not any(says_less(one, other) for other in instances)}
+
+
+class LemmaIndex:
+    """The tokens of some lemmas of a document, by lemma in lower case."""
+
+    def __init__(self, view: ParseView, words: Collection[str]) -> None:
+        wanted = {lemma: lower for lemma in set(view.lemma) if (lower := lemma.lower()) in words}
+        found = compress(range(len(view.lemma)), map(wanted.__contains__, view.lemma))
+        self.lemmas: dict[int, str] = {token: wanted[view.lemma[token]] for token in found}
+        self.tokens: dict[str, list[int]] = {}
+        for token, lemma in self.lemmas.items():
+            self.tokens.setdefault(lemma, []).append(token)
+
+
+def frame_triggers(frame: Frame, view: ParseView, index: LemmaIndex) -> set[int]:
+    """Tokens that are triggers of a frame: each has one of the frame's parts of speech."""
+    found = {token for lemma in frame.lemmas & index.tokens.keys() for token in index.tokens[lemma]}
+    for phrase in frame.phrases:
+        if all(word in index.tokens for word in phrase.words):
+            found.update(_spans(phrase, view, index) if phrase.adjacent else _connected(phrase, view, index))
+    return {token for token in found if view.upos[token] in frame.upos}
+
+
+def _spans(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
+    """Head words of adjacent tokens with the lemmas of a phrase in order: the last whose head is outside."""
+    size = len(phrase.words)
+    for start in index.tokens[phrase.words[0]]:
+        end = start + size
+        if tuple(index.lemmas.get(token) for token in range(start, end)) == phrase.words:
+            yield max(token for token in range(start, end) if not start <= view.heads[token] < end)
+
+
+def _connected(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
+    """Head words of tokens with the lemmas of a phrase that are connected in the parse.
+
+    Connected tokens are the same in all schemes: a preposition hangs on its noun or the noun on the preposition, and
+    that of a noun that is not in the phrase ("fire on": fired on the crowd) counts as if it hung on the noun's head.
+    """
+    for top in (token for word in phrase.words for token in index.tokens[word]):
+        missing = set(phrase.words) - {index.lemmas[top]}
+        frontier = [top]
+        while frontier and missing:
+            below = _below(view, frontier)
+            frontier = []
+            for token in below:
+                if index.lemmas.get(token) in missing:
+                    missing.remove(index.lemmas[token])
+                    frontier.append(token)
+        if not missing:
+            yield top
+
+
+def _below(view: ParseView, tokens: Iterable[int]) -> list[int]:
+    direct = [d for token in tokens for d in view.dependents[token]]
+    markers = (m for d in direct for m in view.dependents[d] if view.labels[m] == "case")
+    return [*direct, *markers]

@@ -18,11 +18,11 @@ from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matching import (
     Reading,
     described_words,
+    frame_triggers,
     is_filled_by_default,
     readable_schemes,
     served_schemes,
 )
-from events.matching._triggers import frame_triggers
 from events.rules._rules import Frame, Rule
 
 # What becomes of a trigger; of several frames the first of these outcomes is reported.

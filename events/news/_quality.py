@@ -1,14 +1,13 @@
-"""Faults of the texts of a corpus: lost upper case, a lost encoding and its repair with ftfy, repeated texts."""
+"""Faults of the texts of a corpus: lost upper case, a lost encoding and its repair with ftfy."""
 
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import hashlib
 import re
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, Literal
+from operator import add
+from typing import Any, Literal, Self
 
 from corefsample._extras import install_hint
 from corefsample.errors import ParameterError
@@ -31,9 +30,10 @@ _MOJIBAKE = re.compile(
     "|\u00ef\u00bf\u00bd|\u00ef\u00bb\u00bf"
 )
 _LOST = "\N{REPLACEMENT CHARACTER}"
+Duplicates = Literal["keep", "drop", "group"]  # what becomes of an article whose text an earlier one has
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TextTally:
     """Counts of texts by what is wrong with them.
 
@@ -57,18 +57,13 @@ class TextTally:
     n_lost: int = 0
     n_repaired: int = 0
 
-    def add_text(self, text: str, *, is_repaired: bool = False) -> None:
-        """Count one text."""
-        self.n_texts += 1
-        self.n_lower_case += is_lower_case(text)
-        self.n_mojibake += has_mojibake(text)
-        self.n_lost += _LOST in text
-        self.n_repaired += is_repaired
+    @classmethod
+    def of(cls, text: str, *, is_repaired: bool = False) -> Self:
+        """The counts of one text."""
+        return cls(1, is_lower_case(text), has_mojibake(text), _LOST in text, is_repaired)
 
-    def add(self, other: TextTally) -> None:
-        """Add the counts of other texts."""
-        for field in dataclasses.fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+    def __add__(self, other: TextTally) -> TextTally:
+        return TextTally(*map(add, dataclasses.astuple(self), dataclasses.astuple(other)))
 
 
 def is_lower_case(text: str) -> bool:
@@ -108,48 +103,3 @@ def repaired(article: Article) -> Article:
     if (text, title) == (article.text, article.title):
         return article
     return dataclasses.replace(article, text=text, title=title)
-
-
-Duplicates = Literal["keep", "drop", "group"]
-GROUP, IS_COPY = "text_group", "is_copy"  # metadata of grouped articles
-_FEWEST_WORDS = 20  # of a text that is compared: shorter ones are alike by chance
-
-
-class RepeatedTexts:
-    """Finds articles whose words are those of an earlier one, whatever their case, punctuation and headline.
-
-    Some 150 bytes are kept of each text.
-
-    Parameters
-    ----------
-    duplicates
-        What becomes of a copy: it stays ("keep"), it is left out ("drop"), or it stays and all articles have the
-        metadata `text_group`, the doc_id of the first of its text, and `is_copy`, yes or no ("group").
-
-    Attributes
-    ----------
-    rows
-        Copies: their doc_id and date, and the doc_id of the first.
-    """
-
-    def __init__(self, duplicates: Duplicates = "keep") -> None:
-        self._duplicates = duplicates
-        self._first: dict[bytes, str] = {}
-        self.rows: list[tuple[str, datetime.date, str]] = []
-
-    def taken(self, article: Article) -> Article | None:
-        """The article as it is used; None if it is left out."""
-        words = re.findall(r"\w+", article.text.casefold())
-        first = article.doc_id
-        if len(words) >= _FEWEST_WORDS:
-            digest = hashlib.blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=12).digest()
-            first = self._first.setdefault(digest, article.doc_id)
-        is_copy = first != article.doc_id
-        if is_copy:
-            self.rows.append((article.doc_id, article.date, first))
-        if self._duplicates == "drop" and is_copy:
-            return None
-        if self._duplicates == "group":
-            of_group = {GROUP: first, IS_COPY: "yes" if is_copy else "no"}
-            return dataclasses.replace(article, metadata={**article.metadata, **of_group})
-        return article

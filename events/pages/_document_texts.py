@@ -26,7 +26,7 @@ import msgspec
 import numpy as np
 
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._exact import map_clustering
+from corefsample.coreference._clusterings import map_clustering
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.errors import InputError

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from corefsample._extras import require_extra
+from corefsample._extras import REPORT_LIBRARIES, require_extra
 from corefsample.errors import ParameterError
 from corefsample.files._atomic import require_free, unwritable, write_bytes
 from corefsample.files._paths import PathLike, joined
@@ -20,7 +19,6 @@ from events.pages._rendering import Sources, rendered
 from events.pages._report_content import Report, read_report
 
 DEFAULT_NAME = "report.html"
-_LIBRARIES = ("altair", "vl_convert")
 _SCRIPTS = (
     "elements files page address texts differences sheet progress answers export sentences charts bands panels audited "
     "others desk listing reader choices main"
@@ -57,11 +55,6 @@ class ReportResult(Result):
     n_texts: int
     n_others: int
     n_bytes: int
-
-
-def can_report() -> bool:
-    """Whether the libraries of the extra "report" are installed."""
-    return all(find_spec(name) is not None for name in _LIBRARIES)
 
 
 def write_report(
@@ -149,7 +142,7 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
     ParameterError
         If a library is missing.
     """
-    for name in _LIBRARIES:
+    for name in REPORT_LIBRARIES:
         require_extra(name, name, "report")
     from events.pages._charts import audited_chart, band_chart, chart_library
 

@@ -22,10 +22,9 @@ from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
 from events.counting._count_posterior import checked_table
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
-from events.counting._merged_actors import merging_text
 from events.counting._periods import Calendar
-from events.counting._tables import role_columns, shown_name
-from events.counting._tally import exclusion_texts
+from events.counting._tables import Columns, shown_name
+from events.counting._tally import exclusion_texts, merging_text
 from events.pages._document_texts import Places, document_texts
 from events.pages._labels import AuditContent, LabelTargets, LearnedContent, read_audit, read_learned
 from events.pages._others import OtherDocuments, other_documents
@@ -253,7 +252,7 @@ def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
 
 def _actor(run: FinishedRun, code: str) -> dict[str, Any]:
     rows = run.counts[run.counts["name"] == code]
-    named = ("event", *role_columns(rows.columns))
+    named = ("event", *Columns.of_roles(rows.columns))
     first = rows[[*named, *rows.columns.intersection(list(_SAME))]].astype(object).iloc[0]
     return {
         "code": code,

@@ -14,7 +14,7 @@ from corefsample.errors import InputError
 from corefsample.files._folders import FolderCopy
 from events.counting._count_posterior import checked_table, read_counts, read_samples
 from events.counting._evidence import evidence_schema
-from events.counting._tables import role_columns, row_names
+from events.counting._tables import Columns, row_names
 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 ALL_DOCUMENTS = "all_documents.parquet"
@@ -71,7 +71,7 @@ def read_run(folder: FolderCopy) -> FinishedRun:
             raise InputError(f"a finished events run must have {files}, got no {name}", place=place, hint=hint)
     record = _record(path / "run.json")
     counts = read_counts(path)
-    named = ("event", *role_columns(counts.columns))
+    named = ("event", *Columns.of_roles(counts.columns))
     evidence = checked_table(str(path / "evidence.parquet"), (*named, *_EVIDENCE), evidence_schema(named[1:]))
     several = len(counts["event"].unique()) > 1
 

@@ -18,7 +18,6 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated
 from corefsample.recalibration import RecalibrationFitter
-from corefsample.recalibration._applied import applied_to
 from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._model import NoMinimumError, Recalibration
 from corefsample.recalibration._refits import CrossFit
@@ -119,7 +118,7 @@ def study_queries(
     variants = [variant(AS_SCORED, None, as_scored, _changes(own, uncertainty, of_documents, n_resamples, seed))]
     if recalibration is not None:
         fitted = recalibration.recalibration
-        each = [_NONE if recalibration.is_in(applied_to(had)) else fitted for had in of_documents]
+        each = [_NONE if recalibration.is_in(Recalibration.applied_to(had)) else fitted for had in of_documents]
         changes = _changes(recalibration, uncertainty, of_documents, n_resamples, seed)
         variants.append(variant(RECALIBRATED, None, each, changes))
         objective_of = {}
@@ -153,7 +152,7 @@ def _of_scores(documents: Sequence[ScoredDocument], uncertainty: Uncertainty | N
     """The recalibration that the scores of all documents had, if it is known and its uncertainty is to be included."""
     if uncertainty == "none":
         return None
-    had = {applied_to(document.metadata) for document in documents}
+    had = {Recalibration.applied_to(document.metadata) for document in documents}
     known = known_recalibration(had.pop()) if len(had) == 1 else None
     if known is None and uncertainty is not None:
         rule = "needs a recalibration, or scores that all had that of a model of the package"
@@ -190,7 +189,7 @@ def _changes(
     chosen = recalibration.widest if uncertainty is None else uncertainty
     if chosen == "none":
         return None
-    places = [(recalibration.domain_of(own), recalibration.is_in(applied_to(own))) for own in metadata]
+    places = [(recalibration.domain_of(own), recalibration.is_in(Recalibration.applied_to(own))) for own in metadata]
     changes: dict[tuple[str, bool], Sequence[Recalibration]] = {}
     for domain, had_it in sorted(set(places)):
         drawn = recalibration.sampled(chosen, n_draws, seed=seed, domain=domain)

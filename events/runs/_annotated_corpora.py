@@ -14,7 +14,7 @@ from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.languages._language import ENGLISH, Language, declared_language, differ, load_language
 from corefsample.mention_ranking import english_model
 from corefsample.mention_ranking._model import ENOUGH_WORDS, FEW_KNOWN, MentionDocument, gold_entities
-from corefsample.syntax._roles import neutral_parse
+from corefsample.syntax._roles import NeutralParse
 from events._selection import Selection
 from events.runs._document_inputs import DocumentInputs, ReadDocument, reject
 from events.runs._progress import Progress
@@ -150,7 +150,7 @@ def _fault(item: ReadDocument, scheme: str | None) -> Rejected | None:
     try:
         if document.tokens is None:
             raise ParameterError("tokens are required to train on, got none")
-        neutral_parse(document.tokens, scheme)
+        NeutralParse.of(document.tokens, scheme)
     except ParameterError as error:
         return item.rejected(error)
     return None

@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any
 
 from corefsample._arrays import Ints32
-from corefsample.coreference._exact import map_clustering
-from corefsample.coreference._sampling import sample_clusterings
+from corefsample.coreference._clusterings import map_clustering, sample_clusterings
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError, ParameterHint

@@ -83,7 +83,7 @@ class Places:
         if record is None or is_url(self.given):
             return
         remove_leftovers(str(self.out))
-        if store is not None and record["partitions"]["plan"] == store.plan_sha256():
+        if store is not None and record["partitions"]["plan"] == sha256(store.plan_path):
             self.keep(store)
 
     def keep(self, store: Store) -> None:
@@ -168,10 +168,6 @@ class Store:
         except (ValueError, TypeError, KeyError, AttributeError):
             rule = "plan of the parts must be as this version of corefsample writes it, got something else"
             raise InputError(rule, place=str(self.plan_path)) from None
-
-    def plan_sha256(self) -> str:
-        """SHA-256 of the plan as it is written."""
-        return sha256(self.plan_path)
 
     # --- results ---
 

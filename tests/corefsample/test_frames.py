@@ -25,7 +25,7 @@ from corefsample.calibration import calibration_error
 from corefsample.calibration.binning._binning import block_bin_pairs
 from corefsample.calibration.studies._studies import Design, synthetic_pairs
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._batch import from_documents
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
 from corefsample.metrics import corpus_posterior, corpus_scores
 from corefsample.recalibration import RecalibrationDraws
@@ -105,7 +105,7 @@ def results() -> list[object]:
     recalibrations = [Recalibration(2.0), RecalibrationDraws(np.ones(2), np.zeros(2))]
     scored = [scores, corpus_scores([scores]), posterior, corpus_posterior([posterior]), error, error.bins]
     summaries = [document_links(made), entity_count_posterior(made), link_pairs(made)]
-    documents = [made, made.tokens, AnnotatedDocument.from_scored(made), from_documents([made])]
+    documents = [made, made.tokens, AnnotatedDocument.from_scored(made), DocumentBatch.of([made])]
     chain = LinearChain.from_scores([[0.0, 0.0]], np.zeros((2, 2)))
     distributions = [made.antecedents, made.antecedents.pruned(0.9), samples, chain]
     return [*documents, *distributions, *scored, *summaries, *recalibrations]
@@ -120,7 +120,7 @@ def test_a_result_is_described_in_a_few_lines(result: object) -> None:
 
 @pytest.mark.parametrize("result", results(), ids=lambda result: type(result).__name__)
 def test_a_result_is_shown_in_a_notebook(result: object) -> None:
-    if isinstance(result, Recalibration | type(from_documents([]))):  # no table
+    if isinstance(result, Recalibration | type(DocumentBatch.of([]))):  # no table
         return
     text = result._repr_html_()  # type: ignore[attr-defined]
     tags = re.findall(r"<(/?)(\w+)", text)

@@ -166,7 +166,7 @@ def test_kernels_import_only_the_compiler_other_kernels_and_codes() -> None:
 
 def test_pictures_compute_nothing() -> None:
     pictures = {name: imported(name) for name in MODULES if ".plots" in name}
-    computing = ("kernels", "._sampling", "._exact")
+    computing = ("kernels", "._clusterings")
     assert [(name, other) for name, others in pictures.items() for other in others if other.endswith(computing)] == []
 
 
@@ -279,6 +279,6 @@ def test_the_examples_of_docstrings_run(name: str) -> None:
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize("module", ["_antecedents", "_exact", "_sampling"])
+@pytest.mark.parametrize("module", ["_antecedents", "_clusterings"])
 def test_the_core_has_examples(module: str) -> None:
     assert doctest.testmod(importlib.import_module(f"corefsample.coreference.{module}")).attempted > 0

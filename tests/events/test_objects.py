@@ -19,7 +19,7 @@ from events import (
     simulate_documents,
 )
 from events.counting import count_pmf
-from events.counting._tables import event_key, event_name
+from events.counting._tables import EventKey
 
 
 @pytest.fixture(scope="module")
@@ -101,5 +101,5 @@ def test_intervals_are_public() -> None:
 
 @pytest.mark.parametrize("name", ["IRQ", "IRQ>KWT", "X-NATO>YUG"])
 def test_the_key_and_the_name_of_an_event_convert_into_each_other(name: str) -> None:
-    assert event_name(event_key(name)) == name
-    assert event_key(event_key(name)) == event_key(name)
+    assert EventKey.of(name).name == name
+    assert EventKey.of(EventKey.of(name)) == EventKey.of(name)

@@ -1,6 +1,6 @@
 """Mentions as the antecedent model sees them, slow and obvious: words compared as words.
 
-What a word is by itself (`word_table`) and how it hangs in the sentence (`neutral_parse`) is taken as given; both have
+What a word is by itself (`word_table`) and how it hangs in the sentence (`NeutralParse`) is taken as given; both have
 tests of their own. Kinds, classes and matches are names here; their codes are in `_codes`.
 """
 
@@ -16,7 +16,7 @@ from corefsample.mention_ranking.features import _codes as codes
 from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Number
 from corefsample.mention_ranking.features._encoding import word_hash, word_table
 from corefsample.syntax._codes import UPOS, Role
-from corefsample.syntax._roles import neutral_parse
+from corefsample.syntax._roles import NeutralParse
 
 PRONOUN_CLASSES = ("CLASS_SPEAKER", "CLASS_THIRD", "CLASS_DEMONSTRATIVE", "CLASS_OTHER_PRONOUN")
 CONTENT = ("NOUN", "PROPN", "ADJ", "NUM", "VERB")
@@ -49,7 +49,7 @@ class Word:
 
 def words_of(tokens: Tokens, vocabulary: Collection[str], scheme: str | None = None) -> list[Word]:
     """Tokens as words; those that are not in the vocabulary are known by their endings."""
-    table, parse = word_table(tokens), neutral_parse(tokens, scheme)
+    table, parse = word_table(tokens), NeutralParse.of(tokens, scheme)
     numbers = {number: place for place, number in enumerate(sorted(set(tokens.sent.tolist())))}
     words = []
     for t in range(len(tokens)):

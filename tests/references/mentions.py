@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corefsample.documents._tokens import Tokens
 from corefsample.syntax._codes import Role
-from corefsample.syntax._roles import NeutralParse, neutral_parse
+from corefsample.syntax._roles import NeutralParse
 
 RELATIVE = ["who", "whom", "whose", "which", "what", "whoever", "whomever", "whichever", "whatever"]
 CLOSING = [")", "]", "”", '"', "’", "''", "»"]
@@ -93,7 +93,7 @@ def span(tokens: Tokens, parse: NeutralParse, head: int) -> tuple[int, int]:
 
 def mentions(tokens: Tokens, scheme: str | None = None) -> list[list[int]]:
     """Start, end and head of each mention, by start, then longest first."""
-    parse, found = neutral_parse(tokens, scheme), []
+    parse, found = NeutralParse.of(tokens, scheme), []
     for head in range(len(tokens)):
         if heads_phrase(tokens, parse, head):
             first, last = span(tokens, parse, head)

@@ -11,9 +11,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from corefsample._checks import shown
+from corefsample._checks import iso_date, shown
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._scored import iso_date
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.formats.annotated._brackets import (
     Bracket,

@@ -6,21 +6,19 @@ The reader also enforces what JSON's own readers do not: numbers are finite, and
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import msgspec
-import numpy as np
 
-from corefsample._checks import shown
-from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of, table_of
+from corefsample._checks import non_finite, shown
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._batch_schema import PARSES_VERSION, VERSION, to_json
 from corefsample.documents._rejected import Fault, Rejected, missing_field
 from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS
-from corefsample.errors import ParameterError, ParameterHint
+from corefsample.errors import ParameterHint
 from corefsample.files._atomic import open_output
 from corefsample.files._reading import LineReader, too_long
 
@@ -96,9 +94,9 @@ class JsonLinesReader(LineReader):
                 rejected.append(Rejected(self.path, "line", number, error.doc_id, reason, text, hint))
             n_bytes += len(line)
             if len(rows) + len(rejected) >= size or n_bytes >= _BATCH_BYTES:
-                yield _batch(self.path, rows, places), rejected
+                yield DocumentBatch.of_rows(self.path, rows, "line", places), rejected
                 rows, places, rejected, n_bytes = [], [], [], 0
-        yield _batch(self.path, rows, places), rejected
+        yield DocumentBatch.of_rows(self.path, rows, "line", places), rejected
 
 
 @contextmanager
@@ -277,53 +275,6 @@ def _malformed(line: bytes, error: Exception, *, is_first: bool = False) -> _Fau
 
 def _start(line: bytes) -> str:
     return line[:80].decode("utf-8", "replace").strip()
-
-
-def _batch(path: str, rows: list[dict[str, Any]], places: list[int]) -> DocumentBatch:
-    """Turn decoded rows into a batch, with the parses of all documents if one has several."""
-    batch = DocumentBatch(path, table_of(rows), "line", places)
-    parses_of_rows = [row.pop("parses", None) or [{**row, "weight": 1.0}] for row in rows]
-    counts = [len(each) for each in parses_of_rows]
-    flat = [parse for each in parses_of_rows for parse in each]
-    if len(flat) > len(rows) or any(parse["weight"] != 1.0 for parse in flat):  # weights have yet to be checked
-        every = DocumentBatch(path, table_of(flat), "line", np.repeat(places, counts).tolist())
-        batch.parses = ParseRows(bounds_of(counts), np.array([parse["weight"] for parse in flat]), every)
-    return batch
-
-
-_LONGEST = 80  # characters of a path in a message
-
-
-def non_finite(content: Any, path: str = "") -> tuple[str, float] | None:
-    """Path and value of the first number in JSON-like content that is NaN or infinite."""
-    stack = [(path, content)]  # no recursion: content may be deeper than Python's stack
-    while stack:
-        place, value = stack.pop()
-        if isinstance(value, float) and not math.isfinite(value):
-            return (place if len(place) <= _LONGEST else f"{place[:_LONGEST]}..."), value
-        if isinstance(value, Mapping):
-            stack += [(f"{place}.{key}", each) for key, each in reversed(list(value.items()))]
-        elif isinstance(value, (list, tuple)):
-            stack += [(f"{place}[{i}]", each) for i, each in reversed(list(enumerate(value)))]
-    return None
-
-
-def require_json(name: str, content: Mapping[str, Any], place: str) -> None:
-    """Raise if content cannot be written as JSON, or would be written as null.
-
-    Raises
-    ------
-    ParameterError
-        With the path of the value.
-    """
-    found = non_finite(content, name)
-    if found is not None:
-        raise ParameterError(f"{found[0]} must be finite, got {found[1]}", place=place)
-    try:
-        msgspec.json.encode(dict(content))
-    except (TypeError, ValueError, RecursionError) as error:
-        rule = f"{name} must be what JSON can represent"
-        raise ParameterError(f"{rule}, got {shown(content)}: {error}", place=place) from None
 
 
 def repeated_key(text: bytes, members: Mapping[str, msgspec.Raw], known: Collection[str]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 
 from corefsample._arrays import Floats, Ints
 from corefsample._checks import shown
-from corefsample.documents._batch import DocumentBatch, ParseRows, bounds_of
+from corefsample.documents._batch import DocumentBatch, ParseRows
 from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, VERSION, flat_lists
 from corefsample.documents._rejected import Rejected, missing_field
 from corefsample.documents._tokens import STRING_COLUMNS
@@ -106,26 +107,24 @@ class ParquetReader(ReadProgress):
             if field.name not in table.schema.names:
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
         batch = DocumentBatch(self.path, table, "row", range(first, first + table.num_rows))
-        rejected: list[Rejected] = []
         try:
-            batch.table = self._cast(table)
+            return replace(batch, table=self._cast(table)), []
         except pa.ArrowInvalid:
             faults = {row: reason for row in range(table.num_rows) if (reason := self._misfit(table, row))}
+            good = batch.take([row for row in range(table.num_rows) if row not in faults])
             rejected = [batch.rejected(row, reason) for row, reason in faults.items()]
-            batch = batch.take([row for row in range(table.num_rows) if row not in faults])
-            batch.table = self._cast(batch.table)
-        return batch, rejected
+            return replace(good, table=self._cast(good.table)), rejected
 
     def _canonical_parses(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
         """The same for rows with a list of parses."""
         columns, counts, weights = parse_columns(table)
-        bounds, reasons = bounds_of(counts), {}
+        reasons: dict[int, str] = {}
         for d in np.flatnonzero(counts == 0).tolist():
             reasons[d] = "parses must have at least one parse, got none"
         try:
             self._cast(columns)
         except pa.ArrowInvalid:
-            for d, start in enumerate(bounds[:-1].tolist()):
+            for d, start in enumerate((np.cumsum(counts) - counts).tolist()):
                 faults = ((k, self._misfit(columns, start + k)) for k in range(counts[d]))
                 found = next((f"parses[{k}].{reason}" for k, reason in faults if reason is not None), None)
                 if found is not None:
@@ -135,9 +134,8 @@ class ParquetReader(ReadProgress):
         places = first + np.array(good, np.int64)
         cast = self._cast(columns.take(pa.array(rows)))
         every = DocumentBatch(self.path, cast, "row", np.repeat(places, counts[good]).tolist())
-        parses = ParseRows(bounds_of(counts[good]), weights[rows], every)
-        batch = DocumentBatch(self.path, cast.take(pa.array(parses.firsts)), "row", places.tolist())
-        batch.parses = parses  # the weights have yet to be checked
+        parses = ParseRows.of(counts[good], weights[rows], every)  # the weights have yet to be checked
+        batch = DocumentBatch(self.path, cast.take(pa.array(parses.firsts)), "row", places.tolist(), parses)
         return batch, [self._rejected(table, d, first, reason) for d, reason in sorted(reasons.items())]
 
     def _rejected(self, table: pa.RecordBatch, row: int, first: int, reason: str) -> Rejected:
@@ -233,7 +231,7 @@ def parses_table(batch: DocumentBatch) -> pa.RecordBatch:
     """The documents of a batch in `PARSES_SCHEMA`; one without several parses has one of weight 1."""
     parses = batch.parses
     if parses is None:
-        parses = ParseRows(bounds_of(np.ones(len(batch), np.int64)), np.ones(len(batch)), batch)
+        parses = ParseRows.of(np.ones(len(batch), np.int64), np.ones(len(batch)), batch)
     table = parses.batch.table
     columns = [pa.array(parses.weights), *(table.column(name) for name in _OF_PARSE)]
     structs = pa.StructArray.from_arrays(columns, fields=list(_PARSE))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
 
+import msgspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from corefsample._checks import choice, whole
-from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._batch_checks import checked
-from corefsample.documents._rejected import Fault, Rejected
-from corefsample.documents._scored import ScoredDocument
+from corefsample._arrays import Ints
+from corefsample._checks import choice, iso_date, shown, whole
+from corefsample.coreference._antecedents import candidate_faults
+from corefsample.documents._batch import DocumentBatch, ParseRows
+from corefsample.documents._batch_schema import SPAN_COLUMNS, flat_lists
+from corefsample.documents._faults import mention_faults, parse_faults, parses_fault, weight_fault
+from corefsample.documents._rejected import Fault, Rejected, missing_field
+from corefsample.documents._scored import FIELDS, ScoredDocument
+from corefsample.documents._tokens import TOKEN_COLUMNS
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike, input_paths, partition_values
 from corefsample.files._reading import FileSeries, read_ahead
@@ -19,8 +28,6 @@ from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
-R = TypeVar("R")
-Inspection = Callable[[DocumentBatch], tuple[Mapping[int, R], Mapping[int, str | Fault]]]
 
 
 class DocumentStream(FileSeries):
@@ -86,27 +93,42 @@ class DocumentStream(FileSeries):
 
     def __iter__(self) -> Iterator[DocumentBatch]:
         """Read the files from the beginning; standard input can be read once."""
-        return (batch for batch, _ in self.inspected(lambda batch: ({}, {})))
+        return (self.accepted(*read)[0] for read in self.checked())
 
-    def inspected(self, inspect: Inspection[R]) -> Iterator[tuple[DocumentBatch, dict[int, R]]]:
-        """Read the files as iteration does, and inspect the documents that satisfy the format.
+    def checked(self) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
+        """Read the files as iteration does: the documents of each batch that satisfy the format, and the others.
+
+        Each batch is given to `accepted` before the next is read.
+        """
+        self._seen = SeenIds()
+        for path, reader in self._readers(self._opened):
+            batches = self._checked(reader, partition_values(path))
+            yield from read_ahead(batches) if self._ahead else batches
+
+    def accepted(
+        self, valid: DocumentBatch, rejected: list[Rejected], reasons: Mapping[int, str | Fault] = MappingProxyType({})
+    ) -> tuple[DocumentBatch, list[int]]:
+        """The documents of a batch that are accepted, and their rows in it; the others are rejected.
 
         Parameters
         ----------
-        inspect
-            Called with each batch, before its doc_ids count as used. Returns results by row, and the rows to reject
-            with the reason.
-
-        Yields
-        ------
-        batch, results
-            The documents that are accepted, and their results by row of this batch.
+        valid, rejected
+            From `checked`.
+        reasons
+            Why other documents are rejected, by row, before their doc_ids count as used.
         """
-        seen = SeenIds()
-        for path, reader in self._readers(self._opened):
-            batches = self._checked(reader, partition_values(path))
-            for valid, rejected in read_ahead(batches) if self._ahead else batches:
-                yield self._accepted(valid, rejected, inspect, seen)
+        kept = [row for row in range(len(valid)) if row not in reasons]
+        repeated = [row for row in kept if not self._seen.add(valid.doc_ids[row])]
+        rejected += [valid.rejected(row, reason) for row, reason in reasons.items()]
+        rejected += [valid.rejected(row, "doc_id must be unique in the corpus, got it again") for row in repeated]
+        if len(kept) - len(repeated) < len(valid):
+            kept = sorted({*kept}.difference(repeated))
+            valid = valid.take(kept)
+        for bad in sorted(rejected, key=lambda bad: bad.number or 0):
+            if self._on_rejected is None:
+                raise bad.error()
+            self._on_rejected(bad)
+        return valid, kept
 
     def _opened(self, path: str) -> JsonLinesReader | ParquetReader:
         return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
@@ -127,24 +149,6 @@ class DocumentStream(FileSeries):
                 rejected = rejected + [valid.rejected(row, _several(valid.n_parses(row))) for row in several]
                 valid = valid.take(np.flatnonzero(valid.parses.counts < 2))
             yield valid, rejected + [batch.rejected(row, fault) for row, fault in faults.items()]
-
-    def _accepted(
-        self, valid: DocumentBatch, rejected: list[Rejected], inspect: Inspection[R], seen: SeenIds
-    ) -> tuple[DocumentBatch, dict[int, R]]:
-        """Inspect a batch, report what is wrong in the order of the file, and return the accepted documents."""
-        results, reasons = inspect(valid)
-        kept = [row for row in range(len(valid)) if row not in reasons]
-        repeated = [row for row in kept if not seen.add(valid.doc_ids[row])]
-        rejected += [valid.rejected(row, reason) for row, reason in reasons.items()]
-        rejected += [valid.rejected(row, "doc_id must be unique in the corpus, got it again") for row in repeated]
-        if len(kept) - len(repeated) < len(valid):
-            kept = sorted({*kept}.difference(repeated))
-            valid = valid.take(kept)
-        for bad in sorted(rejected, key=lambda bad: bad.number or 0):
-            if self._on_rejected is None:
-                raise bad.error()
-            self._on_rejected(bad)
-        return valid, {new: results[old] for new, old in enumerate(kept) if old in results}
 
 
 def _several(n_parses: int) -> Fault:
@@ -180,3 +184,232 @@ def read_documents(
     """
     stream = DocumentStream(inputs, needs=needs, on_rejected=on_rejected, batch_size=32, parses=True)
     return (batch.document(row) for batch in stream for row in range(len(batch)))
+
+
+_GOLD_ID = msgspec.json.Decoder(int | str)
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
+
+
+def checked(batch: DocumentBatch, needs: Iterable[str] = ()) -> tuple[DocumentBatch, dict[int, Fault]]:
+    """Take out the documents that break a rule of the format.
+
+    Parameters
+    ----------
+    batch
+        Documents as they were read.
+    needs
+        Fields that must not be absent: "date", "tokens", "gold".
+
+    Returns
+    -------
+    batch, faults
+        The valid documents, and for each other row of the given batch the first rule that it breaks.
+    """
+    if batch.parses is not None:
+        return _checked_parses(batch, batch.parses, tuple(needs))
+    faults = _shape_faults(batch, tuple(needs))
+    rows = [row for row in range(len(batch)) if row not in faults]
+    if faults:
+        batch = batch.take(rows)
+    content_faults = _content_faults(batch)
+    if content_faults:
+        faults |= {rows[row]: Fault(reason) for row, reason in content_faults.items()}
+        batch = batch.take([row for row in range(len(batch)) if row not in content_faults])
+    return batch, faults
+
+
+# --- documents with several parses: each parse has to satisfy the rules of a document ------------------------
+
+_OF_DOCUMENT = ("doc_id", "date", "metadata")
+
+
+def _checked_parses(
+    batch: DocumentBatch, parses: ParseRows, needs: tuple[str, ...]
+) -> tuple[DocumentBatch, dict[int, Fault]]:
+    _, faults_of_parses = checked(parses.batch, needs)
+    faults: dict[int, Fault] = {}
+    documents, counts = parses.documents(), parses.counts
+    for row, (reason, hint) in sorted(faults_of_parses.items()):
+        d = int(documents[row])
+        is_own = counts[d] < 2 or reason.startswith(_OF_DOCUMENT)
+        faults.setdefault(d, Fault(reason if is_own else f"parses[{row - int(parses.bounds[d])}].{reason}", hint))
+    for d in np.flatnonzero((counts > 1) | (parses.weights[parses.firsts] != 1.0)).tolist():
+        fault = None if d in faults else _together_fault(parses, parses.rows(d))
+        if fault is not None:
+            faults[d] = Fault(fault)
+    kept = [d for d in range(len(batch)) if d not in faults]
+    has_several = bool((counts > 1).any())
+    return batch if has_several and len(kept) == len(batch) else batch.take(kept), faults
+
+
+def _together_fault(parses: ParseRows, rows: range) -> str | None:
+    """What is wrong with the weights or the words of the parses of one document."""
+    weights = parses.weights[rows.start : rows.stop].tolist()
+    for k, weight in enumerate(weights):
+        fault = weight_fault(weight)
+        if fault is not None:
+            return f"parses[{k}].{fault}"
+    if not parses.batch.has_tokens[rows.start : rows.stop].all():
+        k = int(np.flatnonzero(~parses.batch.has_tokens[rows.start : rows.stop])[0])
+        return f"parses[{k}].tokens is missing"
+    words, indices = parses.batch.token_words("text")
+    bounds = parses.batch.token_bounds
+    numbers = [indices[int(bounds[row]) : int(bounds[row + 1])] for row in rows]
+    if math.fsum(weights) > 0 and all(np.array_equal(each, numbers[0]) for each in numbers):
+        return None
+    return parses_fault([[words[i] for i in each.tolist()] for each in numbers], weights)
+
+
+# --- what would put the flat columns out of step: absent fields, nulls, lists of unlike length --------------
+
+
+class _ShapeFaults(dict[int, Fault]):
+    """The first fault of each bad row."""
+
+    def add(self, row: int, reason: str) -> None:
+        self.setdefault(row, Fault(reason))
+
+    def add_missing(self, name: str, column: pa.Array) -> None:
+        """Add the rows without a field."""
+        if column.null_count:
+            for row in np.flatnonzero(column.is_null()).tolist():
+                self.setdefault(row, missing_field(name))
+
+    def add_unlike(
+        self, name: str, lists: pa.ListArray, like: str, model: pa.ListArray, where: pa.BooleanArray = None
+    ) -> None:
+        """Add the rows, of those `where` is true, whose list is not as long as another one."""
+        wanted, found = _lengths(model), _lengths(lists)
+        unlike = wanted != found
+        if where is not None:
+            unlike &= where.to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(unlike).tolist():
+            self.add(row, f"{name} must be as long as {like} ({wanted[row]}), got {found[row]}")
+
+    def add_nulls(self, name: str, lists: pa.ListArray) -> None:
+        """Add the rows with a null in their list, or in a list of their list."""
+        levels: list[Ints] = []  # bounds of the lists of each level, the innermost first
+        values: pa.Array = lists
+        while pa.types.is_list(values.type):
+            own, values = flat_lists(values)
+            levels.insert(0, own)
+            for place in np.flatnonzero(values.is_null()).tolist() if values.null_count else ():
+                row, position = place, ""
+                for bounds in levels:
+                    inner, row = row, _row_of(bounds, row)
+                    position = f"[{inner - int(bounds[row])}]{position}"
+                self.add(row, f"{name}{position} must not be null, got null")
+
+
+def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
+    table, faults = batch.table, _ShapeFaults()
+    for row, doc_id in enumerate(batch.doc_ids):
+        if not doc_id:
+            faults.add(row, f"doc_id must be a non-empty string, got {doc_id!r}")
+    for row, date in enumerate(table.column("date").to_pylist()):
+        if date is not None and iso_date(date) is None:
+            faults.add(row, f"date must be an ISO date (YYYY-MM-DD), got {shown(date)}")
+    for name in (*(name for name in needs if name == "date"), "mentions", "antecedents", "scores", *needs):
+        faults.add_missing(name, table.column(name))
+    spans = dict(zip(SPAN_COLUMNS, table.column("mentions").flatten(), strict=True))
+    tokens, gold = batch.token_lists, table.column("gold")
+    for name in SPAN_COLUMNS[1:]:
+        faults.add_unlike(f"mentions.{name}", spans[name], "mentions.start", spans["start"])
+    for name in ("antecedents", "scores"):
+        faults.add_unlike(name, table.column(name), "mentions", spans["start"])
+    for name in TOKEN_COLUMNS[1:]:
+        faults.add_unlike(f"tokens.{name}", tokens[name], "tokens.text", tokens["text"])
+    faults.add_unlike("gold", gold, "mentions", spans["start"], where=gold.is_valid())
+    for name, lists in spans.items():
+        faults.add_nulls(f"mentions.{name}", lists)
+    for name, lists in tokens.items():
+        faults.add_nulls(f"tokens.{name}", lists)
+    for name in ("antecedents", "scores"):
+        faults.add_nulls(name, table.column(name))
+    _add_unlike_scores(faults, table)
+    _add_bad_json(faults, batch)
+    return faults
+
+
+def _lengths(lists: pa.ListArray) -> Ints:
+    return np.diff(flat_lists(lists)[0])
+
+
+def _row_of(bounds: Ints, place: int) -> int:
+    return int(np.searchsorted(bounds, place, side="right")) - 1
+
+
+def _add_unlike_scores(faults: _ShapeFaults, table: pa.RecordBatch) -> None:
+    """Add documents with a mention whose scores are not as many as its antecedents."""
+    rows = [row for row in range(table.num_rows) if row not in faults]
+    part = table if len(rows) == table.num_rows else table.take(pa.array(rows, pa.int64()))
+    bounds, antecedents = flat_lists(part.column("antecedents"))
+    wanted, found = _lengths(antecedents), _lengths(flat_lists(part.column("scores"))[1])
+    for mention in np.flatnonzero(wanted != found).tolist():
+        row = _row_of(bounds, mention)
+        i = mention - int(bounds[row])
+        reason = f"scores[{i}] must be as long as antecedents[{i}] ({wanted[mention]}), got {found[mention]}"
+        faults.add(rows[row], reason)
+
+
+def _add_bad_json(faults: _ShapeFaults, batch: DocumentBatch) -> None:
+    """Add documents with a JSON column that does not decode to the right type; only Parquet can contain such."""
+    bounds, texts = flat_lists(batch.table.column("gold"))
+    bad = [text for text in texts.unique().to_pylist() if text is not None and not _decodes(_GOLD_ID, text)]
+    if bad:
+        for place in np.flatnonzero(pc.is_in(texts, pa.array(bad, texts.type))).tolist():
+            row = _row_of(bounds, place)
+            rule = f"gold[{place - int(bounds[row])}] must be JSON of a number or a string"
+            faults.add(row, f"{rule}, got {texts[place].as_py()!r}")
+    _add_bad_objects(faults, batch, "metadata", FIELDS)
+    _add_bad_objects(faults, batch, "tokens_extra", TOKEN_COLUMNS)
+    for row, text in enumerate(batch.table.column("tokens_extra").to_pylist()):
+        if text is not None and row not in faults:
+            n_tokens = int(batch.token_bounds[row + 1] - batch.token_bounds[row])
+            for name, column in _OBJECT.decode(text).items():
+                if not isinstance(column, list):
+                    faults.add(row, f"tokens.{name} must be a list, got {shown(column)}")
+                elif len(column) != n_tokens:
+                    faults.add(row, f"tokens.{name} must be as long as tokens.text ({n_tokens}), got {len(column)}")
+
+
+def _decodes(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
+    try:
+        decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def _add_bad_objects(faults: _ShapeFaults, batch: DocumentBatch, field: str, reserved: Collection[str]) -> None:
+    """Add documents whose text is no JSON object, or has a member with a separate column."""
+    texts = batch.table.column(field).to_pylist()
+    reasons = {text: _object_fault(field, text, reserved) for text in set(texts) - {None}}  # many are the same
+    if any(reasons.values()):
+        for row, text in enumerate(texts):
+            reason = reasons.get(text)
+            if reason is not None:
+                faults.add(row, reason)
+
+
+def _object_fault(field: str, text: str, reserved: Collection[str]) -> str | None:
+    try:
+        members = _OBJECT.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return f"{field} must be a JSON object, got {shown(text)}"
+    name = next((name for name in members if name in reserved), None)
+    return None if name is None else f"{field} must contain no field of the document, got {name!r}"
+
+
+# --- what the kernels find in one pass over the flat columns ------------------------------------------------
+
+
+def _content_faults(batch: DocumentBatch) -> dict[int, str]:
+    bounds, starts, ends, heads = batch.mentions
+    indptr, antecedents, scores = batch.candidates
+    n_tokens = np.where(batch.has_tokens, np.diff(batch.token_bounds), -1)
+    reasons = mention_faults(bounds, starts, ends, heads, n_tokens)
+    for d, reason in candidate_faults(bounds, indptr, antecedents, scores).items():
+        reasons.setdefault(d, reason)
+    parses = parse_faults(batch.token_bounds, batch.token_integers["head"], batch.token_integers["sent"])
+    return {**parses, **reasons}

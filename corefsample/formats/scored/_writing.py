@@ -8,19 +8,20 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
-from corefsample._checks import choice, shown, whole
-from corefsample.documents._batch import DocumentBatch, from_documents
+from corefsample._checks import choice, require_json, shown, whole
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import link_target, new_file, remove_file, require_free, require_writable, unwritable
 from corefsample.files._locks import new_partial, put_in_place
 from corefsample.files._paths import PathLike, require_suffix
-from corefsample.formats.scored._jsonl import json_lines_writer, require_json
-from corefsample.formats.scored._parquet import ParquetWriter
+from corefsample.formats.scored._jsonl import json_lines_writer
+from corefsample.formats.scored._parquet import ParquetReader, ParquetWriter
 from corefsample.formats.scored._stream import SUFFIXES, DocumentStream
 
 _QUARANTINE = ".quarantine.jsonl"
+_BATCH = 64  # documents in memory
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def _new_documents(path: PathLike, *, overwrite: bool) -> Iterator[Callable[[Doc
 
 
 def write_documents(
-    documents: Iterable[ScoredDocument], path: PathLike, *, overwrite: bool = False, batch_size: int = 64
+    documents: Iterable[ScoredDocument], path: PathLike, *, overwrite: bool = False, batch_size: int = _BATCH
 ) -> int:
     """Write documents to a new file, in the format of its ending; return how many.
 
@@ -69,7 +70,7 @@ def write_documents(
         while chunk := list(islice(stream, batch_size)):
             for number, document in enumerate(chunk, start=count + 1):
                 _require_writable_document(document, number)
-            write(from_documents(chunk))
+            write(DocumentBatch.of(chunk))
             count += len(chunk)
     return count
 
@@ -137,6 +138,14 @@ def quarantine_file(
             raise
         except OSError as error:
             raise unwritable(target, error) from None
+
+
+def join(paths: Iterable[PathLike], path: PathLike, *, overwrite: bool = False) -> None:
+    """Copy the documents of Parquet files that `write_documents` made, and which are not checked again."""
+    with _new_documents(path, overwrite=overwrite) as write:
+        for each in paths:
+            for batch, _ in ParquetReader(os.fspath(each)).batches(_BATCH):
+                write(batch)
 
 
 def convert(

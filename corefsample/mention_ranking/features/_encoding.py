@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Bytes, Ints, Ints32, Words32
 from corefsample._checks import shown
-from corefsample.documents._scored import checked_mentions
+from corefsample.documents._faults import checked_mentions
 from corefsample.documents._tokens import EMPTY_COLUMN, Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
@@ -30,7 +30,7 @@ from corefsample.mention_ranking.features._hash_kernels import Hashed
 from corefsample.mention_ranking.features._pair_kernels import Encoded
 from corefsample.mention_ranking.features._templates import CompiledTemplates, TemplateSet
 from corefsample.syntax._codes import UPOS, syntax_codes
-from corefsample.syntax._roles import neutral_parse
+from corefsample.syntax._roles import NeutralParse
 
 _UPOS_CODES = {upos: code for code, upos in enumerate(UPOS, start=1)}
 _PRONOUN_UPOS = frozenset({"PRON", "DET", "NUM"})
@@ -344,7 +344,7 @@ def encode(
     tokens = language.adapted(tokens)
     words = word_table(tokens, language)
     endings = words[:, Column.ENDING]
-    parse = neutral_parse(tokens, scheme)
+    parse = NeutralParse.of(tokens, scheme)
     text = Text(
         words=words,
         known_forms=_known(words[:, Column.FORM], endings, vocabulary),

@@ -1,47 +1,57 @@
-"""The batch job: counts events in scored mentions, writes the folder of a run, and warns of a wrong lexicon."""
+"""A run that counts events: its partitions are counted and merged, and the counts become the folder of the run.
+
+All sums are of whole numbers and all rows are in the order of date, document and event, so that the files do not
+depend on the partitions, the processes that computed them, or the order of the documents.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
+import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.parquet as pq
 
 from corefsample._log import logger
 from corefsample._processors import one_processor_left, processors
+from corefsample.documents._rejected import Rejected
 from corefsample.documents._scored import RECALIBRATION_FIELD
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._digests import sha256
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike, path_list
-from corefsample.files._remote_services import credentials, give_credentials
+from corefsample.files._remote_services import credentials, give_credentials, is_url
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import QuarantineFile
 from events._selection import Selection
-from events.counting._counter import EventCounter
-from events.counting._tables import event_key
-from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
-from events.lexicon._lexicon import Lexicon, load_lexicon
-from events.rules._rules import Rule
+from events.counting._counter import DUPLICATE, EventCounter
+from events.counting._tally import excluded_triggers
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
 from events.runs._plan import RESTART, STANDARD_INPUT, InputFile, Part, changes
 from events.runs._progress import Progress
+from events.runs._record import run_record
 from events.runs._run import begun, missing_parts, working_in
-from events.runs._store import Places, Store, read_sealed, writing
-from events.runs.counting._finalise import QUARANTINE, MergedPartitions, write_run
+from events.runs._store import Places, Records, Store, read_sealed, sealed, writing
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
 from events.runs.counting._plan import RunPlan, planned, with_partitions
+from events.runs.counting._tables import draw_counts, write_counts, written_rows
 
 OnProgress = Callable[[int, int], None]
 
+QUARANTINE = "quarantine.jsonl"
+_MOST_NAMED = 3  # missing partitions in a message
 _BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
 
 
@@ -64,7 +74,7 @@ def count_events(
             summary = write_run(places, merged, pictures=options.pictures, started=started, n_computed=len(missing))
         with opened_folder(options.out, only=lambda name: name == "all_documents.parquet") as folder:
             table = pq.ParquetFile(Path(folder) / "all_documents.parquet").read(["trigger", "actor", "actors"])
-        for note in actor_notes(plan.definitions().rules, plan.definitions().lexicon, table):
+        for note in plan.definitions().notes(table):
             logger("events").warning("%s", note)
         return summary
 
@@ -190,7 +200,7 @@ def finished_summary(places: Places, now: RunPlan) -> EventsResult | None:
         return None
     try:
         before = store.plan(RunPlan)
-        if record["partitions"]["plan"] != store.plan_sha256() or changes(before, now):
+        if record["partitions"]["plan"] != sha256(store.plan_path) or changes(before, now):
             return None
         if before.inputs != now.inputs or before.options.on_error != now.options.on_error:
             return None
@@ -324,42 +334,230 @@ def _require_unchanged(file: InputFile) -> None:
         raise InputError(rule, place=file.path, hint=RESTART)
 
 
-def actor_notes(rules: Sequence[Rule], lexicon: Lexicon, documents: pa.Table) -> list[str]:
-    """Sentences about a lexicon that probably is not the one that the rules need.
+def finalise_run(folder: PathLike, *, pictures: bool = True) -> EventsResult:
+    """Make the tables, pictures and record of a run from its partitions, all of which must be complete.
 
     Parameters
     ----------
-    rules, lexicon
-        What was counted.
-    documents
-        Of all documents of the run, whether they have a trigger and a word of an actor's name, and their `actors`.
+    folder
+        Folder of the run, as given to `initialise_run`.
+    pictures
+        Whether to draw the bands, and the comparison.
+
+    Raises
+    ------
+    InputError
+        If no run was begun; if a partition is missing; if two documents of different partitions have the same doc_id
+        (where bad documents are set aside, the partition of the second one is missing then, and has to be run again);
+        if there is no document; or if the dates make too many periods.
+    OutputError
+        If a file cannot be written.
     """
-    events = pc.unique(pc.list_flatten(documents["actors"])).to_pylist()
-    found = {code for event in events for code in event_key(event)}
-    notes = []
-    with_roles = [rule for rule in rules if rule.event]
-    if with_roles and found.isdisjoint(lexicon.codes):
-        names = ", ".join(rule.name for rule in with_roles)
-        n_named, n_with_trigger = (pc.sum(documents[name]).as_py() or 0 for name in ("actor", "trigger"))
-        notes.append(
-            f"no actor of the lexicon {lexicon.source} fills a role of {names} in any document; of "
-            f"{len(documents):,} inspected, {n_named:,} have a word of an actor's name and "
-            f"{n_with_trigger:,} a trigger: `corefsample doctor` "
-            "with the rule and the lexicon counts what each of them finds"
+    places = Places(os.fspath(folder))
+    store = places.any()
+    if store is None:
+        raise InputError("run must be initialised before it is finalised, got no partitions", place=places.given)
+    merged = MergedPartitions(store, store.plan(RunPlan))
+    _complete(merged, places, verify=True)
+    with merged.stopping():
+        for part in merged.plan.in_order():
+            merged.add(part, merged.load(part))
+    with writing(places):
+        return write_run(places, merged, pictures=pictures, started=time.time())
+
+
+class MergedPartitions:
+    """The counts of partitions, which are added in the order of the inputs.
+
+    Attributes
+    ----------
+    store, plan
+        Of the run.
+    counter
+        The counts so far.
+    """
+
+    def __init__(self, store: Store, plan: RunPlan) -> None:
+        self.store, self.plan = store, plan
+        self.counter: EventCounter | None = None
+        self._ends: list[int] = []  # number of documents after each partition that was added
+        self._added: list[Part] = []
+
+    @contextmanager
+    def stopping(self) -> Iterator[None]:
+        """Note in the plan that an invalid document stopped the run: then the inputs may be corrected."""
+        try:
+            yield
+        except InputError:
+            self.plan = dataclasses.replace(self.plan, stopped=True)
+            self.store.write_plan(self.plan)
+            raise
+
+    def load(self, part: Part) -> EventCounter:
+        """The counts of a complete partition."""
+        return EventCounter.load(self.store.result(self.store.record(part, verify=False) or {}))
+
+    def add(self, part: Part, counter: EventCounter) -> bool:
+        """Add the counts of a partition, and return True.
+
+        If it has doc_ids of earlier ones, these documents are excluded instead, and the partition is not complete.
+
+        Raises
+        ------
+        InputError
+            At the first such document, unless bad documents are set aside.
+        """
+        if self.counter is None:
+            self.counter = counter
+        else:
+            repeated = self.counter.ids.repeated_in(counter.ids)
+            if repeated:
+                numbers = [counter.ids.numbers[later] for _, later in repeated]
+                if self.plan.stops:
+                    place, doc_id = _place(self.plan, part, numbers[0])
+                    first = repeated[0][0]
+                    earlier = self._added[bisect_right(self._ends, first)]
+                    before, _ = _place(self.plan, earlier, self.counter.ids.numbers[first])
+                    raise InputError(f"{DUPLICATE}, first at {before}", place=f"{place}: doc_id {doc_id!r}")
+                self.plan = self.store.exclude(self.plan, {part.number: numbers})
+                return False
+            self.counter.merge(counter, distinct=True)
+        self._ends.append(len(self.counter.ids))
+        self._added.append(part)
+        return True
+
+
+def write_run(
+    places: Places, merged: MergedPartitions, *, pictures: bool, started: float, n_computed: int | None = None
+) -> EventsResult:
+    """Write the files of a run whose partitions were all added, and put these in their place.
+
+    Parameters
+    ----------
+    places, merged
+        Of the run.
+    pictures
+        Whether to draw the bands, and the comparison.
+    started
+        When the run began, in seconds since the epoch.
+    n_computed
+        Number of partitions that were computed for this call, for the summary; None: all.
+    """
+    records = _complete(merged, places, verify=False)
+    store, plan = merged.store, merged.plan
+    store.clean(records)
+    # A folder that exists may be replaced: `initialise_run` made sure of that.
+    with RunFolder(places.given, overwrite=store.path != places.beside or is_url(places.given)) as run:
+        _quarantined(run, merged, records)
+        counter = _required(merged, run)
+        counts = counter.counts_of_all(level=plan.options.level, interval=plan.options.interval)
+        definitions = plan.definitions()
+        with written_rows(run, counter.rows, counter.evidence_schema):
+            table, compared = counts.to_frame(), counts.compare(plan.options.compare or ())
+        write_counts(run, table, counts.schema, counts.samples(), compared)
+        if pictures:
+            draw_counts(run, table, compared, definitions.lexicon.names)
+        several, periods = counts.of_rules, counts.of_rules[0].periods()
+        names = [(each.event, key.name) for each in several for key in each.events()]
+        rules, lexicon, outcomes = definitions.rules, definitions.lexicon, definitions.outcomes
+        result = EventsResult(
+            out=places.given,
+            n_documents=counter.n_documents,
+            n_sampled=counter.n_sampled,
+            n_with_events=counter.n_with_events,
+            n_quarantined=run.n_set_aside,
+            n_ambiguous=counter.n_ambiguous,
+            actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in names),
+            periods=(periods[0].label, periods[-1].label),
+            seconds=round(time.time() - started, 3),
+            n_partitions=len(plan.partitions),
+            n_computed=len(plan.partitions) if n_computed is None else n_computed,
+            n_several_parses=counter.n_several_parses,
+            uncertainty=counter.uncertainty,
+            merged_actors=counter.merged_actors.summary(counter.n_samples),
+            n_not_selected=sum(record["not_selected"] for record in records.values()),
+            triggers={rule.name: excluded_triggers(rule.preset, counter.tallies[rule.name]) for rule in rules},
         )
-    for rule in with_roles:
-        missing = _expected(rule) - set(lexicon.codes)
-        if missing and lexicon.source == SHIPPED:
-            codes = ", ".join(sorted(missing))
-            others = [name for name in SHIPPED_LEXICONS if missing <= set(load_lexicon(name).codes)]
-            other = f"the lexicon {others[0]} has them" if others else "give the lexicon that has them"
-            notes.append(
-                f"only countries can fill the roles of {rule.name}, whose examples have other actors ({codes}): {other}"
-            )
-    return notes
+        codes = [code for each in several for key in each.events() for code in key if code]
+        content = run_record(
+            {**dataclasses.asdict(plan.options), "out": places.given},
+            _inputs(plan, records),
+            started,
+            rule={
+                "name": ", ".join(rule.name for rule in rules),
+                "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules)),
+                "source": ", ".join(rule.source for rule in rules),
+                **({"outcomes": list(map(str, outcomes))} if outcomes else {}),
+                "extends": list(dict.fromkeys(base for rule in rules for base in rule.bases)),
+            },
+            lexicon=lexicon.source,
+            names={code: lexicon.names.get(code, code) for code in codes},
+            summary=result.to_json(),
+            partitions={"count": len(plan.partitions), "plan": sha256(store.plan_path)},
+            files=run.checksums(),
+        )
+        run.finish_record(sealed(content))
+    if plan.can_be_resumed and not is_url(places.given):
+        places.keep(store)
+    else:
+        shutil.rmtree(store.path)
+        if not is_url(places.given):
+            shutil.rmtree(places.kept, ignore_errors=True)
+    return result
 
 
-def _expected(rule: Rule) -> set[str]:
-    """Codes of actors that the examples of the preset expect; "-" stands for none."""
-    events = [event for example in rule.examples for event in example.expect.get(rule.preset, ())]
-    return {code for event in events for code in event.split(">")} - {"-", ""}
+def _complete(merged: MergedPartitions, places: Places, *, verify: bool) -> Records:
+    """Records of all partitions, or raise if one is missing."""
+    plan = merged.plan
+    records = merged.store.records(plan, verify=verify)
+    missing = [each for each in plan.in_order() if each.number not in records]
+    if missing:
+        named = ", ".join(map(str, missing[:_MOST_NAMED])) + (", ..." if len(missing) > _MOST_NAMED else "")
+        rule = f"all {len(plan.partitions)} partitions must be complete"
+        hint = "run them, or the same command again"
+        raise InputError(f"{rule}, got {len(missing)} missing: {named}", place=places.given, hint=hint)
+    return records
+
+
+def _required(merged: MergedPartitions, run: RunFolder) -> EventCounter:
+    """The counts of all partitions; raises InputError if there is no document."""
+    plan, counter = merged.plan, merged.counter
+    if counter is None or not counter.n_documents:
+        if plan.options.where and not run.n_set_aside:
+            chosen = " and ".join(plan.options.where)
+            raise InputError(f"must hold for at least one document, got none for {chosen!r}", parameter="where")
+        aside = f", {run.n_set_aside} set aside, first: {run.first_set_aside}" if run.n_set_aside else ""
+        message = f"a corpus must hold at least one document, got none{aside}"
+        raise InputError(message, place=", ".join(file.path for file in plan.inputs))
+    pa.default_memory_pool().release_unused()  # what the partitions needed; tables take as much again
+    return counter
+
+
+def _inputs(plan: RunPlan, records: Records) -> list[dict[str, Any]]:
+    """Path, size and SHA-256 of each input; no size and checksum of standard input."""
+    checksums = {
+        partition.source: records[partition.number]["input"]["sha256"]
+        for partition in plan.partitions
+        if not partition.first
+    }
+    return [file.to_record(checksums[file.absolute]) for file in plan.inputs]
+
+
+def _quarantined(run: RunFolder, merged: MergedPartitions, records: Records) -> None:
+    """Add the documents that partitions set aside, in the order of the inputs."""
+    for part in merged.plan.in_order():
+        path = merged.store.result(records[part.number]) / QUARANTINE
+        if path.exists():
+            with open(path, encoding="utf-8") as lines:
+                for row in map(json.loads, lines):
+                    run.set_aside(Rejected(unit=row.pop("place"), number=None, **row))
+
+
+def _place(plan: RunPlan, partition: Part, number: int) -> tuple[str, str]:
+    """Place and doc_id of a document by its partition and number."""
+    file = plan.input_of(partition)
+    stream = DocumentStream(file.place, row_groups=partition.groups, parses=True, on_rejected=lambda rejected: None)
+    for batch in stream:
+        if number in batch.places:
+            return f"{batch.source}: {batch.unit} {number}", batch.doc_ids[list(batch.places).index(number)]
+    return file.path, ""

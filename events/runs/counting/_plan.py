@@ -16,14 +16,14 @@ from corefsample.files._digests import sha256
 from corefsample.files._paths import input_paths, is_file, open_binary
 from corefsample.formats.scored._parquet import row_group_sizes
 from corefsample.formats.scored._stream import SUFFIXES
-from corefsample.posterior._recalibrated import CorpusRecalibration
+from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._shipped import NO_RECALIBRATION, named_recalibration, recalibration_file
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events._options import fields_of
 from events.counting._definitions import Definitions
 from events.counting._periods import Calendar
-from events.counting._tables import event_key, event_name
+from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.rules._rules import Rule, sources_of
 from events.runs._plan import InputFile, Part, Plan
@@ -169,11 +169,11 @@ def _recalibration(name: str, contents: str) -> UncertainRecalibration:
 
 def _require_compared(name: str, rule: Rule, lexicon: Lexicon) -> None:
     """Raise unless a name to compare has as many codes as a rule has roles, all in the lexicon."""
-    key = event_key(name)
+    key = EventKey.of(name)
     if not rule.event:
         raise ParameterError(f"must have a rule with roles, got the rule {rule.name} without", parameter="compare")
     if len(key) != len(rule.event):
-        shape = event_name(("AAA", "BBB")[: len(rule.event)])
+        shape = EventKey(("AAA", "BBB")[: len(rule.event)]).name
         raise ParameterError(f"must name events of the rule {rule.name} ({shape}), got {name!r}", parameter="compare")
     for code, role in zip(key, rule.event, strict=True):
         if not code and role in rule.optional:

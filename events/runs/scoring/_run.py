@@ -23,17 +23,16 @@ from corefsample.files._contents import read_json
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike, is_file, require_suffix, suffix_of
 from corefsample.formats.scored._stream import SUFFIXES
-from corefsample.formats.scored._writing import QuarantineFile, convert, quarantine_file, write_documents
+from corefsample.formats.scored._writing import QuarantineFile, join, quarantine_file, write_documents
 from corefsample.mention_ranking._model import MentionSource, ScoringTally, few_known_words
 from corefsample.recalibration._shipped import chosen_recalibration
-from corefsample.syntax._roles import is_unparsed
 from events._csv_cells import write_csv
 from events._options import Result, fields_of
 from events._selection import Selection
 from events.news._fields import Article
-from events.news._quality import Duplicates, RepeatedTexts, TextTally
+from events.news._quality import Duplicates, TextTally
 from events.runs._annotated_output import write_annotated
-from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
+from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, RepeatedTexts
 from events.runs._engines import Engine
 from events.runs._plan import STANDARD_INPUT, InputFile, Part, Plan
 from events.runs._progress import Progress
@@ -167,7 +166,7 @@ def joined_parts(store: Store, plan: Plan, on_rejected: QuarantineFile | None) -
         if record["documents"]:
             result.paths.append(store.result(record) / _DOCUMENTS)
         add_tally(result.tally, ScoringTally(**record["tally"]))
-        result.texts.add(TextTally(**record["texts"]))
+        result.texts += TextTally(**record["texts"])
         for rejected in map(_rejected, record["rejected"]):
             if on_rejected is not None:
                 on_rejected(rejected)
@@ -284,7 +283,7 @@ def score_corpus(
             with writing(places):
                 places.mark_joined()
             remove_file(record)  # of an earlier run, whose output is about to be replaced
-            convert(result.paths, path, overwrite=overwrite)
+            join(result.paths, path, overwrite=overwrite)
         left_out: dict[str, int] = {}
         if clusters is not None:
             left_out = dict(write_annotated(path, clusters, clustering=options.clusters, on_unwritable="skip").left_out)
@@ -376,7 +375,7 @@ def is_scored(inputs: PathLike | Iterable[PathLike], path: str, options: Scoring
 def _require_own(path: str, parts: list[Path], store: Store) -> None:
     """Raise if there is an output that does not have the content of the complete parts."""
     again = store.path / f"joined{suffix_of(path, SUFFIXES)}"
-    convert(parts, again, overwrite=True)
+    join(parts, again, overwrite=True)
     if is_file(path) and sha256(path) != sha256(again):
         require_free(path, overwrite=False)
 
@@ -413,5 +412,5 @@ def _is_parsed(path: str, options: ScoringOptions) -> bool:
     for item in DocumentInputs([path], entity_fields=options.entity_fields):
         if isinstance(item, ReadDocument) and not isinstance(item.document, Article):
             tokens = item.document.tokens
-            return tokens is not None and not is_unparsed(tokens)
+            return tokens is not None and not tokens.is_unparsed
     return False

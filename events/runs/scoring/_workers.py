@@ -28,7 +28,6 @@ from corefsample.mention_ranking._model import (
     ScoringTally,
     other_model,
     score_parses,
-    scored_metadata,
 )
 from corefsample.mention_ranking._model_file import model_file
 from corefsample.recalibration import read_recalibration
@@ -36,7 +35,6 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.spacy_bridge import parse_temperature
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax._roles import is_unparsed
 from events.news._fields import Article
 from events.news._quality import TextTally, repair_version, repaired
 from events.runs._document_inputs import ReadDocument
@@ -177,7 +175,7 @@ class Scorer:
             else:
                 result.documents.append(document)
                 add_tally(result.tally, tally)
-                result.texts.add_text(_text_of(source), is_repaired=source is not item.document)
+                result.texts += TextTally.of(_text_of(source), is_repaired=source is not item.document)
         return result
 
     def _scored(self, document: AnnotatedDocument | ScoredDocument | Article, tally: ScoringTally) -> ScoredDocument:
@@ -204,11 +202,11 @@ class Scorer:
         if tokens is None:
             return document  # which is an error of scoring
         if self.pipeline is None:
-            if len(tokens) and is_unparsed(tokens):
+            if len(tokens) and tokens.is_unparsed:
                 hint = ParameterHint("pipeline", "names a spaCy pipeline that parses its words")
                 raise ParameterError("a document must have a parse, got no dependency labels", place=place, hint=hint)
             return document
-        if not is_unparsed(tokens):
+        if not tokens.is_unparsed:
             hint = ParameterHint("pipeline", "is for documents without one")
             raise ParameterError("a document to be parsed must have no parse, got one", place=place, hint=hint)
         parsed = parsed_words(tokens, self.pipeline)
@@ -226,7 +224,7 @@ class Scorer:
             else:
                 parsed = sampled_parses(texts, article.doc_id, self.sampler, options.parses)
         model = self.models["parse"]
-        metadata = scored_metadata(model, article_metadata(article))
+        metadata = model.scored_metadata(article_metadata(article))
         tokens = [each for _, each in parsed]
         try:
             scored = score_parses(model, tokens, min_prob=options.min_prob, scheme=options.scheme)

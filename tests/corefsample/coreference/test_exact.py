@@ -30,7 +30,7 @@ from corefsample import (
     sample_clusterings,
     to_networkx,
 )
-from corefsample.coreference._exact import canonical_labels, poisson_binomial_pmf
+from corefsample.coreference._clusterings import canonical_labels
 
 # Every mention has all earlier ones as candidates: 720 antecedent vectors, 203 clusterings.
 SIX_FULL = Lists(
@@ -111,37 +111,6 @@ def test_invalid_labels_raise(labels: object) -> None:
 
 
 # --- Poisson-binomial --------------------------------------------------------------------------------------
-
-
-@pytest.mark.kernels
-@given(st.lists(st.floats(0.0, 1.0), max_size=9))
-def test_the_poisson_binomial_equals_the_sum_over_outcomes(probs: list[float]) -> None:
-    expected = references.poisson_binomial_pmf(probs)
-    np.testing.assert_allclose(poisson_binomial_pmf(probs), expected, rtol=0, atol=1e-14)
-
-
-def test_thousands_of_trials_have_an_accurate_tail() -> None:
-    # P(no success) = 0.9^5000 = e^(5000 log 0.9), some 1e-229: a Fourier transform would lose it.
-    pmf = poisson_binomial_pmf(np.full(5000, 0.1))
-    assert math.log(pmf[0]) == pytest.approx(5000 * math.log(0.9), rel=1e-12)
-    assert pmf.sum() == pytest.approx(1.0, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("probs", "message"),
-    [
-        ([0.5, 1.5], "probs[1] must lie in [0, 1], got 1.5"),
-        ([-1e-9], "probs[0] must lie in [0, 1], got -1e-09"),
-        ([0.1, math.nan], "probs[1] must lie in [0, 1], got nan"),
-        (["0.5"], "probs must be numbers"),
-        (0.5, "probs must be numbers in one dimension"),
-        ([[0.5]], "probs must be numbers in one dimension"),
-    ],
-)
-def test_an_invalid_probability_raises(probs: list[float], message: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        poisson_binomial_pmf(probs)
-    assert message in str(caught.value)
 
 
 def test_a_document_instead_of_its_distribution_raises() -> None:

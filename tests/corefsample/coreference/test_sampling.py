@@ -31,7 +31,7 @@ from corefsample import (
     sample_clusterings,
 )
 from corefsample._random import document_key
-from corefsample.coreference._sampling import Conditioned, sample_rescored
+from corefsample.coreference._clusterings import Conditioned, sample_rescored
 
 Labels = npt.NDArray[np.int32]
 

@@ -20,7 +20,7 @@ from references import parses as references
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens
 from corefsample.documents import Parse, sample_parses
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._batch import from_documents
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Rejected
 
 pytestmark = pytest.mark.kernels
@@ -285,9 +285,9 @@ def some_documents(n: int) -> list[ScoredDocument]:
 @pytest.mark.parametrize("rows", [[], [3], [0, 1, 2], [5, 0, 3, 4], [7, 6], [2, 2], list(range(8))], ids=str)
 def test_rows_of_a_batch_are_copied_in_the_order_given(rows: list[int]) -> None:
     documents = some_documents(8)
-    batch = from_documents(documents)
+    batch = DocumentBatch.of(documents)
     taken = batch.take(rows)
-    expected = from_documents([documents[row] for row in rows])
+    expected = DocumentBatch.of([documents[row] for row in rows])
     assert list(taken.places) == [row + 1 for row in rows]
     assert taken.table.to_pylist() == expected.table.to_pylist()
     for flat in ("mentions", "candidates"):
@@ -296,7 +296,7 @@ def test_rows_of_a_batch_are_copied_in_the_order_given(rows: list[int]) -> None:
 
 
 def test_a_copied_row_does_not_keep_the_others_in_memory() -> None:
-    batch = from_documents(some_documents(60))
+    batch = DocumentBatch.of(some_documents(60))
     assert batch.take([40]).table.get_total_buffer_size() < batch.table.get_total_buffer_size() / 10
 
 

@@ -18,7 +18,6 @@ from references import coreference as references
 from strategies.documents import COMPLETE, Document
 
 from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents, write_documents
-from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Rejected
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import convert, quarantine_file
@@ -125,14 +124,12 @@ def test_progress_grows_to_the_size_of_all_files(ten: list[ScoredDocument], tmp_
 def test_a_caller_may_set_documents_aside(tmp_path: Path) -> None:
     rejected: list[Rejected] = []
 
-    def odd(batch: DocumentBatch) -> tuple[dict[int, str], dict[int, str]]:
-        faults = {row: "number must be even" for row, name in enumerate(batch.doc_ids) if int(name[1:]) % 2}
-        return dict(enumerate(batch.doc_ids)), faults
-
     path = lines_file(some(5), tmp_path / "five.jsonl")
-    ((batch, results),) = DocumentStream(path, on_rejected=rejected.append).inspected(odd)
+    stream = DocumentStream(path, on_rejected=rejected.append)
+    (read,) = stream.checked()
+    batch, rows = stream.accepted(*read, dict.fromkeys((1, 3), "number must be even"))
     assert batch.doc_ids == ["d0", "d2", "d4"]
-    assert results == dict(enumerate(batch.doc_ids))
+    assert rows == [0, 2, 4]
     assert [bad.message() for bad in rejected] == [
         f"{path}: line 2: doc_id 'd1': number must be even",
         f"{path}: line 4: doc_id 'd3': number must be even",

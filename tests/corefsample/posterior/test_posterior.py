@@ -20,8 +20,7 @@ from corefsample import (
     sample_clusterings,
 )
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import ParsePosterior
-from corefsample.posterior._recalibrated import DrawnRecalibration
+from corefsample.posterior._posterior import DrawnRecalibration, ParsePosterior
 from corefsample.recalibration._model import N_PARAMETERS
 
 WEIGHTS = (5.0, 2.0, 3.0)

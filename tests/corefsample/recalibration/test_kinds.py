@@ -27,7 +27,6 @@ from corefsample.recalibration import (
     english_recalibration,
     read_recalibration,
 )
-from corefsample.recalibration._applied import applied_to
 from corefsample.recalibration._domains import DomainEffect, _em
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._losses import Likelihood
@@ -405,7 +404,7 @@ def test_documents_name_their_recalibrations() -> None:
     once = first.apply_document(document)
     assert once.metadata == {"genre": "news", "recalibration": first.fingerprint()}
     twice = second.apply_document(once)
-    assert applied_to(twice.metadata) == f"{first.fingerprint()} {second.fingerprint()}"
+    assert Recalibration.applied_to(twice.metadata) == f"{first.fingerprint()} {second.fingerprint()}"
     assert Recalibration().apply_document(document).metadata == {"genre": "news"}  # it changes nothing
     with error(ParameterError, "scores"):
         first.apply_document(twice)

@@ -27,7 +27,7 @@ from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._path_traces import PathTrace, UnmetCondition, connecting_path, nearest_trace, trace_path
 from corefsample.syntax._paths import FlatParses, ParseView, follow, follow_all, leading_to, path_labels
-from corefsample.syntax._roles import NeutralParse, neutral_parse
+from corefsample.syntax._roles import NeutralParse
 from corefsample.syntax._schemes import fitting_schemes
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
@@ -500,7 +500,7 @@ def pair_rows(tokens: Tokens, spans: np.ndarray) -> list[list[int]]:
 @pytest.mark.parametrize("name", SENTENCES)
 def test_a_sentence_has_one_neutral_parse(name: str, scheme: str) -> None:
     one, other = (reference.parsed(SENTENCES[name][each]) for each in ("ud2", scheme))
-    assert content(neutral_parse(one, "ud2"), one) == content(neutral_parse(other, scheme), other)
+    assert content(NeutralParse.of(one, "ud2"), one) == content(NeutralParse.of(other, scheme), other)
 
 
 @pytest.mark.kernels

@@ -13,13 +13,13 @@ from strategies import parses as strategies
 
 from corefsample import ParameterError
 from corefsample.syntax._codes import UPOS, Role
-from corefsample.syntax._roles import NeutralParse, neutral_parse
+from corefsample.syntax._roles import NeutralParse
 
 pytestmark = pytest.mark.kernels
 
 
 def neutral(scheme: str) -> NeutralParse:
-    return neutral_parse(reference.parsed(reference.PARSES[scheme]))
+    return NeutralParse.of(reference.parsed(reference.PARSES[scheme]))
 
 
 def word(scheme: str, form: str) -> int:
@@ -74,7 +74,7 @@ def test_a_chain_of_conjuncts_is_brought_to_the_first() -> None:
     chained = (
         "cats cat NOUN 5 nsubj\ndogs dog NOUN 1 conj\nand and CCONJ 2 cc\nbirds bird NOUN 2 conj\nsing sing VERB 0 ROOT"
     )
-    parse = neutral_parse(reference.parsed(chained), "clearnlp")
+    parse = NeutralParse.of(reference.parsed(chained), "clearnlp")
     assert parse.head.tolist() == [4, 0, 1, 0, -1]
     assert parse.role.tolist()[:2] == [Role.SUBJECT, Role.SUBJECT]
     assert parse.governor[3] == 4
@@ -82,7 +82,7 @@ def test_a_chain_of_conjuncts_is_brought_to_the_first() -> None:
 
 def test_a_preposition_within_another_hangs_its_noun_on_the_outer_one() -> None:
     chained = "came come VERB 0 ROOT\nfrom from ADP 1 prep\nbehind behind ADP 2 prep\ndoors door NOUN 3 pobj"
-    parse = neutral_parse(reference.parsed(chained))
+    parse = NeutralParse.of(reference.parsed(chained))
     assert (parse.head[3], parse.marker[3], parse.role[3]) == (0, 1, Role.OBLIQUE)
     assert parse.head.tolist() == [-1, 3, 3, 0]  # both prepositions hang on the noun
 
@@ -104,28 +104,28 @@ and and CCONJ 13 cc | 8 cc
 near near ADP 13 case | 8 prep
 Athens Athens PROPN 8 conj | 12 pobj
 """
-    parse = neutral_parse(reference.parsed(neutral_sentences.notations(table)[scheme]), scheme)
+    parse = NeutralParse.of(reference.parsed(neutral_sentences.notations(table)[scheme]), scheme)
     assert (parse.role[5], parse.governor[5]) == (Role.PREDICATE, -1)
     assert (parse.marker[7], parse.marker[9], parse.marker[12]) == (6, 6, 11)
 
 
 def test_a_dative_with_a_preposition_is_oblique() -> None:
-    parse = neutral_parse(reference.parsed("gave give VERB 0 ROOT\nto to ADP 1 dative\nher she PRON 2 pobj"))
+    parse = NeutralParse.of(reference.parsed("gave give VERB 0 ROOT\nto to ADP 1 dative\nher she PRON 2 pobj"))
     assert (parse.head[2], parse.marker[2], parse.role[2]) == (0, 1, Role.OBLIQUE)
 
 
 def test_subtypes_unknown_to_a_scheme_count_as_their_base() -> None:
-    parse = neutral_parse(reference.parsed("went go VERB 0 root\nhome home NOUN 1 obl:goal"))
+    parse = NeutralParse.of(reference.parsed("went go VERB 0 root\nhome home NOUN 1 obl:goal"))
     assert parse.role[1] == Role.OBLIQUE
 
 
 def test_parts_of_speech_are_coded_by_place() -> None:
     tokens = reference.parsed("a a DET 0 root\nb b NOUN 1 dep\nc c FOO 1 dep")
-    assert neutral_parse(tokens, "clearnlp").upos.tolist() == [UPOS.index("DET") + 1, UPOS.index("NOUN") + 1, 0]
+    assert NeutralParse.of(tokens, "clearnlp").upos.tolist() == [UPOS.index("DET") + 1, UPOS.index("NOUN") + 1, 0]
 
 
 def test_a_text_without_a_parse_has_other_roles() -> None:
-    parse = neutral_parse(reference.parsed("a a DET 0 _\nb b NOUN 0 _"))
+    parse = NeutralParse.of(reference.parsed("a a DET 0 _\nb b NOUN 0 _"))
     assert parse.role.tolist() == [Role.OTHER, Role.OTHER]
     np.testing.assert_array_equal(parse.governor, [-1, -1])
 
@@ -133,25 +133,25 @@ def test_a_text_without_a_parse_has_other_roles() -> None:
 def test_labels_of_no_scheme_are_rejected() -> None:
     tokens = reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 SBJ")
     with pytest.raises(ParameterError, match=r"tokens.dep must fit a dependency scheme .*, got 'SBJ' \(not in ud2"):
-        neutral_parse(tokens)
+        NeutralParse.of(tokens)
     with error(ParameterError, "scheme"):
-        neutral_parse(tokens, "ptb")
+        NeutralParse.of(tokens, "ptb")
     with error(ParameterError):  # labels of two schemes
-        neutral_parse(reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 obl\nc c NOUN 1 pobj"))
+        NeutralParse.of(reference.parsed("a a NOUN 0 ROOT\nb b NOUN 1 obl\nc c NOUN 1 pobj"))
     with pytest.raises(ParameterError, match="must fit the scheme ud1, got 'SBJ'"):
-        neutral_parse(tokens, "ud1")
+        NeutralParse.of(tokens, "ud1")
 
 
 def test_labels_of_several_schemes_are_read_if_all_agree() -> None:
-    assert neutral_parse(reference.parsed("a a NOUN 2 nsubj\nb b VERB 0 root")).role.tolist() == [
+    assert NeutralParse.of(reference.parsed("a a NOUN 2 nsubj\nb b VERB 0 root")).role.tolist() == [
         Role.SUBJECT,
         Role.ROOT,
     ]
     tokens = reference.parsed("a a NOUN 0 root\nb b NOUN 1 nmod")
     with pytest.raises(ParameterError, match=r"got labels that fit ud2 and ud1 and clearnlp, .* \(scheme chooses\)"):
-        neutral_parse(tokens)
-    assert neutral_parse(tokens, "ud2").role[1] == Role.NOUN_MODIFIER
-    assert neutral_parse(tokens, "clearnlp").role[1] == Role.COMPOUND
+        NeutralParse.of(tokens)
+    assert NeutralParse.of(tokens, "ud2").role[1] == Role.NOUN_MODIFIER
+    assert NeutralParse.of(tokens, "clearnlp").role[1] == Role.COMPOUND
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_labels_of_several_schemes_are_read_if_all_agree() -> None:
 def test_a_word_of_clearnlp_hangs_as_in_universal_dependencies(
     text: str, token: int, head: int, link: int, marker: int
 ) -> None:
-    parse = neutral_parse(reference.parsed(text), "clearnlp")
+    parse = NeutralParse.of(reference.parsed(text), "clearnlp")
     assert (parse.head[token], parse.link[token], parse.marker[token]) == (head, link, marker)
 
 
@@ -220,31 +220,31 @@ def test_a_word_of_clearnlp_hangs_as_in_universal_dependencies(
     ],
 )
 def test_labels_have_roles(scheme: str, label: str, role: int) -> None:
-    parse = neutral_parse(reference.parsed(f"a a NOUN 0 root\nb b NOUN 1 {label}"), scheme)
+    parse = NeutralParse.of(reference.parsed(f"a a NOUN 0 root\nb b NOUN 1 {label}"), scheme)
     assert parse.link[1] == role
 
 
 def test_modifiers_of_verbs_are_oblique_in_version_1() -> None:
     for upos, role in (("VERB", Role.OBLIQUE), ("ADJ", Role.OBLIQUE), ("NOUN", Role.NOUN_MODIFIER)):
-        assert neutral_parse(reference.parsed(f"a a {upos} 0 root\nb b NOUN 1 nmod"), "ud1").link[1] == role
+        assert NeutralParse.of(reference.parsed(f"a a {upos} 0 root\nb b NOUN 1 nmod"), "ud1").link[1] == role
 
 
 def test_a_possessors_particle_is_no_adposition() -> None:
     text = "John John PROPN 4 nmod:poss\n's 's PART 1 case\nin in ADP 1 case\ndog dog NOUN 0 root"
-    assert neutral_parse(reference.parsed(text), "ud2").marker.tolist() == [2, -1, -1, -1]
+    assert NeutralParse.of(reference.parsed(text), "ud2").marker.tolist() == [2, -1, -1, -1]
     first = "from from ADP 3 case\nto to ADP 3 case\nParis Paris PROPN 0 root"
-    assert neutral_parse(reference.parsed(first), "ud2").marker[2] == 0
+    assert NeutralParse.of(reference.parsed(first), "ud2").marker[2] == 0
 
 
 def test_long_chains_of_conjuncts_and_prepositions_are_followed_for_a_while() -> None:
     n = 100
     conjuncts = "\n".join(["cats cat NOUN 0 ROOT", *(f"cats cat NOUN {t} conj" for t in range(1, n))])
-    parse = neutral_parse(reference.parsed(conjuncts), "clearnlp")
+    parse = NeutralParse.of(reference.parsed(conjuncts), "clearnlp")
     assert set(parse.head[1:].tolist()) == {0}  # each is brought to the first, one after the other
     assert set(parse.role.tolist()) == {Role.ROOT}
     chain = [f"in in ADP {t} prep" for t in range(1, n)]
     prepositions = "\n".join(["saw see VERB 0 ROOT", *chain, f"cats cat NOUN {n} pobj"])
-    parse = neutral_parse(reference.parsed(prepositions), "clearnlp")
+    parse = NeutralParse.of(reference.parsed(prepositions), "clearnlp")
     assert parse.marker[n] == n - 1 - 64
 
 
@@ -253,7 +253,7 @@ def test_long_chains_of_conjuncts_and_prepositions_are_followed_for_a_while() ->
 @given(data=st.data())
 def test_a_neutral_parse_of_any_tree_is_a_tree(scheme: str, data: st.DataObject) -> None:
     tokens = data.draw(strategies.parses(scheme, min_tokens=0))
-    parse = neutral_parse(tokens, scheme)
+    parse = NeutralParse.of(tokens, scheme)
     n, roles = len(tokens), {*Role}
     assert set(parse.link.tolist()) | set(parse.role.tolist()) <= roles
     for array in (parse.head, parse.governor, parse.marker):

@@ -19,8 +19,8 @@ from references import events as er
 
 import events.counting._counter
 import events.runs._pictures
-import events.runs.counting._finalise
 import events.runs.counting._job
+import events.runs.counting._tables
 from corefsample import __version__, read_documents
 from corefsample._extras import install_hint
 from events.commands.events import _print_highest
@@ -354,9 +354,9 @@ def test_a_failing_report_has_advice(
 ) -> None:
     arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
     advised = f"Explore  corefsample report {tmp_path / 'run'}"
-    monkeypatch.setattr("events.pages._report.can_report", lambda: False)
+    monkeypatch.setattr("corefsample._extras.can_report", lambda: False)
     assert f"{advised} ({install_hint('report')})\n" in call(*arguments)[1]
-    monkeypatch.setattr("events.pages._report.can_report", lambda: True)
+    monkeypatch.setattr("corefsample._extras.can_report", lambda: True)
     assert f"{advised}\n" in call(*arguments)[1]
 
 

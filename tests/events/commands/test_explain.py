@@ -16,7 +16,7 @@ from run_cases import CountOptions, count_events
 from events import load_lexicon, load_rules
 from events.commands import DoctorOptions, ExplainOptions, run_doctor, run_explain
 from events.commands._rule_hits import RuleHits
-from events.runs.counting._job import actor_notes
+from events.counting._definitions import Definitions
 
 SENTENCES = {
     "counted": ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"],
@@ -183,15 +183,30 @@ def found(*actors: str) -> pa.Table:
 def test_a_run_says_that_its_lexicon_is_probably_another(call: Calls, scored: Path) -> None:
     arrest, attack = load_rules("arrest", "extended"), load_rules("attack")
     countries, police = load_lexicon(), load_lexicon("police")
-    (note,) = actor_notes([arrest, attack], countries, found("FRA"))
+    (note,) = Definitions(
+        (
+            arrest,
+            attack,
+        ),
+        countries,
+    ).notes(found("FRA"))
     assert note == (
         "only countries can fill the roles of arrest, whose examples have other actors (ARMY, POLICE): the lexicon "
         "police has them"
     )
-    assert actor_notes([arrest, attack], police, found("POLICE")) == []
-    (note,) = actor_notes([arrest], police, found())
+    assert (
+        Definitions(
+            (
+                arrest,
+                attack,
+            ),
+            police,
+        ).notes(found("POLICE"))
+        == []
+    )
+    (note,) = Definitions((arrest,), police).notes(found())
     assert note.startswith("no actor of the lexicon police fills a role of arrest in any document")
-    assert actor_notes([attack], countries, found("FRA")) == []
+    assert Definitions((attack,), countries).notes(found("FRA")) == []
     assert "of 9 inspected, 8 have a word of an actor's name and 7 a trigger" in note
     folder = scored.with_name("run")
     options = ("--rule", "conflict", "--samples", 5, "--no-pictures", "--quiet", "--preset", "paper")

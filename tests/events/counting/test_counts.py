@@ -17,7 +17,7 @@ from tallies import SMALL, corpora, counts_of, document, names, tally_of
 
 from corefsample import ParameterError
 from events.counting._evaluation import DocumentEvents
-from events.counting._tables import ACTOR, COMPARISON_COLUMNS, count_columns
+from events.counting._tables import ACTOR, COMPARISON_COLUMNS, Columns
 
 # --- the table ---------------------------------------------------------------------------------------------
 
@@ -27,7 +27,8 @@ def test_the_columns_are_those_of_the_design_in_its_order() -> None:
         "event, actor, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, "
     )
     columns += "one_best"
-    assert list(counts_of(tally_of(SMALL)).to_frame().columns) == columns.split(", ") == list(count_columns(ACTOR))
+    assert list(counts_of(tally_of(SMALL)).to_frame().columns) == columns.split(", ")
+    assert columns.split(", ") == list(Columns.of_counts(ACTOR).types)
 
 
 def test_figures_by_hand() -> None:

@@ -26,13 +26,13 @@ from strategies.documents import Lists
 from tallies import names
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
+from corefsample._monte_carlo import monte_carlo_errors
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior
 from events import EventCounter, load_rules
 from events.counting import _kernels, evaluate_matches, evaluate_predicate
-from events.counting._evaluation import DocumentEvents, evaluate_document, monte_carlo_errors
-from events.counting._kernel_inputs import KernelInputs, with_common_descriptions
-from events.counting._reasons import REASONS
+from events.counting._evaluation import DocumentEvents, evaluate_document
+from events.counting._kernel_inputs import REASONS, KernelInputs, with_common_descriptions
 from events.matching._matching import ABSENT, DEFAULT, MentionMatches
 
 DAY = datetime.date(2000, 1, 1)

@@ -12,9 +12,9 @@ from references import events as er
 from references import parses as pr
 
 from corefsample import ScoredDocument, read_documents
-from corefsample.documents._batch import from_documents
+from corefsample.documents._batch import DocumentBatch
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._merged_actors import MergedActors, merging_text
+from events.counting._tally import MergedActors, merging_text
 from events.matching._matching import match_rules
 
 N = 20_000
@@ -152,7 +152,7 @@ def test_a_document_needs_no_rule_and_no_date(tmp_path: Path) -> None:
     several = pr.with_other_parses(er.json_document("d", "1999-01-05", given, LINKS), (3, 1))
     del several["date"]
     other = er.json_document("e", "1999-01-05", given[1:], {})
-    batch = from_documents([*read_documents(er.write_lines(tmp_path / "d.jsonl", [several, other]))])
+    batch = DocumentBatch.of([*read_documents(er.write_lines(tmp_path / "d.jsonl", [several, other]))])
     merged = MergedActors()
     for row in range(2):  # the second names no actor
         merged.add_document(batch, row, load_lexicon(), n_samples=N)
@@ -166,7 +166,7 @@ def test_a_document_needs_no_rule_and_no_date(tmp_path: Path) -> None:
 def test_one_actor_is_merged_with_nobody() -> None:
     iraq = er.json_document("d", "1999-01-05", [SENTENCES[0].replace("Iran", "Iraq")], {1: {0: 5.0}})
     merged = MergedActors()
-    merged.add_document(from_documents([er.scored(iraq)]), 0, load_lexicon())
+    merged.add_document(DocumentBatch.of([er.scored(iraq)]), 0, load_lexicon())
     assert (merged.n_named, merged.n_merged, merged.ways) == (200, 0, {"as drawn": 1})
 
 

@@ -22,8 +22,7 @@ from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior
 from events import EventCounter, load_lexicon, load_rules
 from events.audit import read_run_documents
-from events.counting._evaluation import evaluate_document
-from events.counting._outcomes import outcome_events
+from events.counting._evaluation import evaluate_document, outcome_events
 from events.pages._report_content import read_report
 from events.rules._outcomes import Outcome
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from references import events as er
 
 from corefsample import ParameterError
 from events.counting import count_pmf
-from events.counting._poisson_binomial import compare_counts, hdi_interval, quantile_interval
+from events.counting._counts import compare_counts, hdi_interval, quantile_interval
 
 probabilities = st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0.0, 1.0, allow_subnormal=False))
 levels = st.one_of(st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]), st.floats(0.01, 0.99))
@@ -117,3 +118,27 @@ def test_too_many_samples_are_an_error_before_any_work(n_samples: int) -> None:
         with pytest.raises(ParameterError) as error:
             call()
         assert str(error.value) == message
+
+
+def test_thousands_of_trials_have_an_accurate_tail() -> None:
+    # P(no success) = 0.9^5000 = e^(5000 log 0.9), some 1e-229: a Fourier transform would lose it.
+    pmf = count_pmf(np.full(5000, 0.1))
+    assert math.log(pmf[0]) == pytest.approx(5000 * math.log(0.9), rel=1e-12)
+    assert pmf.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("probs", "message"),
+    [
+        ([0.5, 1.5], "probs[1] must lie in [0, 1], got 1.5"),
+        ([-1e-9], "probs[0] must lie in [0, 1], got -1e-09"),
+        ([0.1, math.nan], "probs[1] must lie in [0, 1], got nan"),
+        (["0.5"], "probs must be numbers"),
+        (0.5, "probs must be numbers in one dimension"),
+        ([[0.5]], "probs must be numbers in one dimension"),
+    ],
+)
+def test_an_invalid_probability_raises(probs: list[float], message: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        count_pmf(probs)
+    assert message in str(caught.value)

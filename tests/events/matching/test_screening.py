@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from references import events as er
 
 from corefsample import InputError, ScoredDocument
-from corefsample.documents._batch import from_documents
+from corefsample.documents._batch import DocumentBatch
 from events import load_lexicon, load_rules
 from events.matching import match_document
 from events.matching._matching import MentionMatches
@@ -60,7 +60,7 @@ def looked_at(document: ScoredDocument, scheme: str | None, preset: str) -> Ment
 )
 def test_a_screen_finds_what_a_look_at_each_document_finds(texts: list[str], scheme: str | None, preset: str) -> None:
     many = documents(texts)
-    matches, reasons = Screen(load_rules("attack", preset), load_lexicon(), scheme).match(from_documents(many))
+    matches, reasons = Screen(load_rules("attack", preset), load_lexicon(), scheme).match(DocumentBatch.of(many))
     for row, document in enumerate(many):
         expected = looked_at(document, scheme, preset)
         if isinstance(expected, str):
@@ -77,7 +77,7 @@ def test_a_screen_finds_what_a_look_at_each_document_finds(texts: list[str], sch
 
 def possible(screen: Screen, many: list[ScoredDocument]) -> set[int]:
     """Rows of documents in which an event is possible."""
-    matches, reasons = screen.match(from_documents(many))
+    matches, reasons = screen.match(DocumentBatch.of(many))
     assert not reasons
     return {row for row, found in matches.items() if found.parses}
 
@@ -90,13 +90,13 @@ def test_a_screen_serves_batch_after_batch() -> None:
 
 
 def test_an_empty_batch_has_no_matches() -> None:
-    batch = from_documents(documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])).take(np.zeros(0, np.int64))
+    batch = DocumentBatch.of(documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])).take(np.zeros(0, np.int64))
     assert Screen(load_rules(), load_lexicon()).match(batch) == ({}, {})
 
 
 def test_a_screen_and_its_last_batch_are_freed_without_a_garbage_collection() -> None:
     screen = Screen(load_rules(), load_lexicon())
-    screen.match(from_documents(documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])))
+    screen.match(DocumentBatch.of(documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])))
     freed = weakref.ref(screen)
     gc.disable()
     try:

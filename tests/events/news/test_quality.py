@@ -62,11 +62,8 @@ def test_a_text_without_upper_case_is_recognised_from_40_letters(text: str, expe
 
 
 def test_texts_are_counted_by_fault_and_counts_add_up() -> None:
-    tally, other = TextTally(), TextTally()
-    tally.add_text("The U.S. attacked.")
-    tally.add_text("it didnâ€™t say so. " * 4)
-    other.add_text("lost \N{REPLACEMENT CHARACTER}", is_repaired=True)
-    tally.add(other)
+    tally = TextTally.of("The U.S. attacked.") + TextTally.of("it didnâ€™t say so. " * 4)
+    tally += TextTally.of("lost \N{REPLACEMENT CHARACTER}", is_repaired=True)
     assert tally == TextTally(n_texts=3, n_lower_case=1, n_mojibake=1, n_lost=1, n_repaired=1)
 
 

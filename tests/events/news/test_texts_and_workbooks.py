@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from corefsample._extras import install_hint
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterHint
-from events.news import _tables as workbooks
+from events.news import _articles as workbooks
 from events.news._articles import ArticleStream
 
 openpyxl = pytest.importorskip("openpyxl", reason="extra `excel`")

@@ -22,7 +22,7 @@ from report_pages import unpacked
 
 import events.pages._report_content
 from corefsample import AntecedentDistribution, InputError, Tokens, map_clustering, read_documents
-from corefsample.coreference._exact import canonical_labels
+from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import point_estimate
 from events import load_lexicon, load_rules
 from events.counting import evaluate_matches

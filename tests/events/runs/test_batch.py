@@ -28,7 +28,6 @@ from strategies import documents as strategies
 
 import events.counting._counter
 import events.runs._pictures
-import events.runs.counting._finalise
 import events.runs.counting._job
 from corefsample import InputError, OutputError, read_documents
 from corefsample._processors import processors
@@ -37,12 +36,13 @@ from events import EventCounter
 from events._csv_cells import unescaped
 from events.audit import read_run_documents
 from events.audit._features import _RunTables
+from events.counting._counted_rows import rows_batch
 from events.counting._evidence import EvidenceRow, evidence_schema
-from events.counting._tables import count_columns, rows_batch
+from events.counting._tables import Columns
 from events.runs._output_folder import RunFolder
-from events.runs.counting._finalise import write_counts
 from events.runs.counting._options import EventsResult
 from events.runs.counting._plan import planned
+from events.runs.counting._tables import write_counts
 
 FILES = {
     "all_documents.parquet",
@@ -215,7 +215,7 @@ def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
     for name in ("counts", "evidence"):
         assert pd.read_csv(tmp_path / "run" / f"{name}.csv").empty
         assert pq.read_table(tmp_path / "run" / f"{name}.parquet").num_rows == 0
-    assert (tmp_path / "run" / "counts.csv").read_text().strip() == ",".join(count_columns(["actor"]))
+    assert (tmp_path / "run" / "counts.csv").read_text().strip() == ",".join(Columns.of_counts(["actor"]).types)
     assert (tmp_path / "run" / "near_half.csv").read_text().startswith("doc_id,date,period,event,actor,probability,")
     assert list(read_documents(tmp_path / "run" / "documents.parquet")) == []
     assert pd.read_csv(tmp_path / "run" / "comparisons.csv")["p_equal"].eq(1.0).all()
@@ -299,7 +299,7 @@ def _full(*args: Any, **keywords: Any) -> None:
 @pytest.mark.parametrize(
     "writer",
     [
-        "events.runs.counting._finalise.ParquetWriter.write",
+        "events.runs.counting._tables.ParquetWriter.write",
         "events.runs._output_folder.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",

@@ -16,7 +16,7 @@ from references import events as er
 from run_cases import Case, documents, in_groups, stop_after
 
 from corefsample import InputError, ParameterError
-from corefsample.formats.scored._writing import convert
+from corefsample.formats.scored._writing import join
 from events.runs import finalise_run, initialise_run, run_partition
 from events.runs._store import Places, sealed
 from events.runs.scoring import _run
@@ -266,15 +266,15 @@ def test_an_empty_folder_that_a_killed_run_left_is_removed(counting: Case, tmp_p
 # --- scores whose run was killed at its end ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", ["convert", "write_json", "Places.discard"])
+@pytest.mark.parametrize("place", ["join", "write_json", "Places.discard"])
 def test_a_score_that_was_killed_after_its_last_rename_is_completed(
     scoring: Case, references: dict[str, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     out = scoring.out(tmp_path)
 
     def killed(*arguments: Any, **keywords: Any) -> None:
-        if place == "convert":
-            convert(*arguments, **keywords)
+        if place == "join":
+            join(*arguments, **keywords)
         raise SystemExit
 
     with monkeypatch.context() as patch:

@@ -18,7 +18,7 @@ from remote_files import memory, s3_server, stored_in
 from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, sample_clusterings, write_documents
-from corefsample.documents._batch import from_documents
+from corefsample.documents._batch import DocumentBatch
 from corefsample.formats.scored._parquet import ParquetWriter
 from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.counting import read_count_posterior
@@ -50,7 +50,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
     with ParquetWriter(str(folder / "news-0.parquet")) as writer:
         for number in (0, 1):
-            writer.write(from_documents(round_of(number)))
+            writer.write(DocumentBatch.of(round_of(number)))
             writer.end_group()
     write_documents(round_of(2), folder / "news-1.jsonl")
     write_documents(round_of(3), folder / "news-2.jsonl.gz")

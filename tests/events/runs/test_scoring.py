@@ -32,7 +32,7 @@ from corefsample import (
     read_documents,
     write_documents,
 )
-from corefsample.coreference._exact import canonical_labels, map_clustering
+from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.mention_ranking import AntecedentModel, english_model, load_model, save_model
 from corefsample.mention_ranking._model import MIN_PROB, score_mentions
@@ -43,7 +43,6 @@ from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._roles import is_unparsed
 from events.news._fields import Article
 from events.runs._document_inputs import named_kind
 from events.runs.scoring._options import ScoringOptions
@@ -293,7 +292,7 @@ def test_a_real_parser_keeps_the_words_and_sentences_of_a_document(tmp_path: Pat
     for given in (tokens, document.tokens):
         parsed = parsed_words(given, pipeline)
         assert (list(parsed.text), parsed.sent.tolist()) == (list(given.text), given.sent.tolist())
-        assert not is_unparsed(parsed)
+        assert not parsed.is_unparsed
         assert (parsed.head < 0).sum() == 2
     with pytest.raises(ParameterError, match=r"^words must not be whitespace, got 1 that are$"):
         parsed_words(dataclasses.replace(tokens, text=["I", " ", *words[2:]]), pipeline)
@@ -654,8 +653,9 @@ def test_the_record_says_how_parses_were_sampled(wire: Path, parser: Path, tmp_p
 def test_a_pipeline_that_cannot_be_sampled_is_rejected_first(
     wire: Path, tiny: str, tmp_path: Path, call: Calls
 ) -> None:
-    line = call.refused("score", wire, "--pipeline", tiny, "--parses", 3, "--out", tmp_path / "s.jsonl")
-    assert "--pipeline must have a transition parser (spaCy's parser), got the components" in str(line)
+    arguments = ("--pipeline", tiny, "--parses", 3, "--out", tmp_path / "s.jsonl")
+    line = call.refused("score", wire, *arguments, status=2)
+    assert "--pipeline must have a transition parser (spaCy's parser), got the components" in line
     assert not list(tmp_path.iterdir())
 
 

@@ -1,4 +1,4 @@
-"""Draws of entity clusterings from an antecedent distribution, some mentions apart if they are known to be."""
+"""Entity clusterings under an antecedent distribution: samples of them, and what is exact without sampling."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._equality import ByValue
 from corefsample._lazy import pd
+from corefsample._memory import require_memory
 from corefsample._random import document_key
 from corefsample.calibration.binning._results import Result
 from corefsample.coreference import _antecedents, _distinct_kernels, _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.errors import ParameterError
 
 Way = Literal["as drawn", "drawn again", "chain"]
 WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain")
@@ -50,7 +52,7 @@ class Apart:
 
         Raises ParameterError if a pair is not of two different mentions.
         """
-        given = _antecedents.later_and_earlier("apart", pairs, n_mentions)
+        given = _checks.pairs("apart", pairs, n_mentions)
         starts = np.searchsorted(given[:, 0], np.arange(n_mentions + 1))
         counted = None if n_counted is None else cls.of_pairs(np.asarray(pairs)[:n_counted], n_mentions)
         return cls(starts.astype(np.int64), given[:, 1].astype(np.int32), counted)
@@ -207,7 +209,7 @@ def sample_clusterings(
     n_samples = _checks.n_samples(n_samples, 1)
     first_sample = _checks.whole("first_sample", first_sample, 0)
     _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
-    _antecedents.require_distribution(antecedents)
+    _antecedents.AntecedentDistribution.require(antecedents)
     pairs = apart if apart is None or isinstance(apart, Apart) else Apart.of_pairs(apart, antecedents.n_mentions)
     sets = antecedents.probs[None], antecedents.new_probs[None], np.array([0, n_samples])
     labels, conditioned = _drawn(antecedents, *sets, pairs, seed=seed, doc_id=doc_id, first_sample=first_sample)
@@ -319,3 +321,184 @@ def _drawn(
             way = "chain"
             _distinct_kernels.run_chains(*given, chosen, first_sample, _STEPS, labels)
     return labels, Conditioned(n_clashes, way)
+
+
+def canonical_labels(labels: npt.ArrayLike, *, name: str = "labels", n_mentions: int | None = None) -> Ints32:
+    """Label each mention by the first mention of its cluster.
+
+    Parameters
+    ----------
+    labels
+        int (n_mentions,): mentions with the same label form a cluster; the numbers themselves have no meaning.
+    name
+        What error messages call the labels.
+    n_mentions
+        Number of mentions that there must be; None: any.
+
+    Returns
+    -------
+    array of shape (n_mentions,), int32
+
+    Raises
+    ------
+    ParameterError
+        If labels are not n_mentions whole numbers.
+
+    Examples
+    --------
+    >>> canonical_labels([7, 5, 7])
+    array([0, 1, 0], dtype=int32)
+    """
+    numbers = _checks.integers(name, labels)
+    if n_mentions is not None and numbers.shape[0] != n_mentions:
+        raise ParameterError(
+            f"must have one label for each mention ({n_mentions}), got {numbers.shape[0]}", parameter=name
+        )
+    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    return first[inverse].astype(np.int32)
+
+
+def link_marginals(antecedents: AntecedentDistribution) -> Floats:
+    """Probability that each pair of mentions belongs to one entity, exactly.
+
+    Each mention links to at most one earlier mention, so the marginals of mention j are the antecedent-weighted
+    mean of its candidates' marginals.
+
+    Parameters
+    ----------
+    antecedents
+        Distribution over antecedents of the n_mentions mentions of one document.
+
+    Returns
+    -------
+    array of shape (n_mentions, n_mentions), float64 in [0, 1]
+        Symmetric, with a unit diagonal.
+
+    Raises
+    ------
+    ParameterError
+        If the array does not fit into the free memory: n_mentions = 20,000 take 3 GiB.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), Eq. 2, which they estimate from samples.
+
+    Examples
+    --------
+    >>> link_marginals(AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]))
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+    indptr, candidates, probs, _ = _rows_of(antecedents)
+    marginals = _square(antecedents)
+    _kernels.link_marginals(indptr, candidates, probs, marginals)
+    return marginals
+
+
+def root_posterior(antecedents: AntecedentDistribution) -> Floats:
+    """Probability of each mention being the first of each mention's entity, exactly.
+
+    Parameters
+    ----------
+    antecedents
+        Distribution over antecedents of the n_mentions mentions of one document.
+
+    Returns
+    -------
+    array of shape (n_mentions, n_mentions), float64 in [0, 1]
+        Entry (i, r): P(r is the first mention of i's entity). Lower triangular; rows sum to 1.
+
+    Raises
+    ------
+    ParameterError
+        If the array does not fit into the free memory, as of `link_marginals`.
+
+    Examples
+    --------
+    >>> root_posterior(AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]))
+    array([[1. , 0. ],
+           [0.5, 0.5]])
+    """
+    rows = _rows_of(antecedents)
+    roots = _square(antecedents)
+    _kernels.root_posterior(*rows, roots)
+    return roots
+
+
+def clustering_log_prob(antecedents: AntecedentDistribution, labels: npt.ArrayLike) -> float:
+    """Natural log of the probability of one clustering, exactly.
+
+    It is the sum over all antecedent vectors that give the clustering: the first mention of a cluster is NEW, and each
+    other one links to any earlier mention of the cluster.
+
+    Parameters
+    ----------
+    antecedents
+        Distribution over antecedents of the n_mentions mentions of one document.
+    labels
+        int (n_mentions,): mentions with the same label form a cluster; the numbers themselves have no meaning.
+
+    Returns
+    -------
+    float
+        In [-inf, 0].
+
+    Raises
+    ------
+    ParameterError
+        If labels are not n_mentions whole numbers.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), section 5.1: the probability of a clustering is the sum over its antecedent vectors.
+    """
+    rows = _rows_of(antecedents)
+    canonical = canonical_labels(labels, n_mentions=antecedents.n_mentions)
+    return float(_kernels.clustering_log_prob(*rows, canonical))
+
+
+def entity_count_pmf(antecedents: AntecedentDistribution) -> Floats:
+    """Distribution of the number of entities, exactly.
+
+    An entity is counted by its first mention, so the number is a sum of independent Bernoulli(P(a_i = NEW)).
+
+    Returns
+    -------
+    array of shape (n_mentions + 1,), float64 in [0, 1]
+        Entry c: P(c entities).
+    """
+    AntecedentDistribution.require(antecedents)
+    pmf = np.empty(antecedents.n_mentions + 1)
+    _kernels.poisson_binomial(antecedents.new_probs, pmf)
+    return pmf
+
+
+def map_clustering(antecedents: AntecedentDistribution) -> Ints32:
+    """Clustering by each mention's likeliest antecedent: the usual single answer of an antecedent model.
+
+    Ties go to NEW, then to the nearest antecedent. It is in general not the most probable clustering.
+
+    Returns
+    -------
+    array of shape (n_mentions,), int32
+        The first mention of each mention's entity.
+    """
+    rows = _rows_of(antecedents)
+    labels = np.empty(antecedents.n_mentions, np.int32)
+    _kernels.map_labels(*rows, labels)
+    return labels
+
+
+def _rows_of(antecedents: AntecedentDistribution) -> tuple[Ints, Ints32, Floats, Floats]:
+    """Arrays that the kernels take, of what must be a distribution."""
+    AntecedentDistribution.require(antecedents)
+    return antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
+
+
+def _square(antecedents: AntecedentDistribution) -> Floats:
+    """Return an array for each pair of mentions, to be filled."""
+    n = antecedents.n_mentions
+    hint = "`sample_clusterings` needs memory for n_samples numbers a mention only"
+    what = f"a matrix of {n:,} x {n:,} mentions"
+    require_memory(8 * n * n, parameter="antecedents", what=what, hint=hint)
+    return np.empty((n, n))

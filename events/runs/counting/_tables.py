@@ -1,0 +1,163 @@
+"""The tables and pictures of a run: their bytes do not depend on the order in which documents were counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from corefsample._lazy import pd
+from corefsample._log import log_step
+from corefsample.documents._batch import DocumentBatch
+from corefsample.files._reading import read_ahead
+from corefsample.formats.scored._parquet import ParquetWriter, abandon
+from events._csv_cells import escaped_frame, escaped_texts
+from events.counting._counted_rows import CountedRows, SortedRows, in_groups
+from events.plots import actor_comparison, bands_by_event, event_bands
+from events.plots.comparisons import comparisons_by_event
+from events.runs._output_folder import RunFolder
+from events.runs._pictures import save_pictures
+
+_CSV = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
+_NEAR_HALF = 100
+_EVIDENCE_GROUP = 2000  # rows
+_TABLE_GROUP = 50_000  # rows of the table of all documents
+_DOCUMENT_GROUP = 256
+_GROUP_BYTES = 32 * 2**20  # of the content of documents, about
+
+
+@contextmanager
+def written_rows(run: RunFolder, rows: CountedRows, evidence: pa.Schema) -> Iterator[None]:
+    """Write the tables of documents, evidence and events; the largest is written while the block runs.
+
+    Parameters
+    ----------
+    run
+        The folder, which is begun.
+    rows
+        Of a counter with a folder, so that it has the documents with evidence.
+    evidence
+        Schema of the table of evidence.
+    """
+    with (
+        TemporaryDirectory(dir=run.file(".")) as temporary,
+        ThreadPoolExecutor(1, thread_name_prefix="corefsample-write") as background,
+    ):
+        # Arrow compresses the documents without Python's global lock, while the other tables are made.
+        documents = background.submit(_write_documents, run, rows.documents, Path(temporary))
+        _write_evidence(run, rows.evidence, evidence, Path(temporary))
+        _write_events(run, rows.events, Path(temporary))
+        _write_all_documents(run, rows.all_documents, Path(temporary))
+        yield
+        documents.result()
+
+
+def write_counts(
+    run: RunFolder, counts: pd.DataFrame, schema: pa.Schema, samples: pa.Table, compared: pd.DataFrame | None
+) -> None:
+    """Write the table of counts, twice, that of counts by sample, and that of comparisons."""
+    pq.write_table(samples, run.file("count_samples.parquet"))
+    escaped_frame(counts).to_csv(run.file("counts.csv"), index=False)
+    pq.write_table(pa.Table.from_pandas(counts, schema, preserve_index=False), run.file("counts.parquet"))
+    if compared is not None:
+        escaped_frame(compared).to_csv(run.file("comparisons.csv"), index=False)
+
+
+def draw_counts(run: RunFolder, counts: pd.DataFrame, compared: pd.DataFrame | None, names: Mapping[str, str]) -> None:
+    """Draw the bands, and the comparison; `names` are those of actors by their codes."""
+    draw = bands_by_event if len(counts["event"].unique()) > 1 else event_bands
+    drawn = {"bands": partial(draw, counts, names=names)}
+    if compared is not None:
+        compare = comparisons_by_event if len(compared["event"].unique()) > 1 else actor_comparison
+        drawn["comparison"] = partial(compare, counts, compared, names=names)
+    save_pictures(drawn, run.file)
+
+
+@contextmanager
+def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+    """Write a file; after an error it is left as it is."""
+    writer = pq.ParquetWriter(path, schema)
+    try:
+        yield writer
+        writer.close()
+    finally:
+        abandon(writer)
+
+
+def _write_evidence(run: RunFolder, evidence: SortedRows, schema: pa.Schema, temporary: Path) -> None:
+    """Write the evidence, twice, and the rows closest to one half."""
+    nearest = schema.empty_table()
+    with (
+        _parquet(run.file("evidence.parquet"), schema) as table,
+        pa.csv.CSVWriter(run.file("evidence.csv"), schema, write_options=_CSV) as text,
+    ):
+        for group in in_groups(evidence.tables(temporary), _EVIDENCE_GROUP):
+            rows = group.select(schema.names)
+            log_step("finalising: evidence of %s", rows["date"][-1])
+            table.write_table(rows)
+            text.write_table(escaped_texts(rows))
+            both = pa.concat_tables([nearest, rows])
+            distances = pc.abs(pc.subtract(both["probability"], 0.5)).to_numpy()
+            nearest = both.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # of a tie, the earlier row
+    pa.csv.write_csv(escaped_texts(nearest), run.file("near_half.csv"), _CSV)
+
+
+def _write_events(run: RunFolder, rows: SortedRows, temporary: Path) -> None:
+    with pa.csv.CSVWriter(run.file("events.csv"), rows.schema, write_options=_CSV) as text:
+        for group in in_groups(rows.tables(temporary), _TABLE_GROUP):
+            text.write_table(escaped_texts(group))
+
+
+def _write_all_documents(run: RunFolder, rows: SortedRows, temporary: Path) -> None:
+    with _parquet(run.file("all_documents.parquet"), rows.schema) as table:
+        for group in in_groups(rows.tables(temporary), _TABLE_GROUP):
+            table.write_table(group)
+
+
+def _write_documents(run: RunFolder, rows: SortedRows, temporary: Path) -> None:
+    """Write the documents with evidence, complete, for a report."""
+    with ParquetWriter(str(run.file("documents.parquet"))) as writer:
+        # The next ones are merged while some are compressed.
+        for batch in read_ahead(_document_groups(rows.tables(temporary))):
+            log_step("finalising: documents of %s", batch.dates[-1])
+            writer.write(batch)
+            writer.end_group()
+
+
+def _document_groups(tables: Iterable[pa.Table]) -> Iterator[DocumentBatch]:
+    """Documents in row groups: of a number, or of a size that depends on their content alone."""
+    waiting: list[pa.RecordBatch] = []
+    n_rows = n_bytes = 0
+    for batch in (batch for table in tables for batch in table.to_batches()):
+        start = 0
+        for row, size in enumerate(_sizes(batch), start=1):
+            n_rows, n_bytes = n_rows + 1, n_bytes + size
+            if n_rows == _DOCUMENT_GROUP or n_bytes >= _GROUP_BYTES:
+                yield _documents([*waiting, batch.slice(start, row - start)])
+                waiting, start, n_rows, n_bytes = [], row, 0, 0
+        if start < len(batch):
+            waiting.append(batch.slice(start))
+    if waiting:
+        yield _documents(waiting)
+
+
+def _documents(batches: Sequence[pa.RecordBatch]) -> DocumentBatch:
+    (rows,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return DocumentBatch("evidence", rows, "document", range(1, len(rows) + 1))
+
+
+def _sizes(batch: pa.RecordBatch) -> list[int]:
+    """About the bytes of each document: of its candidates and tokens."""
+    documents = DocumentBatch("evidence", batch, "document", range(1, batch.num_rows + 1))
+    mentions, candidates = documents.mentions[0], documents.candidates[0]
+    sizes: list[int] = (12 * np.diff(candidates[mentions]) + 40 * np.diff(documents.token_bounds)).tolist()
+    return sizes
