@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corefsample import __version__
-from corefsample._extras import install_hint
-from corefsample.errors import ParameterError
+from corefsample._extras import require_extra
 from events.counting import CountSamples
 
 if TYPE_CHECKING:
@@ -44,15 +43,10 @@ def to_arviz(samples: CountSamples) -> DataTree:
     ----------
     ArviZ's InferenceData schema; since arviz-base 0.1 such a tree replaces the InferenceData class.
     """
-    try:
-        from arviz_base import from_dict
-        from xarray import DataTree
-    except ModuleNotFoundError as error:
-        raise ParameterError(
-            f"to_arviz requires arviz-base, got no module {error.name!r}", hint=install_hint("arviz")
-        ) from None
+    from_dict = require_extra("arviz_base", "arviz-base", "arviz").from_dict
+    from xarray import DataTree
 
-    tree = from_dict(
+    tree: DataTree = from_dict(
         {
             "posterior": {"count": samples.counts[np.newaxis]},
             "constant_data": {"n_docs": samples.n_docs, "one_best": samples.one_best},

@@ -71,8 +71,6 @@ class Cells:
 
     Attributes
     ----------
-    plan
-        The plan.
     cell_of
         int64 (n_documents,): cell of each document.
     stratum, range_of_p
@@ -83,7 +81,6 @@ class Cells:
         Documents of the sample in the rounds that were begun, and their labels of the target.
     """
 
-    plan: AuditPlan
     cell_of: Ints
     stratum: Ints
     range_of_p: Ints
@@ -114,7 +111,7 @@ def target_cells(plan: AuditPlan, labels: SheetLabels, target: int, cuts: Sequen
     codes, cell_of = np.unique(plan.stratum_of * n_classes + cut_classes(p, cuts), return_inverse=True)
     begun = plan.round_of <= labels.n_rounds
     own = labels.labels[begun, target]
-    return Cells(plan, cell_of.astype(np.int64), codes // n_classes, codes % n_classes, p, plan.sample[begun], own)
+    return Cells(cell_of.astype(np.int64), codes // n_classes, codes % n_classes, p, plan.sample[begun], own)
 
 
 def interval_of(counts: CellCounts, level: float, method: Method) -> Bounds:

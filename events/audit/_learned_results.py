@@ -173,11 +173,6 @@ class LearnedTarget:
     words: tuple[tuple[str, float], ...]
     warnings: tuple[str, ...]
 
-    def __repr__(self) -> str:
-        total = self.counts[0]
-        named = f"{self.actor or self.event}: {self.model}"
-        return f"LearnedTarget({named}, {total.mean:.4g} documents, {total.lower:,} to {total.upper:,})"
-
     def to_json(self) -> dict[str, Any]:
         """What learned.json has of a target: see docs/audit-details.md."""
         names = ("event", "actor", "model", "penalty", "n_labels", "n_positive")
@@ -217,7 +212,7 @@ class LearnResult(HtmlTable):
         return tuple(self.by_name.values())
 
     def __repr__(self) -> str:
-        return "\n".join([f"LearnResult({len(self.targets)} targets)", *(f"  {each!r}" for each in self.targets)])
+        return f"LearnResult({len(self.targets)} targets: {', '.join(self.by_name)})"
 
     @property
     def cross_fitted(self) -> dict[str, Floats]:

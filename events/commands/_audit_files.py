@@ -116,9 +116,7 @@ def run_question(frame: AuditFrame, source: PathLike) -> Question:
 def plan_question(folder: PathLike, plan: AuditPlan) -> Question:
     """The question of an earlier plan, which has been read."""
     content = read_json(Path(folder) / PLAN)
-    text, codebook = content.get("question"), content.get("codebook")
-    paragraphs = tuple(map(str, codebook)) if isinstance(codebook, list) else ()
-    return Question(text if isinstance(text, str) else default_question(plan.frame), paragraphs)
+    return Question(content.get("question") or default_question(plan.frame), tuple(content.get("codebook", ())))
 
 
 def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
@@ -149,14 +147,11 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
             rule = f"plan must be of these documents, got one of {content['source']['path']} as it was then"
             raise InputError(rule, place=str(path))
         stratum_of = read_parquet(Path(folder) / STRATA, ["stratum"]).column("stratum").to_numpy().astype(np.int64) - 1
-        strata = tuple(
-            Stratum(each["name"], each["n_documents"], each["n_sampled"], each["spread"]) for each in content["strata"]
-        )
         rounds = tuple(tuple(counts) for counts in content["rounds"])
-        if np.bincount(stratum_of, minlength=len(strata)).tolist() != [each.n_documents for each in strata]:
-            raise ValueError("sizes of strata that are not those of strata.parquet")
-        if list(rounds[-1]) != [each.n_sampled for each in strata]:
-            raise ValueError("numbers of sampled documents that are not those of the rounds")
+        strata = tuple(
+            Stratum(each["name"], each["n_documents"], n_sampled, each["spread"])
+            for each, n_sampled in zip(content["strata"], rounds[-1], strict=True)
+        )
         sample, round_of = draw(frame, stratum_of, rounds, content["seed"])
         settings = tuple(content["cuts"]), content["by"], content["seed"], content["floor"]
         plan = AuditPlan(frame, strata, stratum_of, rounds, sample, round_of, *settings)

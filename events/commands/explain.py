@@ -24,11 +24,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
 from corefsample.errors import ParameterError
+from corefsample.files._paths import Inputs
 from corefsample.formats import DocumentStream
 from events import _shared_options as shared
 from events._options import Result, declared, option
@@ -41,10 +42,7 @@ from events.lexicon._lexicon import load_lexicon
 from events.matching._screening import Screen
 from events.matching._tracing import COUNTED
 from events.rules._rules import Rule, load_rules
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import Inputs
-    from events.runs._progress import Progress
+from events.runs._progress import Progress
 
 _DEFAULT_SAMPLE = 20  # triggers
 _SCREEN = 40  # lines about a document with several parses

@@ -118,7 +118,7 @@ class FieldRules:
             raise record.fault
         doc_id = _doc_id(record)
         try:
-            date, text = self._date(record), self._text(record)
+            date, text = self._date(record), _text(record)
             title = "" if record.title is None else _string(record.name("title"), record.title)
             return Article(doc_id, date, text, title, _json_values(record.metadata))
         except ArticleFault as fault:
@@ -145,14 +145,15 @@ class FieldRules:
             hint = _DATE_HINT if record.in_table and date_format is None else None
             raise ArticleFault(f"{name} must be {kind}, got {shown(value)}", hint=hint) from None
 
-    def _text(self, record: Record) -> str:
-        name = record.name("text")
-        if record.text is None:
-            raise ArticleFault(f"{name} is missing")
-        text = _string(name, record.text)
-        if len(text) > _MOST_CHARS:
-            raise ArticleFault(f"{name} must be at most {_MOST_CHARS} characters, got {len(text)}")
-        return text
+
+def _text(record: Record) -> str:
+    name = record.name("text")
+    if record.text is None:
+        raise ArticleFault(f"{name} is missing")
+    text = _string(name, record.text)
+    if len(text) > _MOST_CHARS:
+        raise ArticleFault(f"{name} must be at most {_MOST_CHARS} characters, got {len(text)}")
+    return text
 
 
 def _doc_id(record: Record) -> str:

@@ -111,7 +111,11 @@ class NitfDocument:
         """
         tag, kind = element.tag, element.get("class", "")
         if tag == "meta":
-            self._add_meta(element.get("name", ""), element.get("content", ""))
+            name, content = element.get("name", ""), element.get("content", "")
+            if name in _DATE_PARTS:
+                self._parts.setdefault(name, content.strip())
+            elif name and content:
+                self._meta.setdefault(name, content)
         elif tag == "doc-id" and self.doc_id is None:
             self.doc_id = element.get("id-string")
         elif tag == "pubdata":
@@ -132,12 +136,6 @@ class NitfDocument:
                 self._indexed.setdefault(online + name, []).append(text)
         for each in element:
             self._add(each, above | {tag}, kind if tag == "block" and kind else block, inside=inside or is_collected)
-
-    def _add_meta(self, name: str, content: str) -> None:
-        if name in _DATE_PARTS:
-            self._parts.setdefault(name, content.strip())
-        elif name and content:
-            self._meta.setdefault(name, content)
 
     def _add_text(self, name: str, text: str | None) -> None:
         if text:

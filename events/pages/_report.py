@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corefsample._extras import REPORT_LIBRARIES, install_hint
+from corefsample._extras import REPORT_LIBRARIES, require_extra
 from corefsample.errors import ParameterError
 from corefsample.files._atomic import require_free, unwritable, write_bytes
 from corefsample.files._paths import PathLike, joined
@@ -142,16 +142,11 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
     ParameterError
         If a library is missing.
     """
-    try:
-        from events.pages._charts import audited_chart, band_chart, chart_library
+    for name in REPORT_LIBRARIES:
+        require_extra(name, name, "report")
+    from events.pages._charts import audited_chart, band_chart, chart_library
 
-        charts = {"large": band_chart(), "small": band_chart(small=True), "audited": audited_chart()}
-        library = chart_library()
-    except ImportError as error:
-        raise ParameterError(
-            f"report must have {', '.join(REPORT_LIBRARIES)} installed, got no {error.name}",
-            hint=install_hint("report"),
-        ) from None
+    charts = {"large": band_chart(), "small": band_chart(small=True), "audited": audited_chart()}
     record = report.record
     values = {
         "title": title or _title(report),
@@ -162,7 +157,7 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         "fields": _flat({**record, "names": [f"{code} {name}" for code, name in record["names"].items()]}),
         "sheet": chosen_sheet(report),
     }
-    return rendered(SOURCES, values, libraries={"library": library})
+    return rendered(SOURCES, values, libraries={"library": chart_library()})
 
 
 def _title(report: Report) -> str:

@@ -103,9 +103,6 @@ class DocumentQueries:
     truth: Bools | None = None
     kinds: Bytes | None = None
 
-    def __repr__(self) -> str:
-        return f"DocumentQueries({self.doc_id!r}, {self.n_queries} queries of {len(self.verbs)} verbs)"
-
     @property
     def n_queries(self) -> int:
         """Number of queries of the document."""

@@ -78,10 +78,6 @@ class QueryStudy:
     fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     seed: int = 0
 
-    def __repr__(self) -> str:
-        names = ", ".join(each.name for each in self.variants)
-        return f"QueryStudy({self.table!r}, {self.n_samples:,} samples per document)\n  variants: {names}"
-
     def pairs(self) -> pd.DataFrame:
         """Table of all pairs: as `QueryTable.to_frame`, with P by each variant in a column of its name."""
         return self.table.to_frame().assign(**{each.name: each.probabilities for each in self.variants})
