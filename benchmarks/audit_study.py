@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from audit_corpora import (
     LEVEL,
-    QUALITIES,
     Bools,
     Corpus,
     Division,
@@ -29,12 +28,10 @@ from audit_corpora import (
 from audit_periods import periods_part
 from scipy.stats import norm
 
-from events.audit import estimate_total
-from events.audit._totals import DEFAULT_METHOD, Method, guaranteed_limits
+from events.audit._totals import DEFAULT_METHOD, Method
 
 JOINED: tuple[Method, ...] = ("mid-p", "shortest", "exact", "wilson")
 USEFUL = 0.8  # area under the curve
-_GUARANTEED = 40  # samples of a cell of the guaranteed method, which takes a second
 
 
 # --- intervals joined from strata --------------------------------------------------------------------------
@@ -161,25 +158,6 @@ def simulated_part(seed: int, n_draws: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def guaranteed_part(seed: int, n_draws: int) -> pd.DataFrame:
-    """Coverage and width of the guaranteed method, on a coarse grid of totals, in some of the cells."""
-    rows = []
-    qualities = list(QUALITIES)[::3]
-    for corpus in corpora(seed, sizes=(300, 20_000), shares=(0.01, 0.15), qualities=qualities, labels=(50, 200)):
-        rng = np.random.default_rng([seed, corpus.n_documents, corpus.n_labels])
-        drawn, counts = np.unique(stratified_draws(corpus, n_draws, rng), axis=0, return_counts=True)
-        limits = np.array(
-            [guaranteed_limits(k, corpus.labelled, corpus.sizes, 1 - LEVEL, steps=60, values=180) for k in drawn]
-        )
-        covered = (limits[:, 0] <= corpus.total) & (corpus.total <= limits[:, 1])
-        joined = [estimate_total(k, corpus.labelled, corpus.sizes).width for k in drawn]
-        row = {"coverage": float(counts[covered].sum() / n_draws), "alone": labels_alone(corpus).width}
-        width = float((limits[:, 1] - limits[:, 0]) @ counts / n_draws)
-        default = float(np.array(joined) @ counts / n_draws)
-        rows.append({**corpus.row(), "method": "guaranteed", **row, "width": width, "default": default})
-    return pd.DataFrame(rows)
-
-
 def compare_with_ppi_py() -> None:
     """Show that our formula of PPI++ gives the intervals of ppi_py, where it is installed."""
     try:
@@ -230,9 +208,7 @@ def show(title: str, table: pd.DataFrame) -> None:
 def main() -> None:
     """Run the parts asked for, or all, and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--only", choices=["joined", "strata", "years", "simulated", "guaranteed"], help="one part alone"
-    )
+    parser.add_argument("--only", choices=["joined", "strata", "years", "simulated"], help="one part alone")
     parser.add_argument("--draws", type=int, default=100, help="samples of each cell of the simulated methods")
     parser.add_argument("--seed", type=int, default=0, help="of the corpora")
     parser.add_argument("--save", metavar="FILE", help="CSV of all cells")
@@ -263,11 +239,6 @@ def main() -> None:
         tables.append(simulated_part(arguments.seed, arguments.draws))
         show(f"Simulated, {arguments.draws} samples of each cell", summarised(tables[-1], ["method"]))
         compare_with_ppi_py()
-    if arguments.only in (None, "guaranteed"):
-        found = guaranteed_part(arguments.seed, _GUARANTEED)
-        tables.append(found)
-        show(f"Guaranteed, {_GUARANTEED} samples of each of some cells", summarised(found, ["method"]))
-        print(f"median width / width of the default: {(found['width'] / found['default']).median():.3f}")
     print(f"\n{time.process_time() - started:.0f} seconds of processor time")
     if arguments.save:
         pd.concat(tables).to_csv(arguments.save, index=False)

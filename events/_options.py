@@ -16,7 +16,6 @@ from typing import (
     Any,
     ClassVar,
     Literal,
-    NamedTuple,
     Self,
     TypeVar,
     dataclass_transform,
@@ -29,10 +28,10 @@ from corefsample._html import HtmlTable
 
 _Class = TypeVar("_Class", bound=type)
 _ATTRIBUTES = "\n\nAttributes\n----------\n"
-_RULES = ("flag", "metavar", "at_least", "above", "at_most", "below")
 
 
-class Declared(NamedTuple):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Declared:
     """A field of options.
 
     Attributes
@@ -62,13 +61,13 @@ class Declared(NamedTuple):
     n_values: int
     is_optional: bool
     default: Any
-    flag: str | None
-    metavar: str | None
-    at_least: float | None
-    above: float | None
-    at_most: float | None
-    below: float | None
-    is_recorded: bool
+    flag: str | None = None
+    metavar: str | None = None
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+    is_recorded: bool = True
 
     def check(self, value: Any) -> None:
         """Raise ParameterError unless a value has the type, and lies in the range."""
@@ -97,20 +96,11 @@ class Declared(NamedTuple):
                 (_checks.at_least_zero if self.above is None else _checks.above_zero)(self.name, each)
 
 
-def option(
-    *,
-    default: Any = dataclasses.MISSING,
-    flag: str | None = None,
-    metavar: str | None = None,
-    at_least: float | None = None,
-    above: float | None = None,
-    at_most: float | None = None,
-    below: float | None = None,
-    is_recorded: bool = True,
-) -> Any:
-    """A field of options: see `Declared`; the range of numbers with an upper bound is within 0 and 1 if not whole."""
-    bounds = {"at_least": at_least, "above": above, "at_most": at_most, "below": below}
-    rule = {"flag": flag, "metavar": metavar, **bounds, "is_recorded": is_recorded}
+def option(*, default: Any = dataclasses.MISSING, **rule: Any) -> Any:
+    """A field of options, with the last attributes of `Declared`: flag, metavar, bounds and is_recorded.
+
+    The range of numbers with an upper bound is within 0 and 1 if they are not whole.
+    """
     return dataclasses.field(default=default, metadata=rule)
 
 
@@ -181,26 +171,21 @@ def fields_of(cls: type[Options]) -> dict[str, Declared]:
     order = [name for each in cls.__mro__ for name in vars(each).get("__annotations__", {})]
     found = []
     for field in sorted(dataclasses.fields(cls), key=lambda each: order.index(each.name)):  # type: ignore[arg-type]
-        is_recorded = field.metadata.get("is_recorded", True)
         text = cls.help_of[field.name].replace(" [default:", "  [default:")
-        rules: tuple[Any, ...] = (
-            *_kind(hints[field.name]),
-            field.default,
-            *map(field.metadata.get, _RULES),
-            is_recorded,
-        )
-        found.append(Declared(field.name, text, *rules))
+        of_type = _kind(hints[field.name])
+        found.append(Declared(name=field.name, help=text, **of_type, default=field.default, **field.metadata))
     return {each.name: each for each in sorted(found, key=lambda each: not each.is_recorded)}
 
 
-def _kind(hint: Any) -> tuple[type, tuple[str, ...], int, bool]:
+def _kind(hint: Any) -> dict[str, Any]:
     """Type of one value, its choices, the number of values, and whether None is one."""
     members = (hint,) if get_origin(hint) in (None, Literal, tuple) else get_args(hint)
     item, n_values = next(each for each in members if each is not NoneType), 1
     for inner in (get_args(each) for each in members if get_origin(each) is tuple):
         item, n_values = inner[0], 0 if inner[-1] is ... else len(inner)
     choices = get_args(item) if get_origin(item) is Literal else ()
-    return str if choices else item, choices, n_values, NoneType in members
+    kind = str if choices else item
+    return {"type": kind, "choices": choices, "n_values": n_values, "is_optional": NoneType in members}
 
 
 class Result(HtmlTable):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
@@ -76,10 +76,10 @@ def typed(source: str, content: object, kind: type[T]) -> T:
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
-        found = faults(content, kind)
-        if not found:
+        found = _faults(content, msgspec.inspect.type_info(kind), "")
+        errors = [InputError(message, place=f"{source}: {place or 'file'}") for place, message in found]
+        if not errors:
             raise InputError(f"must have the structure of such a file, got: {error}", place=source) from None
-        errors = [InputError(str(each), place=f"{source}: {each.place or 'file'}") for each in found]
         raise first_of(source, errors) from None
 
 
@@ -94,31 +94,8 @@ def first_of(source: str, errors: Sequence[InputError]) -> InputError:
     return InputError(f"{first.message}; and {count} in the file: {named}", place=first.place, hint=first.hint)
 
 
+_Fault = tuple[str, str]  # path to a value that breaks a rule ("" for the whole content), and what is wrong
 _LIST_TYPES = msgspec.inspect.ListType, msgspec.inspect.VarTupleType
-
-
-class Fault(NamedTuple):
-    """A value that breaks a rule: the path to it ("" for the whole content), the rule, and the value as text."""
-
-    place: str
-    rule: str
-    found: str
-
-    def __str__(self) -> str:
-        return f"{self.rule}, got {self.found}"
-
-
-def faults(content: object, kind: Any) -> list[Fault]:
-    """All values of some content that do not have the type that a structure gives them, in the order of the structure.
-
-    Parameters
-    ----------
-    content
-        What YAML gives: mappings, lists, texts, numbers, booleans, dates and None.
-    kind
-        A type of msgspec: structures, and lists and mappings of texts, whole numbers and dates.
-    """
-    return list(_faults(content, msgspec.inspect.type_info(kind), ""))
 
 
 def shown(value: object) -> str:
@@ -133,10 +110,10 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _faults(value: Any, kind: Any, place: str) -> Iterator[Fault]:
+def _faults(value: Any, kind: Any, place: str) -> Iterator[_Fault]:
     """The faults of a value and of what it contains; `kind` is a type of msgspec.inspect."""
     if not _fits(value, kind):
-        yield Fault(place, f"must be {_described(kind)}", shown(value))
+        yield place, f"must be {_described(kind)}, got {shown(value)}"
         return
     kind = _chosen(kind, value)
     if isinstance(kind, msgspec.inspect.StructType):
@@ -144,27 +121,24 @@ def _faults(value: Any, kind: Any, place: str) -> Iterator[Fault]:
     elif isinstance(kind, msgspec.inspect.DictType):
         for key, member in value.items():
             if not _fits(key, kind.key_type):
-                yield Fault(place, f"keys must be {_described(kind.key_type)}", shown(key))
+                yield place, f"keys must be {_described(kind.key_type)}, got {shown(key)}"
             yield from _faults(member, kind.value_type, f"{place}.{key}".lstrip("."))
     elif isinstance(kind, _LIST_TYPES):
         for index, item in enumerate(value):
             yield from _faults(item, kind.item_type, f"{place}[{index}]")
 
 
-def _faults_of_fields(value: dict[Any, Any], kind: msgspec.inspect.StructType, place: str) -> Iterator[Fault]:
+def _faults_of_fields(value: dict[Any, Any], kind: msgspec.inspect.StructType, place: str) -> Iterator[_Fault]:
     names = [field.encode_name for field in kind.fields]
     for key in value:
         if key not in names:
-            yield Fault(place, f"fields must be among {', '.join(names)}", shown(key))
+            yield place, f"fields must be among {', '.join(names)}, got {shown(key)}"
     for field in kind.fields:
         if field.encode_name in value:
             yield from _faults(value[field.encode_name], field.type, f"{place}.{field.encode_name}".lstrip("."))
         elif field.required:
-            yield Fault(place, f"field {field.encode_name!r} is required", _listed(value))
-
-
-def _listed(keys: Iterable[object]) -> str:
-    return ", ".join(map(str, keys)) or "no field"
+            found = ", ".join(map(str, value)) or "no field"
+            yield place, f"field {field.encode_name!r} is required, got {found}"
 
 
 def _chosen(kind: Any, value: object) -> Any:

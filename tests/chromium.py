@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
 
+Browser: TypeAlias = "WebDriver"  # for tests, which name it in their parameters
 PROGRAMS = ("chromium", "chromedriver")
 _QUIET = (
     "--headless=new",

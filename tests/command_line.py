@@ -31,9 +31,15 @@ class Calls:
         captured = self.capsys.readouterr()
         return status, captured.out, captured.err
 
-    def refused(self, *arguments: Any) -> tuple[int, str]:
-        """Status and the one line of a command that fails."""
+    def good(self, *arguments: Any) -> str:
+        """Standard output of a command that succeeds and reports nothing else."""
         status, out, err = self(*arguments)
+        assert (status, err) == (0, "")
+        return out
+
+    def refused(self, *arguments: Any, status: int = 3) -> str:
+        """The one line of a command that fails with this status."""
+        found, out, err = self(*arguments)
         (line,) = err.splitlines()
-        assert out == ""
-        return status, line
+        assert (found, out) == (status, "")
+        return line

@@ -7,15 +7,12 @@ import json
 import time
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
-from chromium import until
+from chromium import Browser, until
 from references import events as er
 from run_cases import CountOptions, count_events
-
-if TYPE_CHECKING:
-    from selenium.webdriver.remote.webdriver import WebDriver
 
 DRAWN = "document.documentElement.dataset.band === 'drawn'"
 ALL_DRAWN = "document.documentElement.dataset.panels === 'drawn'"
@@ -34,11 +31,11 @@ def quiet_run(folder: Path) -> tuple[Path, int]:
     """A run without an event, and the number of its documents."""
     quiet = [row for row in er.corpus() if not any(lemma == "attack" for lemma in row["tokens"]["lemma"])]
     corpus = er.write_lines(folder / "corpus.jsonl", quiet)
-    count_events(corpus, folder / "run", CountOptions(n_samples=20, threads=1), pictures=False)
+    count_events(corpus, folder / "run", CountOptions(n_samples=20, threads=1))
     return folder / "run", len(quiet)
 
 
-def allow_downloads(browser: WebDriver, folder: Path) -> None:
+def allow_downloads(browser: Browser, folder: Path) -> None:
     browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
 
 
@@ -52,45 +49,45 @@ def downloaded(folder: Path, name: str) -> Path:
     raise AssertionError(f"no {name} in {list(folder.iterdir())}")
 
 
-def all_of(browser: WebDriver, selector: str) -> list[Any]:
+def all_of(browser: Browser, selector: str) -> list[Any]:
     return browser.find_elements("css selector", selector)
 
 
-def one(browser: WebDriver, selector: str) -> Any:
+def one(browser: Browser, selector: str) -> Any:
     return browser.find_element("css selector", selector)
 
 
-def text(browser: WebDriver, selector: str) -> str:
+def text(browser: Browser, selector: str) -> str:
     return str(browser.execute_script("return document.querySelector(arguments[0]).textContent", selector))
 
 
-def press(browser: WebDriver, *keys: str) -> None:
+def press(browser: Browser, *keys: str) -> None:
     from selenium.webdriver import ActionChains
 
     ActionChains(browser).send_keys(*keys).perform()
 
 
-def focused(browser: WebDriver) -> str:
+def focused(browser: Browser) -> str:
     """Id, or class, of the element that has the focus."""
     return str(browser.execute_script("const it = document.activeElement; return it.id || it.className"))
 
 
-def choose(browser: WebDriver, selector: str, value: str) -> None:
+def choose(browser: Browser, selector: str, value: str) -> None:
     from selenium.webdriver.support.select import Select
 
     Select(one(browser, selector)).select_by_value(value)
 
 
-def choose_actor(browser: WebDriver, code: str) -> None:
+def choose_actor(browser: Browser, code: str) -> None:
     actors = browser.execute_script("return JSON.parse(document.getElementById('counts').textContent).actors")
     choose(browser, "#actor", str([actor["code"] for actor in actors].index(code)))
 
 
-def listed(browser: WebDriver) -> list[str]:
+def listed(browser: Browser) -> list[str]:
     return [str(each.get_attribute("textContent")) for each in all_of(browser, "#list .item .name")]
 
 
-def open_document(browser: WebDriver, doc_id: str) -> None:
+def open_document(browser: Browser, doc_id: str) -> None:
     while True:
         found = [button for button in all_of(browser, "#list .item") if doc_id in button.get_attribute("textContent")]
         if found:

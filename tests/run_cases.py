@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from places import PACKAGES, PROJECT
 from references import events as er
 from references import scoring as sr
@@ -50,8 +51,8 @@ workers.Scorer.score = slower(workers.Scorer.score)
 def count_events(
     inputs: Any, out: Any, options: CountOptions | None = None, *, on_progress: Any = None, **more: Any
 ) -> EventsResult:
-    """Run `events` with options of counting and others."""
-    chosen = EventsOptions(out=out, **vars(options or CountOptions()), **more)
+    """Run `events` with options of counting and others; without pictures, whose drawing takes most of a small run."""
+    chosen = EventsOptions(out=out, **vars(options or CountOptions()), **{"pictures": False, **more})
     return run_events(inputs, chosen, on_progress=on_progress)
 
 
@@ -96,7 +97,7 @@ class Case:
         """Run in this process, or with workers."""
         given, chosen = inputs or self.corpus, options or self.options()
         if self.name == "events":
-            return count_events(given, out, chosen, pictures=False, **keywords)
+            return count_events(given, out, chosen, **keywords)
         return score_corpus(given, out, chosen, **keywords)
 
     def n_left(self, summary: Any) -> int:
@@ -144,6 +145,13 @@ def in_groups(path: Path, given: list[dict[str, Any]], size: int = 3) -> Path:
             writer.write(from_documents([er.scored(each) for each in given[start : start + size]]))
             writer.end_group()
     return path
+
+
+def engine_options(engine: str, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Options of an engine: "here", "workers" or "scheduler", for which a test has the fixture `cluster`."""
+    if engine == "scheduler":
+        return {"scheduler": request.getfixturevalue("cluster").scheduler_address}
+    return {"workers": 2} if engine == "workers" else {"workers": 1}
 
 
 def left(out: Path) -> Path:

@@ -1,10 +1,14 @@
-"""A spaCy Doc without spaCy: the attributes of it that adapters read."""
+"""A spaCy Doc without spaCy, of the attributes that adapters read; and real pipelines, each loaded once."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 
 def stub_doc(text: str, words: Sequence[str], heads: Sequence[int], sentence_starts: Collection[int] = (0,)) -> Any:
@@ -25,3 +29,12 @@ def stub_doc(text: str, words: Sequence[str], heads: Sequence[int], sentence_sta
     for token, head in zip(doc, heads, strict=True):
         token.head = doc[head]
     return doc
+
+
+@cache
+def loaded(path: Path) -> Any:
+    """A pipeline that tests share: what a test adds to it, it removes."""
+    spacy = pytest.importorskip("spacy")
+    if not path.exists():
+        pytest.skip(f"the pipeline {path.name} is missing")
+    return spacy.load(path)

@@ -76,7 +76,7 @@ def test_uncertain_answers_are_counted_by_distance_from_certainty(monkeypatch: p
     assert gap == pytest.approx(1 / 2 - 1 / 4)
 
 
-def test_halves_have_half_of_the_documents_and_centred_draws_the_mean_of_the_estimate(
+def test_halves_have_half_of_the_documents_and_draws_are_centred(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("spacy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -145,3 +146,27 @@ def test_every_shipped_rule_has_a_row_with_its_columns_and_its_classes_of_plover
         classes = set(re.findall(r"[A-Z]{3,}", row[3]))
         assert classes
         assert classes <= plover
+
+
+# --- the page of pictures -------------------------------------------------------------------------------------
+
+PICTURES = PROJECT / "docs" / "pictures.md"
+SCRIPT = PROJECT / "docs" / "make_pictures.py"
+
+
+def test_every_plot_is_shown_and_every_shown_plot_exists() -> None:
+    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", PICTURES.read_text(encoding="utf-8"))
+    assert sorted(shown) == sorted(path.name for path in PICTURES.parent.glob("picture-*.png"))
+    assert len(set(shown)) == len(shown) == 9
+
+
+def test_the_command_of_the_page_makes_the_pictures() -> None:
+    assert f"python {SCRIPT.relative_to(PROJECT)}" in PICTURES.read_text(encoding="utf-8")
+    keys = {
+        key.value
+        for node in ast.walk(ast.parse(SCRIPT.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Dict)
+        for key in node.keys
+        if isinstance(key, ast.Constant)
+    }
+    assert {path.stem.removeprefix("picture-") for path in PICTURES.parent.glob("picture-*.png")} <= keys

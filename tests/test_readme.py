@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import re
+import shlex
 from pathlib import Path
 from types import ModuleType
 
 import click
 import matplotlib as mpl
+import pandas as pd
 import pytest
-from places import PROJECT
+from command_line import Calls
+from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
+
+import corefsample as cs
+from corefsample.syntax._schemes import document_schemes
 
 README, DOCS = PROJECT / "README.md", PROJECT / "docs"
 PIPELINE, UD_PIPELINE = "en_core_web_sm", PROJECT / ".." / "shared" / "models" / "en_gum_ud"
@@ -63,9 +70,7 @@ def test_the_python_of_a_page_runs(page: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("name", BUILDING)
-def test_the_python_of_a_page_that_builds_on_itself_runs(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_python_of_a_building_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = blocks(DOCS / f"{name}.md", "python")
     assert codes
     monkeypatch.chdir(tmp_path)
@@ -108,9 +113,7 @@ def test_every_option_of_the_readme_exists() -> None:
     assert named <= known | {"--help", "--json"} | OTHER_OPTIONS
 
 
-def test_every_public_name_is_on_a_page_of_the_reference_and_has_a_docstring(
-    api_pages: ModuleType, tmp_path: Path
-) -> None:
+def test_every_public_name_is_on_a_reference_page_and_has_a_docstring(api_pages: ModuleType, tmp_path: Path) -> None:
     names = list(api_pages.public_names())
     assert {"sample_clusterings", "EventCounter", "calibration_error"} <= {each.name for each in names}
     api_pages.write_pages(tmp_path)
@@ -121,9 +124,7 @@ def test_every_public_name_is_on_a_page_of_the_reference_and_has_a_docstring(
             assert inspect.getdoc(each.value), f"{each.package}.{each.name} has no docstring"
 
 
-def test_every_command_has_a_page_with_its_options_and_defaults(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_has_a_page_with_its_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS))
     (tmp_path / "gone.md").write_text("# gone", encoding="utf-8")
     importlib.import_module("command_pages").write_pages(tmp_path)
@@ -147,3 +148,67 @@ def test_a_page_of_a_package_that_is_gone_is_removed(api_pages: ModuleType, tmp_
     api_pages.write_pages(tmp_path)
     assert not (tmp_path / "corefsample.gone.md").exists()
     assert (tmp_path / "corefsample.summaries.md").exists()
+
+
+# --- the README's commands, from articles to the page of a run -------------------------------------------------
+
+
+ARTICLES = [
+    # One mention is Russian and attacks, and no other mention names a country: probability 1.
+    ("certain", "1999-05-03", "Russian forces attacked a village in the north on Monday. Officials confirmed it."),
+    # Russia attacks if "They" are the troops.
+    ("pronoun", "1999-06-10", "Russian troops crossed the river at dawn. They attacked the bridge an hour later."),
+    # Negated: the preset `asserted` does not count it.
+    ("negated", "1999-08-02", "French soldiers did not attack the town. The mayor thanked the people."),
+    ("other", "1999-08-20", "Egyptian soldiers attacked a camp in the desert.\n\nThe camp was empty, a witness said."),
+]
+
+
+def counting_commands() -> list[list[str]]:
+    """Arguments of the commands under "Your own news" that count, without comments."""
+    section = README.read_text(encoding="utf-8").partition("\n## Your own news\n")[2]
+    block = re.findall(r"```sh\n(.*?)```", section, flags=re.S)[0]
+    lines = [shlex.split(line, comments=True) for line in block.splitlines()]
+    return [words[1:] for words in lines if words[0] == "corefsample"]
+
+
+@pytest.fixture(params=[(EN_CORE_WEB_SM, "clearnlp"), (EN_GUM_UD, "ud2")], ids=lambda param: param[0].name)
+def pipeline(request: pytest.FixtureRequest) -> tuple[Path, str]:
+    folder, scheme = request.param
+    if not folder.exists():
+        pytest.skip(f"the pipeline is missing: {folder.name}")
+    return folder, scheme
+
+
+def test_the_commands_of_the_readme_lead_from_articles_to_a_page(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    pipeline: tuple[Path, str],
+) -> None:
+    pytest.importorskip("altair", reason="extra `report`")
+    folder, scheme = pipeline
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(ARTICLES, columns=["doc_id", "date", "text"]).to_csv("news.csv", index=False)
+    given = counting_commands()
+    assert [words[0] for words in given] == ["run"]
+    assert "en_core_web_sm" in given[0]
+    for words in given:
+        arguments = [str(folder) if word == "en_core_web_sm" else word for word in words]
+        status, _, err = Calls(capsys)(*arguments)
+        assert status == 0, err  # a first run may write its progress while kernels are compiled
+
+    record = json.loads(Path("run-scored.parquet.scoring.json").read_text(encoding="utf-8"))
+    assert record["pipeline"]["pipeline"].startswith(folder.name)
+    documents = list(cs.read_documents("run-scored.parquet"))
+    assert len(documents) == len(ARTICLES)
+    assert all(scheme in document_schemes(document.tokens.dep) for document in documents)
+    counts = pd.read_csv("run/counts.csv").set_index(["actor", "period"])["mean"]
+    evidence = pd.read_csv("run/evidence.csv").set_index("doc_id")["probability"]
+    assert set(evidence.index) == {"certain", "pronoun", "other"}
+    assert 0 < evidence["pronoun"] < 1
+    assert counts["RUS", "1999Q2"] == pytest.approx(1 + evidence["pronoun"], abs=1e-6)
+    assert counts["EGY", "1999Q3"] == evidence["other"] == 1
+    assert counts["RUS", "1999Q3"] == counts["EGY", "1999Q2"] == 0
+    page = Path("run/report.html").read_text(encoding="utf-8")
+    assert all(doc_id in page for doc_id in evidence.index)

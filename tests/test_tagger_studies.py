@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import zipfile
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -46,7 +47,7 @@ TREES = """
 """
 
 
-def test_trees_become_sentences_without_empty_elements(
+def test_trees_are_sentences_without_empty_elements(
     corpora: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(corpora, "WSJ", tmp_path / "treebank.zip")
@@ -131,14 +132,6 @@ def test_refinement_is_that_of_the_brier_score(results: Any, monkeypatch: pytest
     np.testing.assert_allclose(found, [3 * (1 / 3) * (2 / 3) / 6, 5 * (2 / 5) * (3 / 5) / 8])
 
 
-def test_parts_of_the_features_are_the_word_and_what_they_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    newswire = module("thesis_newswire", monkeypatch)
-    (first, _) = newswire.with_parts(["suffixes", "word length"])(["Dogs", "bark"])
-    assert first == ["w=Dogs", "length=4", "suffix=s", "suffix=gs", "suffix=ogs", "suffix=dogs"]
-    every = [start for part in newswire.PARTS.values() for start in part]
-    assert len(set(every)) == len(every)
-
-
 def test_a_balanced_tagset_has_as_many_words_of_each_tag(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = module("tag_groups", monkeypatch)
     monkeypatch.setattr(groups, "N_BALANCED", 2)
@@ -154,7 +147,7 @@ def test_a_balanced_tagset_has_as_many_words_of_each_tag(monkeypatch: pytest.Mon
     assert scores.top.sum() == 6
 
 
-def test_an_entity_fulfils_the_question_in_the_samples_in_which_the_document_has_the_event(
+def test_an_entity_fulfils_the_question_where_the_document_has_the_event(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     predicate = module("simulated_claims", monkeypatch).NumberOfEntities()
@@ -172,15 +165,14 @@ def test_an_entity_fulfils_the_question_in_the_samples_in_which_the_document_has
     assert n_events > 10
 
 
-def test_tables_claims_and_figures_are_written(results: Any, tmp_path: Path) -> None:
-    import pandas as pd
+# --- commands of the page --------------------------------------------------------------------------------------
 
-    with open(tmp_path / "printed.txt", "w") as stream:
-        output = results.Output(tmp_path, tmp_path, quick=True, stream=stream)
-        output.claim("lower", "0.1", "0.2", "holds")
-        output.write_claims("study")
-        output.figure("curves", results.curves_figure({"HMM": measured(results).pairs}, 200))
-    table = pd.read_csv(tmp_path / "study-claims.csv")
-    assert table.to_dict("list") == {"claim": ["lower"], "paper": [0.1], "here": [0.2], "verdict": ["holds"]}
-    assert "| lower | 0.1 | 0.2 | holds |" in (tmp_path / "printed.txt").read_text()
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+STUDIES_PAGE = PROJECT / "docs" / "tagging-studies.md"
+
+
+def test_every_command_of_the_page_is_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(PROJECT / "benchmarks"))
+    from tagger_studies import STUDIES
+
+    (commands,) = re.findall(r"```sh\n(.*?)```", STUDIES_PAGE.read_text(encoding="utf-8"), flags=re.S)
+    assert re.findall(r"studies\.py (\S+)", commands) == list(STUDIES)

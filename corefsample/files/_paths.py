@@ -16,6 +16,7 @@ from corefsample.files._remote import expanded, opened, size, stored
 from corefsample.files._remote_services import is_url, without_credentials
 
 PathLike = str | os.PathLike[str]
+Inputs = PathLike | Iterable[PathLike]  # one file or several
 
 _DOCUMENTS = (".txt", ".doc", ".docx", ".odt", ".rtf", ".pdf", ".htm", ".html", ".md")
 _HINTS = {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_json, read_parquet
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
-from events.counting._count_posterior import require_possible
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._periods import Calendar
 from events.rules._outcomes import ANYBODY
@@ -26,6 +27,7 @@ from events.rules._outcomes import ANYBODY
 if TYPE_CHECKING:
     import pyarrow as pa
 
+TOTAL = "total"  # in place of a period
 RULES = ", "  # between the names of several rules
 
 Names = npt.NDArray[np.object_]
@@ -153,6 +155,17 @@ class AuditFrame:
         """Number of each document's period: int64 (n_documents,)."""
         return Calendar(self.period).numbers(self.dates)
 
+    def groups(self) -> tuple[list[tuple[str, datetime.date, Bools]], Ints]:
+        """What counts are of: label, first day and documents of the total and of every period; and period of each.
+
+        The periods are those from the first to the last, numbered from 0.
+        """
+        numbers = self.period_numbers()
+        number_of = numbers - numbers.min()
+        periods = Calendar(self.period).periods(np.arange(numbers.min(), numbers.max() + 1))
+        total = TOTAL, self.dates.min().item(), np.ones(len(self), np.bool_)
+        return [total, *((period.label, period.start, number_of == g) for g, period in enumerate(periods))], number_of
+
 
 def audited_names(frame: AuditFrame, name: str) -> tuple[str, str]:
     """Event and actor of a target, as the tables of an estimate have them."""
@@ -171,8 +184,7 @@ def event_and_actor(frame: AuditFrame, name: str) -> tuple[str, str]:
 ALL_DOCUMENTS = "all_documents.parquet"
 NO_ACTOR = ""  # in a table of scores: the row of a document without an actor
 _REQUIRED = ("doc_id", "date", "probability")
-_LISTS = ["events", "actors", "probabilities"]
-_OF_RUN = ["doc_id", "date", *_LISTS]
+_OF_RUN = ["doc_id", "date", "events", "actors", "probabilities"]
 
 
 def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> AuditFrame:
@@ -204,29 +216,10 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _OF_RUN])
     with parquet_errors(str(path)):
         table = read_parquet(path, _OF_RUN).cast(schema)
-        _require_possible(table, str(path))
     outcomes = [text.partition("=")[0] for text in record["rule"].get("outcomes", ())]
     event = RULES.join(dict.fromkeys([str(record["rule"]["name"]), *outcomes]))
     period = str(record["arguments"]["period"])
     return _frame(table, event, period, {"kind": "run", "path": place, "sha256": sha256(path)}, actors)
-
-
-def _require_possible(table: pa.Table, place: str) -> None:
-    """Raise an InputError unless every document has an id of its own and a date, and its lists are of one length."""
-    import pyarrow.compute as pc
-
-    doc_ids = table.column("doc_id")
-    if pc.count_distinct(doc_ids).as_py() < len(doc_ids) or pc.any(pc.equal(doc_ids, "")).as_py():
-        raise InputError("doc_id must be distinct and not empty, got one again or none", place=place)
-    lengths = pc.list_value_length(table.column("events"))
-    for name in _OF_RUN:
-        column = table.column(name)
-        values = pc.list_flatten(column) if name in _LISTS else column
-        if column.null_count or values.null_count:
-            raise InputError(f"{name} must have no missing value, got one", place=place)
-        if name in _LISTS and not pc.list_value_length(column).equals(lengths):
-            raise InputError(f"{name} must have a value for each of events, got another number", place=place)
-    require_possible(place, "probabilities", values, 0, 1)
 
 
 def _frame(
@@ -242,7 +235,7 @@ def _frame(
     values = pc.list_flatten(table.column("probabilities")).to_numpy()
     lengths = pc.list_value_length(table.column("events")).to_numpy()
     rules = tuple(event.split(RULES))
-    is_total = (names == ANYBODY) | (names == "")  # as in runs of earlier versions
+    is_total = names == ANYBODY
     if actors is None:
         names = np.where(is_total, of_rules, ANYBODY)
         known, actors = list(rules), rules
@@ -266,6 +259,18 @@ def _unknown_actors(missing: Sequence[str], known: Sequence[str]) -> ParameterEr
     hint = None if like is None else f"the run has several rules, so name the rule too: {like!r}"
     rule = "must be actors with P > 0 in some document of the run"
     return ParameterError(f"{rule}, got {found}", parameter="actors", hint=hint)
+
+
+@contextmanager
+def as_written(what: str, place: str) -> Iterator[None]:
+    """Turn errors of reading what a command wrote into an InputError that names it."""
+    try:
+        yield
+    except CorefsampleError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        found = " ".join(str(error).split())
+        raise InputError(f"{what} must be as it was written, got: {found}", place=place) from None
 
 
 def run_record(folder: Path) -> dict[str, Any]:
@@ -358,6 +363,20 @@ def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
     if table.empty:
         raise InputError("table must have at least one row, got none", place=place)
     return table
+
+
+def read_document_table(path: PathLike, frame: AuditFrame, required: Sequence[str] = ()) -> pd.DataFrame:
+    """Read a CSV file as text, with these columns and one row for each document, in the order of a frame."""
+    rows = read_text_table(path, ("doc_id", *required)).set_index("doc_id")
+    repeated = rows.index[rows.index.duplicated()]
+    if len(repeated):
+        raise InputError(f"doc_id must be unique, got {repeated[0]!r} again", place=os.fspath(path))
+    missing = next((doc_id for doc_id in frame.doc_ids.tolist() if doc_id not in rows.index), None)
+    if missing is not None:
+        rule = "table must have a row for every document"
+        raise InputError(f"{rule}, got none for {missing!r}", place=os.fspath(path))
+    found: pd.DataFrame = rows.loc[frame.doc_ids.tolist()]
+    return found
 
 
 def numbers_of(table: pd.DataFrame, name: str) -> Floats:

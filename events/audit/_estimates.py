@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample.errors import InputError
 from events.audit._cells import Bounds, CellCounts, Cells, interval_of, target_cells
-from events.audit._documents import audited_names
+from events.audit._documents import TOTAL, audited_names
 from events.audit._learned_total import LearnedTotal, learned_totals
 from events.audit._plan import AuditPlan
 from events.audit._quality import (
@@ -34,10 +34,8 @@ from events.audit._quality import (
 from events.audit._sheets import MISSING, UNSURE, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, METHODS, Method, beta_binomial_interval
 from events.counting import count_pmf
-from events.counting._periods import Calendar
 from events.counting._poisson_binomial import quantile_interval
 
-TOTAL = "total"
 STABLE_ERRORS = "stable-errors"
 
 Assumption = Literal["stable-errors"]
@@ -148,28 +146,12 @@ class AuditEstimate(HtmlTable):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table of the counts, one row each, with the fields of `AuditCount` as columns."""
-        return _table(self.counts, AuditCount)
-
-    def quality_frame(self) -> pd.DataFrame:
-        """Precision and recall as a tidy table."""
-        return _table(self.quality, ModelQuality)
-
-    def curve_frame(self) -> pd.DataFrame:
-        """P against labels as a tidy table."""
-        return _table(self.curve, CurvePoint)
-
-    def learned_frame(self) -> pd.DataFrame:
-        """Totals that rest on learned P, as a tidy table."""
-        return _table(self.learned, LearnedTotal)
-
-    def disagreement_frame(self) -> pd.DataFrame:
-        """Documents whose labels and P disagree most, as a tidy table."""
-        return _table(self.disagreements, Disagreement)
+        return rows_frame(self.counts, AuditCount)
 
 
-def _table(rows: tuple[object, ...], kind: type) -> pd.DataFrame:
-    names = [each.name for each in dataclasses.fields(kind)]
-    return pd.DataFrame([[getattr(row, name) for name in names] for row in rows], columns=names)
+def rows_frame(rows: Sequence[object], kind: type) -> pd.DataFrame:
+    """Tidy table of results, one row each, with the fields of their class as columns."""
+    return pd.DataFrame(list(rows), columns=[each.name for each in dataclasses.fields(kind)])
 
 
 def estimate_counts(
@@ -259,25 +241,18 @@ class _TargetCounts:
 
     def rows(self) -> list[AuditCount]:
         """The total, and every period from the first to the last."""
-        frame = self._plan.frame
-        numbers = frame.period_numbers()
-        first = int(numbers.min())
-        span = np.arange(first, int(numbers.max()) + 1)
-        group_of = numbers - first
-        unsure = np.bincount(group_of[self._cells.sample[self._cells.labels == UNSURE]], minlength=len(span))
-        rows = [self._row(TOTAL, frame.dates.min().item(), self._all, self._cells.p, int(unsure.sum()), is_total=True)]
-        order = np.argsort(group_of, kind="stable")
-        ends = np.searchsorted(group_of[order], np.arange(len(span) + 1))
-        by_period = self._cells.counts(group_of, len(span))
-        for g, period in enumerate(Calendar(frame.period).periods(span)):
-            p = self._cells.p[order[ends[g] : ends[g + 1]]]
-            rows.append(self._row(period.label, period.start, by_period[g], p, int(unsure[g]), is_total=False))
-        return rows
+        cells = self._cells
+        groups, number_of = self._plan.frame.groups()
+        is_unsure = np.zeros(len(number_of), np.bool_)
+        is_unsure[cells.sample[cells.labels == UNSURE]] = True
+        counts = [self._all, *cells.counts(number_of, len(groups) - 1)]
+        return [
+            self._row(label, start, own, cells.p[inside], int(is_unsure[inside].sum()))
+            for (label, start, inside), own in zip(groups, counts, strict=True)
+        ]
 
-    def _row(
-        self, label: str, start: datetime.date, counts: CellCounts, p: Floats, n_unsure: int, *, is_total: bool
-    ) -> AuditCount:
-        assumes = self._assume is not None and not is_total
+    def _row(self, label: str, start: datetime.date, counts: CellCounts, p: Floats, n_unsure: int) -> AuditCount:
+        assumes = self._assume is not None and label != TOTAL
         bounds = self._stable(counts) if assumes else interval_of(counts, self._level, self._method)
         model = count_pmf(p[p > 0.0])
         low, high = quantile_interval(model, self._level)

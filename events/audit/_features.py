@@ -17,12 +17,13 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import PathLike
-from events.audit._documents import ALL_DOCUMENTS, RULES, AuditFrame, event_and_actor, numbers_of, read_text_table
+from events.audit._documents import ALL_DOCUMENTS, RULES, AuditFrame, event_and_actor, numbers_of, read_document_table
 from events.rules._outcomes import ANYBODY
 
 NOBODY = "-"
 _LEAST_DOCUMENTS = 5  # in which a feature is not 0
 LEAST_P = 0.005  # P is never taken as nearer to 0 or 1: a share of samples says no more about a label
+_ALL_COLUMNS = ["doc_id", "actor", "events", "actors", "probabilities", "n_tokens", "triggers"]
 _EVIDENCE = ["doc_id", "event", "probability", "role_mentions"]
 _OPTIONAL = {"filled": "", "parse_variance": 0.0}  # columns that not every run has, and what stands for them
 
@@ -126,24 +127,18 @@ class _RunTables:
     def __init__(self, run: Path, frame: AuditFrame) -> None:
         import pyarrow as pa
         import pyarrow.compute as pc
-        import pyarrow.parquet as pq
 
         path = run / ALL_DOCUMENTS
         with parquet_errors(str(path)):
-            known = pq.read_schema(path).names
-            extra = [name for name in ("n_tokens", "triggers") if name in known]  # runs of earlier versions have none
-            table = read_parquet(path, ["doc_id", "actor", "events", "actors", "probabilities", *extra])
+            table = read_parquet(path, _ALL_COLUMNS)
         self._n = len(frame)
         place = {doc_id: row for row, doc_id in enumerate(frame.doc_ids.tolist())}
         rows = np.array([place.get(doc_id, -1) for doc_id in table.column("doc_id").to_pylist()], np.int64)
         if len(rows) != self._n or (rows < 0).any():
             raise InputError("run must be that of the frame, got other documents", place=str(path))
-        self.is_named = np.zeros(self._n)
+        self.is_named, self.length = np.zeros(self._n), np.zeros(self._n)
         self.is_named[rows] = table.column("actor").to_numpy()
-        self.length: Floats | None = None
-        if "n_tokens" in extra:
-            self.length = np.zeros(self._n)
-            self.length[rows] = np.log1p(table.column("n_tokens").to_numpy())
+        self.length[rows] = np.log1p(table.column("n_tokens").to_numpy())
 
         def flat(name: str) -> tuple[Ints, pa.Array]:
             lengths = pc.list_value_length(table.column(name)).to_numpy()
@@ -153,13 +148,10 @@ class _RunTables:
         self._events = np.array(events.to_pylist(), dtype=object)
         self._actors = np.array(flat("actors")[1].to_pylist(), dtype=object)
         self._p = np.asarray(flat("probabilities")[1].to_numpy(zero_copy_only=False), np.float64)
-        self._trigger_rows, self._trigger_codes = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        self._triggers: list[str] = []  # the different texts
-        if "triggers" in extra:
-            self._trigger_rows, triggers = flat("triggers")
-            encoded = triggers.dictionary_encode()
-            self._triggers = encoded.dictionary.to_pylist()
-            self._trigger_codes = encoded.indices.to_numpy().astype(np.int64)
+        self._trigger_rows, triggers = flat("triggers")
+        encoded = triggers.dictionary_encode()
+        self._triggers: list[str] = encoded.dictionary.to_pylist()  # the different texts
+        self._trigger_codes = encoded.indices.to_numpy().astype(np.int64)
         self.events = tuple(dict.fromkeys(frame.event.split(RULES)))
         self._evidence = _evidence(run, place)
 
@@ -176,10 +168,7 @@ class _RunTables:
             found[f"P of {name} by another actor"] = self._highest(of_event & others)
         found |= self._trigger_columns(event)
         found |= self._evidence_columns(event, actor)
-        found["name of an actor"] = self.is_named
-        if self.length is not None:
-            found["log of length"] = self.length
-        return found
+        return found | {"name of an actor": self.is_named, "log of length": self.length}
 
     def _highest(self, chosen: Bools) -> Floats:
         p = np.zeros(self._n)
@@ -245,10 +234,7 @@ def numeric_columns(path: PathLike, frame: AuditFrame) -> dict[str, Floats]:
     InputError
         If a document has no row or two rows, or a value is not a number.
     """
-    rows = read_text_table(path, ("doc_id",))
-    if rows["doc_id"].duplicated().any():
-        raise InputError("doc_id must be unique, got one again", place=str(path))
-    chosen = rows.set_index("doc_id").reindex(frame.doc_ids.tolist())
+    chosen = read_document_table(path, frame)
     columns: dict[str, Floats] = {}
     for name in (each for each in chosen.columns if each != "date"):
         values = numbers_of(chosen, str(name))

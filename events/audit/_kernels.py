@@ -1,9 +1,9 @@
-"""Compiled loops of the audit: tails of the hypergeometric distribution, exact limits, and the guaranteed test.
+"""Compiled loops of the audit: tails of the hypergeometric distribution, and exact limits.
 
 Legend of names
     N : documents of a stratum       n : labelled documents among them
     t : positive documents of the stratum, unknown       k : positive labels
-    h : stratum       j : step of the grid of totals       i : step of the grid of the statistic
+    h : stratum
 X ~ Hypergeometric(N, t, n) is the number of positive labels: pmf(k) = C(t, k) C(N - t, n - k) / C(N, n).
 """
 
@@ -11,16 +11,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from corefsample._arrays import Floats, Ints
 from corefsample._jit import inner_kernel, kernel
 
 # Tails are compared with this relative tolerance, to the side of the longer interval: the error of lgamma at a million
 # documents is about 1e-8.
 TOLERANCE = 1e-7
-# Probability below which a number of positive labels is left out of the guaranteed test, and added to its P value.
-NEGLIGIBLE = 1e-10
 
 
 @inner_kernel
@@ -173,70 +169,3 @@ def limits(k: Ints, N: Ints, n: Ints, alpha: float, kind: int, lower: Floats, up
     for h in range(k.shape[0]):
         lower[h] = lower_limit(k[h], N[h], n[h], alpha, kind)
         upper[h] = N[h] - lower_limit(n[h] - k[h], N[h], n[h], alpha, kind)
-
-
-@kernel
-def floors(N: Ints, n: Ints, t: Ints, floor: Ints) -> None:  # noqa: N803
-    """Fill for each stratum the largest number of positive labels such that fewer are negligible."""
-    for h in range(N.shape[0]):
-        low, high = max(0, n[h] - (N[h] - t[h])), min(n[h], t[h]) + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            if at_most(middle - 1, N[h], t[h], n[h]) <= NEGLIGIBLE:
-                low = middle
-            else:
-                high = middle
-        floor[h] = low
-
-
-@kernel
-def add_stratum(
-    size: Ints,
-    floor: int,
-    first: int,
-    last: int,
-    step: int,
-    spacing: float,
-    least: int,
-    before: Floats,
-    after: Floats,
-) -> None:
-    """Add a stratum, of size (N, n), to bounds of P(statistic >= i * spacing | at most j steps of positives).
-
-    The statistic is the sum over strata of (N / n) (X - floor). before[j, i] bounds its tail over all ways in which
-    j steps are divided among the earlier strata, and after[j, i] is filled for those and this one, whose positive
-    documents are first + step, first + 2 step ... up to last. The earlier strata's division may differ for each
-    number of labels here, which can only raise the bound. Every rounding raises it too.
-    Only i >= least is filled.
-    """
-    N, n = size[0], size[1]  # noqa: N806
-    n_steps, n_values = after.shape
-    weights = np.zeros(n + 2)
-    shifts = np.zeros(n + 2, np.int64)
-    total = np.zeros(n_values)
-    scale = N / n
-    for chosen in range(n_steps):
-        t = min(first + chosen * step, last)
-        n_kept = 0
-        beyond = 0.0  # of numbers of labels too rare to list, which count as enough
-        for x in range(floor, min(n, t) + 1):
-            # Numbers below the floor count as the floor.
-            weights[n_kept] = at_most(floor, N, t, n) if x == floor else pmf(x, N, t, n)
-            shifts[n_kept] = math.ceil(scale * (x - floor) / spacing - 1e-9)
-            n_kept += 1
-            beyond = at_least(x + 1, N, t, n)
-            if beyond < NEGLIGIBLE:
-                break
-        for j in range(chosen, n_steps):
-            total[:] = beyond
-            for x in range(n_kept):
-                shift, weight = min(shifts[x], n_values), weights[x]
-                for i in range(least, shift):
-                    total[i] += weight
-                for i in range(max(shift, least), n_values):
-                    total[i] += weight * before[j - chosen, i - shift]
-            for i in range(least, n_values):
-                if total[i] > after[j, i]:
-                    after[j, i] = total[i]
-        if t >= last:
-            break

@@ -18,7 +18,6 @@ from corefsample.calibration.measures._error import binned_error
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
 from events.audit._documents import event_and_actor
-from events.audit._estimates import TOTAL
 from events.audit._features import Features, RunFeatures
 from events.audit._learned_model import (
     Candidate,
@@ -45,7 +44,6 @@ from events.audit._period_test import PeriodTest, period_test
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, YES, SheetLabels
 from events.counting import count_pmf
-from events.counting._periods import Calendar
 from events.counting._poisson_binomial import quantile_interval
 
 N_DRAWS = 1000
@@ -288,40 +286,22 @@ class TargetLearning:
         how many there are (`total_draws`): an error that documents of a stratum share is not in the coefficients.
         """
         frame = self._plan.frame
-        numbers = frame.period_numbers()
-        first = int(numbers.min())
-        group_of = numbers - first
-        span = np.arange(first, int(numbers.max()) + 1)
+        groups, number_of = frame.groups()
+        n_periods = len(groups) - 1
         is_known = (self._labels == YES) | (self._labels == NO)
         n_draws = sum(len(own) for _, own in fitted.draws)
         missing = self._missing(fitted.cross_fitted, n_draws)
-        learned, counts = np.zeros(len(frame)), np.zeros((0, len(span)), np.int64)
+        learned, counts = np.zeros(len(frame)), np.zeros((0, n_periods), np.int64)
         for features, own in fitted.draws:
             learned += len(own) / n_draws * self._mean_probability(features, own)
-            n = self._simulated(features, own, missing[len(counts) : len(counts) + len(own)], group_of, len(span))
+            n = self._simulated(features, own, missing[len(counts) : len(counts) + len(own)], number_of, n_periods)
             counts = np.concatenate([counts, n])
-        yes = np.bincount(group_of[self._labels == YES], minlength=len(span))
-        counts += yes
-        n_docs, n_labels = (np.bincount(each, minlength=len(span)) for each in (group_of, group_of[is_known]))
-        order = np.argsort(group_of, kind="stable")
-        ends = np.searchsorted(group_of[order], np.arange(len(span) + 1))
-        periods = Calendar(frame.period).periods(span)
-        start = frame.dates.min().item()
-        made = [
-            self._count(TOTAL, start, len(frame), int(is_known.sum()), self._p, counts.sum(axis=1)),
-            *(
-                self._count(
-                    period.label,
-                    period.start,
-                    int(n_docs[g]),
-                    int(n_labels[g]),
-                    self._p[order[ends[g] : ends[g + 1]]],
-                    counts[:, g],
-                )
-                for g, period in enumerate(periods)
-            ),
-        ]
-        return learned, tuple(made)
+        counts += np.bincount(number_of[self._labels == YES], minlength=n_periods)
+        made = tuple(
+            self._count(label, start, int(is_known[inside].sum()), self._p[inside], own)
+            for (label, start, inside), own in zip(groups, [counts.sum(axis=1), *counts.T], strict=True)
+        )
+        return learned, made
 
     def _missing(self, cross_fitted: Floats, n_draws: int) -> Ints:
         """Draws of the number of positive documents without a label: (n_draws, n_strata), -1 where nothing is known."""
@@ -363,9 +343,7 @@ class TargetLearning:
                     counts[draw] += np.bincount(group_of[found], minlength=n_groups)
         return counts
 
-    def _count(
-        self, label: str, start: datetime.date, n_docs: int, n_labels: int, p: Floats, counts: Ints
-    ) -> LearnedCount:
+    def _count(self, label: str, start: datetime.date, n_labels: int, p: Floats, counts: Ints) -> LearnedCount:
         event, actor = event_and_actor(self._plan.frame, self._name)
         tail = 0.5 * (1.0 - self._level)
         lower, upper = np.quantile(counts, [tail, 1.0 - tail], method="inverted_cdf")
@@ -375,7 +353,7 @@ class TargetLearning:
             actor=actor,
             period=label,
             period_start=start,
-            n_docs=n_docs,
+            n_docs=len(p),
             n_labels=n_labels,
             mean=float(counts.mean()),
             sd=float(counts.std()),

@@ -241,8 +241,7 @@ def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], s
     documents, and the sample of the first rounds stays when another is added.
     """
     keys: Words = np.array([document_key(seed, doc_id) for doc_id in frame.doc_ids], np.uint64)
-    ties = () if len(np.unique(keys)) == len(keys) else (frame.doc_ids.astype(str),)  # to compare texts takes long
-    order = np.lexsort((*ties, keys, stratum_of))
+    order = np.lexsort((keys, stratum_of))
     starts = np.searchsorted(stratum_of[order], np.arange(len(rounds[0])))
     sampled, numbers = [], []
     before = [0] * len(rounds[0])

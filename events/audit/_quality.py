@@ -9,9 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
 from corefsample._arrays import Floats, Ints8
-from corefsample.errors import ParameterError
 from events.audit._cells import Bounds, CellCounts, Cells, interval_of, target_cells
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, RESOLVED, UNSURE, YES, SheetLabels
@@ -245,9 +243,6 @@ def cohen_kappa(table: npt.ArrayLike, *, level: float = 0.95) -> tuple[float, fl
     0.4
     """
     counts = np.asarray(table)
-    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or not len(counts) or (counts < 0).any():
-        raise ParameterError("must be a square table of numbers of documents", parameter="table")
-    level = _checks.probability("level", level, below_one=True, above_zero=True)
     if not counts.sum():
         return float("nan"), float("nan"), float("nan")
     shares = np.random.default_rng(0).dirichlet(counts.ravel() + 0.5, _DRAWS).reshape(-1, *counts.shape)

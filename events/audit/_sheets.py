@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -76,9 +76,7 @@ class SheetLabels:
     chosen: Mapping[int, Ints8] = field(default_factory=dict)
 
 
-def sheet_table(
-    plan: AuditPlan, round_number: int, texts: Mapping[str, str] | None = None, *, reasons: bool = False
-) -> pd.DataFrame:
+def sheet_table(plan: AuditPlan, round_number: int, texts: Mapping[str, str] | None = None) -> pd.DataFrame:
     """The sheet of one round: one row a document in random order, with an empty label.
 
     Parameters
@@ -89,8 +87,6 @@ def sheet_table(
         From 1.
     texts
         Text of each document by doc_id; left out where there is none.
-    reasons
-        Whether a last column, `reason`, says why a document was drawn, without its P.
     """
     rows = plan.sample[plan.round_of == round_number]
     doc_ids = plan.frame.doc_ids[rows].tolist()
@@ -108,19 +104,7 @@ def sheet_table(
         "labeller": "",
         "note": "",
     }
-    sheet = pd.DataFrame(columns, columns=list(SHEET_COLUMNS))
-    return sheet.assign(reason=_reasons(plan, round_number, strata)) if reasons else sheet
-
-
-def _reasons(plan: AuditPlan, round_number: int, strata: Sequence[int]) -> list[str]:
-    """Why each document of a round was drawn: how its stratum's labels were divided by learned P."""
-    before, after = plan.rounds[round_number - 2], plan.rounds[round_number - 1]
-    total = sum(after) - sum(before)
-    of_stratum = [
-        f"at random from stratum {h + 1}, which gets {new - old} of {total} labels by the expected error of learned P"
-        for h, (old, new) in enumerate(zip(before, after, strict=True))
-    ]
-    return [of_stratum[h] for h in strata]
+    return pd.DataFrame(columns, columns=list(SHEET_COLUMNS))
 
 
 def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
@@ -143,7 +127,7 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
         with another label, has a label of no known value, or a stratum or inclusion probability that is not the plan's.
     """
     sampled = [str(doc_id) for doc_id in plan.frame.doc_ids[plan.sample]]
-    places = _places(sampled)
+    places, identity = _places(sampled), plan.identity
     shape = len(plan.sample), len(plan.frame.targets)
     found: dict[str, Ints8] = {}
     unnamed: set[str] = set()
@@ -151,24 +135,32 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     texts: dict[str, str] = {}
     chosen: dict[int, Ints8] = {}
     n_rounds = 0
-    for path in sheets:
-        for place, i, labeller, label, note, text in _SheetRows(plan, places, os.fspath(path), chosen).read():
-            doc_id = sampled[i]
+    for path in [os.fspath(each) for each in sheets]:
+        seen: set[tuple[int, str]] = set()
+        for place, doc_id, row in _rows(path, identity):
+            if row["round"] == CHOSEN:
+                _add_chosen(chosen, plan, doc_id, row, place)
+                continue
+            i = _required_place(plan, places, doc_id, row, place)
+            label, labeller = parsed_label(row["label"], plan, place), row.get("labeller", "")
+            if (i, labeller) in seen:
+                # Not even with the same label: the row may be that of another document.
+                rule = f"a document must be in one row of a labeller, got {doc_id!r} again"
+                hint = "a spreadsheet may change doc_ids, such as 007 to 7: import the column as text"
+                raise InputError(rule, place=place, hint=hint)
+            seen.add((i, labeller))
             n_rounds = max(n_rounds, int(plan.round_of[i]))
-            name = labeller or os.fspath(path)
-            unnamed |= set() if labeller else {name}
-            own = found.setdefault(name, np.full(shape, MISSING, np.int8))
-            if label[0] == MISSING:
-                pass
-            elif own[i, 0] != MISSING and (own[i] != label).any():
-                rule = f"a document must have one label of {labeller!r}, got another in an earlier sheet"
-                raise InputError(rule, place=f"{place}: doc_id {doc_id!r}")
-            else:
+            unnamed |= set() if labeller else {path}
+            own = found.setdefault(labeller or path, np.full(shape, MISSING, np.int8))
+            if label[0] != MISSING:
+                if own[i, 0] != MISSING and (own[i] != label).any():
+                    rule = f"a document must have one label of {labeller!r}, got another in an earlier sheet"
+                    raise InputError(rule, place=f"{place}: doc_id {sampled[i]!r}")
                 own[i] = label
-            if text:
-                texts[doc_id] = text
-            if note:
-                notes.setdefault(doc_id, []).append(note)
+            if row.get("text"):
+                texts[sampled[i]] = row["text"]
+            if row.get("note"):
+                notes.setdefault(sampled[i], []).append(row["note"])
     by_labeller = _one_labeller(found, unnamed)
     joined = _joined(by_labeller, shape)
     joined_notes = {name: "; ".join(each) for name, each in notes.items()}
@@ -183,73 +175,49 @@ def _places(doc_ids: Sequence[str]) -> dict[str, int]:
     return places | {doc_id: i for i, doc_id in enumerate(doc_ids)}
 
 
-class _SheetRows:
-    """The rows of one sheet, checked against its plan."""
+def _rows(path: str, identity: str) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Place, doc_id and content of each row of a sheet; raise if it is of another plan."""
+    for number, raw in enumerate(read_text_table(path, _NEEDED).map(unescaped).to_dict("records"), start=2):
+        row = {str(name): str(value).strip() for name, value in raw.items()}
+        if row["plan"] != identity:
+            rule = f"plan must be {identity}, got {row['plan']!r}: a sheet of another plan"
+            raise InputError(rule, place=f"{path}: row {number}")
+        yield f"{path}: row {number}", str(raw["doc_id"]), row
 
-    def __init__(self, plan: AuditPlan, known: Mapping[str, int], path: str, chosen: dict[int, Ints8]) -> None:
-        self._plan, self._known, self._path, self._chosen = plan, known, path, chosen
-        self._table = read_text_table(path, _NEEDED).map(unescaped)
 
-    def read(self) -> list[tuple[str, int, str, Ints8, str, str]]:
-        """Place, number in the sample, labeller, labels, note and text of every row."""
-        read = []
-        seen: set[tuple[int, str]] = set()
-        identity = self._plan.identity
-        for number, row in enumerate(self._table.to_dict("records"), start=2):
-            place = f"{self._path}: row {number}"
-            content = {str(name): str(value).strip() for name, value in row.items()}
-            if content["plan"] != identity:
-                rule = f"plan must be {identity}, got {content['plan']!r}: a sheet of another plan"
-                raise InputError(rule, place=place)
-            if content["round"] == CHOSEN:
-                self._add_chosen(str(row["doc_id"]), content, place)
-                continue
-            i = self._required_place(str(row["doc_id"]), content, place)
-            labeller = content.get("labeller", "")
-            label = parsed_label(content["label"], self._plan, place)
-            if (i, labeller) in seen:
-                # Not even with the same label: the row may be that of another document.
-                rule = f"a document must be in one row of a labeller, got {row['doc_id']!r} again"
-                hint = "a spreadsheet may change doc_ids, such as 007 to 7: import the column as text"
-                raise InputError(rule, place=place, hint=hint)
-            seen.add((i, labeller))
-            read.append((place, i, labeller, label, content.get("note", ""), content.get("text", "")))
-        return read
+def _add_chosen(chosen: dict[int, Ints8], plan: AuditPlan, doc_id: str, row: Mapping[str, str], place: str) -> None:
+    """Add the label of a document that a person chose; raise if the plan has no such document."""
+    found = np.flatnonzero(plan.frame.doc_ids == doc_id)
+    if not found.size:
+        raise InputError(f"doc_id must be one of the plan's documents, got {doc_id!r}", place=place)
+    if row["inclusion_probability"]:
+        rule = "inclusion_probability must be empty of a document that a person chose"
+        raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=place)
+    label, before = parsed_label(row["label"], plan, place), chosen.get(int(found[0]))
+    if label[0] != MISSING:
+        differs = False if before is None else label != before
+        chosen[int(found[0])] = np.where(differs, UNSURE, label).astype(np.int8)
 
-    def _add_chosen(self, doc_id: str, row: Mapping[str, str], place: str) -> None:
-        """Add the label of a document that a person chose; raise if the plan has no such document."""
-        plan = self._plan
-        found = np.flatnonzero(plan.frame.doc_ids == doc_id)
-        if not found.size:
-            raise InputError(f"doc_id must be one of the plan's documents, got {doc_id!r}", place=place)
-        if row["inclusion_probability"]:
-            rule = "inclusion_probability must be empty of a document that a person chose"
-            raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=place)
-        label, before = parsed_label(row["label"], plan, place), self._chosen.get(int(found[0]))
-        if label[0] != MISSING:
-            differs = False if before is None else label != before
-            self._chosen[int(found[0])] = np.where(differs, UNSURE, label).astype(np.int8)
 
-    def _required_place(self, doc_id: str, row: Mapping[str, str], place: str) -> int:
-        """Number in the sample of the document of a row; raise if the row is not one of the plan's."""
-        plan = self._plan
-        i = self._known.get(doc_id, self._known.get(" ".join(doc_id.split())))
-        if i is None:
-            raise InputError(f"doc_id must be one of the plan's sample, got {doc_id!r}", place=place)
-        number, stratum = int(plan.round_of[i]), int(plan.stratum_of[plan.sample[i]])
-        for name, value in (("round", number), ("stratum", stratum + 1)):
-            if row[name] != str(value):
-                raise InputError(f"{name} must be the plan's, {value}, got {row[name]!r}", place=place)
-        expected = plan.inclusion_probability(number)[stratum]
-        try:
-            given = float(row["inclusion_probability"])
-        except ValueError:
-            given = float("nan")
-        # A spreadsheet may round to some digits; another number is an edit.
-        if not abs(given - expected) <= max(_DIGITS, 1e-6 * expected):
-            rule = f"inclusion_probability must be the plan's, {expected:.6g}"
-            raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=place)
-        return i
+def _required_place(plan: AuditPlan, known: Mapping[str, int], doc_id: str, row: Mapping[str, str], place: str) -> int:
+    """Number in the sample of the document of a row; raise if the row is not one of the plan's."""
+    i = known.get(doc_id, known.get(" ".join(doc_id.split())))
+    if i is None:
+        raise InputError(f"doc_id must be one of the plan's sample, got {doc_id!r}", place=place)
+    number, stratum = int(plan.round_of[i]), int(plan.stratum_of[plan.sample[i]])
+    for name, value in (("round", number), ("stratum", stratum + 1)):
+        if row[name] != str(value):
+            raise InputError(f"{name} must be the plan's, {value}, got {row[name]!r}", place=place)
+    expected = plan.inclusion_probability(number)[stratum]
+    try:
+        given = float(row["inclusion_probability"])
+    except ValueError:
+        given = float("nan")
+    # A spreadsheet may round to some digits; another number is an edit.
+    if not abs(given - expected) <= max(_DIGITS, 1e-6 * expected):
+        rule = f"inclusion_probability must be the plan's, {expected:.6g}"
+        raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=place)
+    return i
 
 
 def parsed_label(text: str, plan: AuditPlan, place: str) -> Ints8:

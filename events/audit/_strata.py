@@ -188,7 +188,7 @@ def best_cuts(probabilities: Floats, n_bounds: int) -> tuple[float, ...]:
     probabilities
         P of every document, in [0, 1].
     n_bounds
-        The most bounds; there are fewer if P has fewer ranges with documents.
+        One or two; there are fewer if P has fewer ranges with documents.
 
     Returns
     -------
@@ -208,18 +208,13 @@ def best_cuts(probabilities: Floats, n_bounds: int) -> tuple[float, ...]:
     sizes = np.append(0.0, np.cumsum(np.bincount(codes)))
     sums = np.append(0.0, np.cumsum(np.bincount(codes, probabilities[classes > 0])))
     weights = _weights(sizes, sums)
-    least = weights[0]  # of the classes before each end, in one stratum
-    starts = []
-    for _ in range(n_bounds):
-        costs = least[:, None] + weights
-        starts.append(costs.argmin(axis=0))
-        least = costs.min(axis=0)
-    chosen: list[int] = []
-    end = len(present)
-    for each in reversed(starts):
-        end = int(each[end])
-        chosen.append(end)
-    return tuple(float(_CANDIDATES[present[start] - 2]) for start in reversed(chosen))
+    first, last = weights[0], weights[:, -1]  # of the classes before each bound, and from each bound on
+    if n_bounds == 1:
+        starts = [int((first + last).argmin())]
+    else:
+        second, start = divmod(int((first[:, None] + weights + last).T.argmin()), len(weights))
+        starts = [start, second]
+    return tuple(float(_CANDIDATES[present[start] - 2]) for start in starts)
 
 
 def _weights(sizes: Floats, sums: Floats) -> Floats:

@@ -1,20 +1,10 @@
 """The number of positive documents in strata, estimated from labels of a random sample of each stratum.
 
-The limits of most methods join those of the strata. The guaranteed ones hold by construction: they are a test of every
-total, over all ways to divide it among the strata. The hypothesis that t documents are positive is a union: of all
-divisions t = t_1 + ... + t_H among the strata. The test rejects it if it rejects every division, so that its level
-holds whatever the truth (a union-intersection test, as in risk-limiting audits: Stark 2020). Instead of combining one P
-value per stratum by Fisher's formula, we bound the tail of the stratified estimator itself over all divisions.
-
-References
-----------
-Stark (2020), "Sets of half-average nulls generate risk-limiting audits: SHANGRLA", Financial Cryptography, section 2.
-Berger & Boos (1994), "P values maximized over a confidence set for the nuisance parameter", JASA 89, 1012-1016.
+The limits of a total join those of the strata.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,9 +18,9 @@ from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from events.audit import _kernels
 
-Method = Literal["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"]
+Method = Literal["mid-p", "shortest", "exact", "wilson", "jeffreys"]
 
-METHODS: tuple[Method, ...] = ("mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed")
+METHODS: tuple[Method, ...] = ("mid-p", "shortest", "exact", "wilson", "jeffreys")
 DEFAULT_METHOD: Method = "mid-p"
 _KINDS = {"exact": _kernels.EQUAL, "mid-p": _kernels.MID, "shortest": _kernels.BLAKER}
 
@@ -106,8 +96,6 @@ def estimate_total(
             Wilson's interval with the finite population correction of each stratum, joined by MOVER.
         ``"jeffreys"``
             Quantiles of the posterior of the total, with Jeffreys' prior Beta(1/2, 1/2) of the rate of each stratum.
-        ``"guaranteed"``
-            The totals that an exact test does not reject, whatever their division among the strata; wider.
 
     Raises
     ------
@@ -166,9 +154,7 @@ def total_interval(k: Ints, n: Ints, size: Ints, level: float, method: Method) -
     # In this order of operations the estimate lies between what the labels alone imply, rounding included.
     certain = int(k.sum()), int((size - n + k).sum())
     estimate = certain[0] + float(((size - n) * (k / n)).sum())
-    if method == "guaranteed":
-        lower, upper = map(float, guaranteed_limits(k, n, size, 1.0 - level))
-    elif method == "jeffreys":
+    if method == "jeffreys":
         lower, upper = _posterior_limits(k, n, size, level)
     else:
         # In one stratum nothing is joined, and mid-P tails alone would not hold the level everywhere.
@@ -267,113 +253,21 @@ def _posterior_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[float
     return float(k.sum() + lower), float(k.sum() + upper)
 
 
-_MOST_BLOCKS = 2**20
-_END_BLOCKS = 64  # at each end, where the probabilities may be far from linear within a block
-
-
 def beta_binomial_interval(trials: Ints, a: Floats, b: Floats, level: float) -> tuple[int, int]:
-    """Quantiles of a sum of independent beta-binomial numbers, of which each tail has at most (1 - level) / 2.
-
-    From a million trials on, the numbers of each stratum are taken in blocks, a million in all, and the limits are the
-    least and the largest sum of their blocks.
-    """
-    most = int(trials.sum())
-    step = most // _MOST_BLOCKS + 1
-    cdf = np.cumsum(beta_binomial_sum(trials, a, b, step))
+    """Quantiles of a sum of independent beta-binomial numbers, of which each tail has at most (1 - level) / 2."""
+    cdf = np.cumsum(beta_binomial_sum(trials, a, b))
     tail = 0.5 * (1.0 - level)
-    lower = int(np.searchsorted(cdf, tail, side="right"))
-    upper = int(np.searchsorted(cdf, 1.0 - tail, side="left"))
-    return min(step * lower, most), min(step * upper + (step - 1) * len(trials), most)
+    ends = np.searchsorted(cdf, tail, side="right"), np.searchsorted(cdf, 1.0 - tail, side="left")
+    return int(ends[0]), min(int(ends[1]), int(trials.sum()))
 
 
-def beta_binomial_sum(trials: Ints, a: Floats, b: Floats, step: int = 1) -> Floats:
-    """Probabilities of a sum of independent beta-binomial numbers, each rounded down to whole steps."""
+def beta_binomial_sum(trials: Ints, a: Floats, b: Floats) -> Floats:
+    """Probabilities of a sum of independent beta-binomial numbers."""
     from scipy.signal import fftconvolve
+    from scipy.stats import betabinom
 
     pmf: Floats = np.ones(1)
-    for number, first, second in zip(trials.tolist(), a.tolist(), b.tolist(), strict=True):
-        pmf = fftconvolve(pmf, _block_probabilities(number, first, second, step)) if number else pmf
+    for number, *rates in zip(trials.tolist(), a.tolist(), b.tolist(), strict=True):
+        pmf = fftconvolve(pmf, betabinom.pmf(np.arange(number + 1), number, *rates))
     pmf = np.maximum(pmf, 0.0)  # the transform leaves errors of about 1e-16
     return pmf / float(pmf.sum())
-
-
-def _block_probabilities(trials: int, a: float, b: float, step: int) -> Floats:
-    """Probabilities of blocks of `step` numbers from 0 to `trials` under a beta-binomial distribution.
-
-    Of many numbers, blocks far from both ends are taken as `step` times the probability of their middle.
-    """
-    n_blocks = trials // step + 1
-
-    def summed(first: int, end: int) -> Floats:
-        pmf = _beta_binomial(np.arange(first * step, min(end * step, trials + 1)), trials, a, b)
-        return np.add.reduceat(pmf, np.arange(0, len(pmf), step))
-
-    if trials < _MOST_BLOCKS or n_blocks < 2 * _END_BLOCKS:
-        return summed(0, n_blocks)
-    last = n_blocks - _END_BLOCKS
-    middles = (step * np.arange(_END_BLOCKS, last) + 0.5 * (step - 1)).astype(np.float64)
-    between = step * _beta_binomial(middles, trials, a, b)
-    return np.concatenate([summed(0, _END_BLOCKS), between, summed(last, n_blocks)])
-
-
-def _beta_binomial(x: Ints | Floats, trials: int, a: float, b: float) -> Floats:
-    """Probabilities of numbers under a beta-binomial distribution."""
-    from scipy.special import betaln, gammaln
-
-    choose = gammaln(trials + 1.0) - gammaln(x + 1.0) - gammaln(trials - x + 1.0)
-    return np.asarray(np.exp(choose + betaln(x + a, trials - x + b) - betaln(a, b)))
-
-
-_SHARE = 0.1  # of the error, for the confidence set of the division
-
-
-def guaranteed_limits(
-    n_positive: Ints, n_labelled: Ints, n_documents: Ints, alpha: float, *, steps: int = 240, values: int = 720
-) -> tuple[int, int]:
-    """Limits of the total at level 1 - alpha, each tail alpha / 2; every stratum has a label.
-
-    The upper limit is all documents less the lower limit of the negative ones. `steps` and `values` are the sizes of
-    the grids of totals and of the statistic: with smaller ones the interval is a little longer.
-    """
-    lower = _lower_limit(n_positive, n_labelled, n_documents, 0.5 * alpha, steps, values)
-    negative = _lower_limit(n_labelled - n_positive, n_labelled, n_documents, 0.5 * alpha, steps, values)
-    return lower, int(n_documents.sum()) - negative
-
-
-def _lower_limit(k: Ints, n: Ints, size: Ints, alpha: float, steps: int, values: int) -> int:
-    """The smallest total that the one-sided test does not reject.
-
-    The P value of a total is the share of the error for the confidence set of the division, plus the largest
-    probability, over the divisions in that set, of an estimate at least as large as the observed one (Berger & Boos).
-    """
-    counted = size == n
-    known = int(k[counted].sum())  # strata in which every document is labelled
-    k, n, size = k[~counted], n[~counted], size[~counted]
-    if not len(k) or not k.any():
-        return known + int(k.sum())
-    ends = np.empty((2, len(k)))
-    _kernels.limits(k, size, n, _SHARE * alpha / len(k), _kernels.EQUAL, ends[0], ends[1])
-    lows, highs = np.ceil(ends[0]).astype(np.int64), np.floor(ends[1]).astype(np.int64)
-    # Fewer positive labels than these are too rare to list even at the lowest numbers of positive documents.
-    floors = np.empty_like(k)
-    _kernels.floors(size, n, lows, floors)
-    observed = float((size / n * (k - floors)).sum())
-    estimate = float((size / n * k).sum())
-    lowest = int(lows.sum())
-    step = max(1, math.ceil((estimate - lowest) / steps))
-    n_steps = max(1, math.ceil((min(estimate, float(highs.sum())) - lowest) / step)) + len(k) + 1
-    if observed <= 0.0:
-        return known + lowest
-    bound = np.zeros((n_steps, values + 1))
-    bound[:, 0] = 1.0
-    order = np.argsort(size / np.sqrt(n), kind="stable")
-    for h in order.tolist():
-        after = np.zeros_like(bound)
-        range_of = int(floors[h]), int(lows[h]), int(highs[h])
-        least = values if h == order[-1] else 0  # of the last stratum, one value is needed
-        _kernels.add_stratum(np.array([size[h], n[h]]), *range_of, step, observed / values, least, bound, after)
-        bound = np.maximum.accumulate(np.minimum(after, 1.0), axis=0)
-    slack = 0 if step == 1 else len(k) - 1  # each stratum's number is rounded up to a step
-    kept = np.flatnonzero(_SHARE * alpha + bound[:, -1] > alpha * (1.0 - _kernels.TOLERANCE))
-    j = int(kept[0]) if kept.size else n_steps
-    return known + max(lowest, lowest + (j - slack - 1) * step + 1)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
@@ -17,7 +16,7 @@ from corefsample.files._contents import read_json, read_parquet
 from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped, write_csv
 from events.audit import AuditFrame, AuditPlan, read_run_documents, read_sheets
-from events.audit._documents import RULES, event_and_actor, numbers_of, read_scores, read_text_table
+from events.audit._documents import RULES, as_written, event_and_actor, numbers_of, read_scores, read_text_table
 from events.audit._plan import draw
 from events.audit._sheets import SheetLabels
 from events.audit._strata import Stratum
@@ -141,7 +140,7 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
     if not path.is_file():
         rule = f"folder must have a plan, {PLAN}, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit plan` makes one")
-    try:
+    with as_written("plan", str(path)):
         content = read_json(path)
         targets, of_events = tuple(content["targets"]), content["event"].split(RULES)
         actors = None if content["source"]["kind"] != "run" or targets == tuple(of_events) else targets
@@ -163,11 +162,6 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
         plan = AuditPlan(frame, strata, stratum_of, rounds, sample, round_of, *settings)
         if plan.identity != content["plan"]:
             raise ValueError("content that does not give the identity of the plan")
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, pa.ArrowException) as error:
-        if isinstance(error, (InputError, ParameterError)):
-            raise
-        rule = f"plan must be as it was written, got: {' '.join(str(error).split())}"
-        raise InputError(rule, place=str(path)) from None
     return plan
 
 
@@ -207,12 +201,9 @@ def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Fl
             other = next((each for each in doc_ids if each not in plan.frame.doc_ids), None)
             found = f"{len(doc_ids):,} rows" if other is None else repr(other)
             raise InputError(f"doc_id must be the documents of the plan, in its order, got {found}", place=place)
-        rows = np.flatnonzero(own)
-        wrong = rows[~((values[rows] >= 0.0) & (values[rows] <= 1.0))]
-        if len(wrong):
-            found = str(table[column].iloc[wrong[0]])
-            raise InputError(f"row {wrong[0] + 1}: {column} must be in [0, 1], got {found!r}", place=place)
-        learned[name] = values[rows]
+        if not ((values[own] >= 0.0) & (values[own] <= 1.0)).all():
+            raise InputError(f"{column} of {name} must be in [0, 1], got another value", place=place)
+        learned[name] = values[own]
     return learned
 
 

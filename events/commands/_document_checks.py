@@ -18,7 +18,6 @@ from corefsample.formats import DocumentStream
 from corefsample.formats.annotated._corefud_reading import PARTS
 from corefsample.languages._language import ENGLISH, declared_language, differ, load_language
 from corefsample.mention_ranking import english_model
-from corefsample.mention_ranking.features._encoding import word_hash
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._roles import is_unparsed
 from corefsample.syntax._schemes import fitting_schemes
@@ -237,7 +236,8 @@ def check_corpus(
         _add_dates(report, batch)
         _add_schemes(report, batch)
         report.languages.update(declared_language(batch.metadata(row)) or "" for row in range(len(batch)))
-        words += _known_words(batch)
+        parses = (batch.tokens(row) for row in range(len(batch)))
+        words += sum(np.array(english_model().known_words(tokens)) for tokens in parses if tokens is not None)
         new_mass += sum(float(batch.antecedents(row).new_probs.sum()) for row in range(len(batch)))
         if lexicon is not None:
             for row in np.flatnonzero(batch.has_tokens).tolist():
@@ -257,17 +257,6 @@ def check_corpus(
         report.n_problems += 1
     report.merged_actors = merged.summary(_SAMPLES)
     return report
-
-
-def _known_words(batch: DocumentBatch) -> tuple[int, int]:
-    """Number of words of letters of a batch, and of those that the English model knows."""
-    counts = batch.token_strings("text").value_counts() if batch.has_tokens.any() else []
-    several = [(each["values"].as_py(), each["counts"].as_py()) for each in counts]
-    several = [(word, count) for word, count in several if word.isalpha()]
-    hashes = np.array([word_hash(word.lower()) for word, _ in several], np.uint32)
-    known = np.isin(hashes, english_model().vocabulary)
-    numbers = np.array([count for _, count in several], np.int64)
-    return int(numbers.sum()), int(numbers[known].sum())
 
 
 def _add_dates(report: CorpusReport, batch: DocumentBatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -41,9 +40,6 @@ class Failure(click.ClickException):
         def shown(name: str) -> str:
             return names.get(name, name)
 
-        if _is_run_among_inputs(error, context):
-            step = f"the documents of a run are in {os.path.join(str(error.place), 'documents.parquet')}"
-            error = InputError(error.message, parameter=error.parameter, place=error.place, hint=step)
         super().__init__(error.described(shown))
         hint = None if error.hint is None else CorefsampleError("", hint=error.hint).described(shown).strip()[1:-1]
         parameter = None if error.parameter is None else shown(error.parameter)
@@ -64,16 +60,6 @@ def usage_message(error: click.ClickException) -> str:
 
 def _shown_name(parameter: click.Parameter) -> str:
     return parameter.human_readable_name if isinstance(parameter, click.Argument) else max(parameter.opts, key=len)
-
-
-def _is_run_among_inputs(error: CorefsampleError, context: click.Context) -> bool:
-    """Whether an input that breaks a rule is the folder of an events run."""
-    lists = [value for value in context.params.values() if isinstance(value, tuple)]
-    return (
-        isinstance(error, InputError)
-        and any(error.place in values for values in lists)
-        and os.path.isfile(os.path.join(str(error.place), "run.json"))
-    )
 
 
 _SHOWN = 20  # problems

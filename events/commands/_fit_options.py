@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from corefsample.documents._scored import ScoredDocument
+from corefsample.errors import InputError, ParameterError
+from corefsample.recalibration._uncertain import DOMAIN_FIELD
 from events import _shared_options as shared
 from events._options import declared, option
-
-if TYPE_CHECKING:
-    from corefsample.documents._scored import ScoredDocument
 
 Form = Literal["global", "kinds"]
 _FEWEST_DOMAINS = 3
@@ -47,8 +47,6 @@ class FitOptions(shared.Scheme, shared.Unannotated, shared.Seed, shared.OnError)
     role: Literal["subject", "object", "passive_subject", "passive_agent"] = "subject"
 
     def _check(self) -> None:
-        from corefsample.errors import ParameterError
-
         super()._check()
         if self.domains is not None and self.form != "kinds":
             raise ParameterError(f"are for the form 'kinds', got {self.form!r}", parameter="domains")
@@ -61,9 +59,6 @@ class FitOptions(shared.Scheme, shared.Unannotated, shared.Seed, shared.OnError)
         InputError
             If a field was asked for that a document lacks.
         """
-        from corefsample.errors import InputError
-        from corefsample.recalibration._uncertain import DOMAIN_FIELD
-
         if self.form != "kinds":
             return None
         field = self.domains or DOMAIN_FIELD

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from spacy.language import Language
 
+from corefsample._arrays import Floats
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
@@ -15,13 +17,8 @@ from corefsample.parses._pairs import ParsePairs, gold_score, parse_pairs
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._schemes import document_schemes, fitting_schemes
+from events.rules._rules import Rule
 from events.runs.scoring._parsing import doc_of_words
-
-if TYPE_CHECKING:
-    from spacy.language import Language
-
-    from corefsample._arrays import Floats
-    from events.rules._rules import Rule
 
 
 @dataclass(frozen=True, slots=True, eq=False)

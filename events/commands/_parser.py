@@ -63,17 +63,6 @@ class Program(click.Group):
         super().__init__(*args, **keywords)
         commands: Any = _Commands(lines, prefix)
         self.commands, self.lines = commands, lines
-        self.params.append(
-            click.Option(
-                ["--json"], is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=self._list_as_json
-            )
-        )
-
-    def _list_as_json(self, context: click.Context, parameter: click.Parameter, value: bool) -> None:
-        """Print what the commands are; the options of a command come after its name."""
-        if value:
-            print_json({"commands": dict(self.lines)})
-            context.exit()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Fault, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
-from corefsample.files._paths import PathLike
+from corefsample.files._paths import Inputs
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._stream import Inspection
 from events.commands._failures import Report
@@ -70,7 +70,7 @@ class GoldDocuments:
 
 
 def gold_documents(
-    inputs: PathLike | Iterable[PathLike],
+    inputs: Inputs,
     purpose: str,
     *,
     for_queries: bool,

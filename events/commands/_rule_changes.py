@@ -44,15 +44,12 @@ class Change:
         The frame, the role, the preset or the actor to which it belongs, for readers.
     content
         What a file has that extends the rule; of a name, nouns by code.
-    items
-        Keys and item under which `content` has what is new.
     """
 
     kind: str
     text: str
     place: str
     content: Mapping[str, Any] = field(compare=False)
-    item: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.text} ({self.place})"
@@ -146,20 +143,20 @@ class RuleChanges:
 
     def _condition(self, name: str) -> Change:
         content = {"remove": {"presets": {self.preset: {"unless": [name]}}}}
-        return Change("condition", name, self.preset, content, ("remove", "presets", self.preset, "unless", name))
+        return Change("condition", name, self.preset, content)
 
     def _path(self, frame: str, role: str, route: str, scheme: str) -> Change:
         name = self._paths.setdefault((frame, role, route), f"suggested_{role}_{len(self._paths) + 1}")
         own = next(each for each in self._frames if each.name == frame)
         part, of = ("frames", frame) if role in own.roles else ("presets", self.preset)
         added = {part: {of: {"roles": {role: [name]}}}}
-        content = {"paths": {name: path_in_schemes(route, scheme, self.rule.language)}, "add": added}
-        return Change("path", route, f"{role}, frame {frame}", content, ("add", part, of, "roles", role, name))
+        content = {"paths": {name: path_in_schemes(route, scheme)}, "add": added}
+        return Change("path", route, f"{role}, frame {frame}", content)
 
     def _name(self, tokens: Tokens, token: int, code: str) -> Iterator[Change]:
         if tokens.upos[token] == "NOUN" and tokens.lemma[token].isalpha():
             noun = tokens.lemma[token].lower()
-            yield Change(NAME, noun, code, {code: [noun]}, (code, noun))
+            yield Change(NAME, noun, code, {code: [noun]})
 
     def from_words(self, kind: str, upos: str, words: Sequence[str]) -> Change:
         """A trigger of one word or several, in a frame of this part of speech, or in a new one."""
@@ -168,14 +165,14 @@ class RuleChanges:
         if frames:
             name = max(frames, key=lambda each: bool(getattr(each.trigger, kind))).name
             content: dict[str, Any] = {"add": {"frames": {name: {kind: [text]}}}}
-            return Change(kind, text, f"frame {name}", content, ("add", "frames", name, kind, text))
+            return Change(kind, text, f"frame {name}", content)
         name = f"suggested_{upos.lower()}"
         of_roles = _OF_NOUNS if upos == "NOUN" else ((), ())
         roles = {role: list(paths) for role, paths in zip(self.rule.event, of_roles, strict=False) if paths}
         content = {"frames": [{"name": name, "trigger": {kind: [text], "upos": [upos]}, "roles": roles}]}
         if self._is_restricted:
             content["add"] = {"presets": {self.preset: {"frames": [name]}}}
-        return Change(kind, text, f"new frame {name}", content, ("frames", name, kind, text))
+        return Change(kind, text, f"new frame {name}", content)
 
 
 Words = tuple[str, str, tuple[str, ...]]  # kind of trigger, part of speech of its head word, lemmas

@@ -9,7 +9,6 @@ from typing import Any
 
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._path_traces import connecting_path
 from corefsample.syntax._paths import ParseView, follow, leading_to
@@ -36,6 +35,7 @@ _LABELS = {
     "acl:relcl": ("acl:relcl", "relcl"),
 }
 _UD1_ALONE = {"obl": "nmod", "obl:agent": "nmod:agent", "flat": "name", "fixed": "mwe", "nsubj:outer": "nsubj"}
+_STEP = re.compile(r"[<>][^<>\[]+")  # of a path, without its conditions
 _SAME = ("nsubj", "csubj", "ccomp", "xcomp", "advcl", "acl", "amod", "appos", "compound", "conj")
 
 
@@ -196,59 +196,25 @@ def role_paths(names: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def path_in_schemes(path: str, scheme: str, language: str = "") -> dict[str, list[str]]:
-    """A path in its scheme, and in the others where it has steps that say the same; the words are of a language."""
-    found = {scheme: [path]}
-    by = "|".join(load_language(language or ENGLISH).words.get("by", ()))
-    common = _in_ud2(path, scheme, by)
-    if common is not None:
-        for other in SCHEMES:
-            written = _from_ud2(common, other, by)
-            if other != scheme and written is not None:
-                found[other] = [written]
-    return {name: found[name] for name in SCHEMES if name in found}
+def path_in_schemes(path: str, scheme: str) -> dict[str, list[str]]:
+    """A path in its scheme, and in the others if they have the same steps, with their labels."""
+    found = {other: path if other == scheme else _relabelled(path, scheme, other) for other in SCHEMES}
+    return {name: [written] for name, written in found.items() if written is not None}
 
 
-_WITH_PREPOSITION = re.compile(r">(?:agent|prep\[[^\]]*\])>pobj")  # of ClearNLP
-
-
-def _in_ud2(path: str, scheme: str, by: str) -> str | None:
-    if scheme == "ud2":
-        return path
-    if scheme == "ud1":
-        return _relabelled(path, {other[0]: label for label, other in _LABELS.items()} | {"nmod": "obl|nmod"})
-    labels = {other[1]: label for label, other in _LABELS.items()}
-    if not _labels(_WITH_PREPOSITION.sub("", path)) <= {*_SAME, *labels}:
+def _relabelled(path: str, scheme: str, other: str) -> str | None:
+    """A path with the labels of another scheme; conditions stay. None where a label or condition is not known there."""
+    rows = [{"ud2": label, "ud1": ud1, "clearnlp": clearnlp} for label, (ud1, clearnlp) in _LABELS.items()]
+    labels = {row[scheme]: row[other] for row in rows} | {label: label for label in _SAME}
+    if "clearnlp" not in (scheme, other):
+        labels |= _UD1_ALONE if scheme == "ud2" else {"nmod": "obl|nmod"}
+    elif "[case" in path or not {each for step in _STEP.findall(path) for each in step[1:].split("|")} <= {*labels}:
         return None
-    path = re.sub(r">prep\[lemma=([^\]]*)\]>pobj", r">obl|nmod[case=\1]", path)
-    agent = f">obl:agent|obl[case={by}]" if by else ">obl:agent"
-    return _relabelled(path.replace(">agent>pobj", agent), labels)
 
+    def relabelled(step: re.Match[str]) -> str:
+        return step[0][0] + "|".join(dict.fromkeys(labels.get(each, each) for each in step[0][1:].split("|")))
 
-def _from_ud2(path: str, scheme: str, by: str) -> str | None:
-    if scheme == "ud2":
-        return path
-    if scheme == "ud1":
-        path = path.replace("obl|nmod", "nmod").replace("obl:agent|obl[", "nmod:agent|nmod[")
-        return _relabelled(path, _UD1_ALONE | {label: other[0] for label, other in _LABELS.items()})
-    path = re.sub(rf">obl:agent(?:\|obl)?\[case={re.escape(by)}\]", ">agent>pobj", path)
-    path = re.sub(r">(?:obl\|)?(?:obl|nmod)\[case=([^\]]*)\]", r">prep[lemma=\1]>pobj", path)
-    if not _labels(_WITH_PREPOSITION.sub("", path)) <= {*_SAME, *_LABELS}:
-        return None
-    return _relabelled(path, {label: other[1] for label, other in _LABELS.items()})
-
-
-def _labels(path: str) -> set[str]:
-    return {label for step in re.findall(r"[<>]([^<>\[]+)", path) for label in step.split("|")}
-
-
-def _relabelled(path: str, labels: Mapping[str, str]) -> str:
-    """A path with other labels; conditions stay."""
-    steps = re.findall(r"[<>][^<>\[]+|\[[^\]]*\]", path)
-    return "".join(
-        step if step.startswith("[") else step[0] + "|".join(labels.get(each, each) for each in step[1:].split("|"))
-        for step in steps
-    )
+    return _STEP.sub(relabelled, path)
 
 
 # --- the file ----------------------------------------------------------------------------------------------

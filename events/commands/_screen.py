@@ -56,10 +56,12 @@ def pair_lines(title: str, pairs: Sequence[tuple[str, str]]) -> list[str]:
     return [title, *(line for text in filled for line in text.split("\n"))]
 
 
-def print_files(folder: str, names: Mapping[str, str]) -> None:
-    """Print an empty line, and the files of a folder by their titles; those that do not exist are left out."""
+def print_files(folder: str | None, names: Mapping[str, str]) -> None:
+    """Print an empty line, and the files of a folder, if there is one, by their titles; those that do not exist not."""
     from corefsample.files._paths import is_file, joined
 
+    if folder is None:
+        return
     click.echo()
     for title, name in names.items():
         path = joined(folder, name)

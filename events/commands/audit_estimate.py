@@ -19,23 +19,36 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
 from corefsample._lazy import pd
 from corefsample.errors import InputError
+from corefsample.files._atomic import unwritable, write_json
+from corefsample.files._contents import read_json
+from corefsample.files._paths import PathLike
 from events import _shared_options as shared
 from events import audit
 from events._options import Result, declared, option
+from events.audit._estimates import AuditEstimate, rows_frame
+from events.audit._learned_total import LearnedTotal
+from events.audit._quality import CurvePoint, Disagreement, ModelQuality
+from events.audit._sheets import SheetLabels, disagreement_sheet, label_table
+from events.commands._audit_files import (
+    labelled_plan,
+    page_name,
+    plan_question,
+    read_learned,
+    write_sheet,
+    write_tables,
+)
 from events.commands._parser import Command
 from events.commands._screen import counted, covered_uncertainty, print_files, print_text
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
-    from events.audit._estimates import AuditEstimate
-    from events.audit._sheets import SheetLabels
-    from events.pages._questions import Question
+from events.pages._questions import Question
+from events.plots import audit_bands
+from events.runs._pictures import picture_files, save_pictures
+from events.runs._record import checksums, run_record
 
 RECORD = "audited.json"
 RESOLVE = "sheet-resolve.csv"
@@ -55,7 +68,7 @@ class AuditEstimateOptions(shared.Pictures):
     level
         Level of the confidence intervals.
     method
-        How intervals are made; guaranteed is the widest and needs no study.
+        How intervals are made; those of shortest and exact are exact in each stratum.
     assume
         Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
     learned
@@ -65,7 +78,7 @@ class AuditEstimateOptions(shared.Pictures):
     out: str | None = option(default=None, metavar="FOLDER")
     plan: str | None = option(default=None, metavar="FOLDER")
     level: float = option(default=0.95, above=0.0, below=1.0)
-    method: Literal["mid-p", "shortest", "exact", "wilson", "jeffreys", "guaranteed"] = "mid-p"
+    method: Literal["mid-p", "shortest", "exact", "wilson", "jeffreys"] = "mid-p"
     assume: Literal["stable-errors"] | None = None
     learned: str | None = option(default=None, metavar="FOLDER")
 
@@ -137,11 +150,6 @@ def run_audit_estimate(
     ParameterError, InputError, OutputError
         If an option, a sheet or the folder breaks its rule; then nothing is written.
     """
-    from corefsample.files._atomic import unwritable, write_json
-    from events.audit._sheets import disagreement_sheet
-    from events.commands._audit_files import labelled_plan, plan_question, read_learned
-    from events.runs._record import checksums, run_record
-
     options = options or AuditEstimateOptions()
     started = time.time()
     folder, plan, labels = labelled_plan(source, sheets, options.plan)
@@ -170,8 +178,6 @@ def run_audit_estimate(
 
 def _covered(source: PathLike) -> str:
     """What the model's intervals cover, for the legend of the picture; "" of a table that is not a run's."""
-    from corefsample.files._contents import read_json
-
     path = Path(source) / "run.json"
     if not path.is_file():
         return ""
@@ -184,27 +190,21 @@ def _written(
     plan: audit.AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path, *, pictures: bool, covers: str
 ) -> tuple[str, ...]:
     """Write the tables and the picture; return their names."""
-    from events.audit._sheets import label_table
-    from events.commands._audit_files import write_tables
-    from events.runs._pictures import picture_files, save_pictures
-
-    found = estimate.disagreement_frame()
+    found = rows_frame(estimate.disagreements, Disagreement)
     tables = {
         "audited.csv": estimate.to_frame(),
-        "audited-model.csv": estimate.quality_frame(),
-        "audited-curve.csv": estimate.curve_frame(),
+        "audited-model.csv": rows_frame(estimate.quality, ModelQuality),
+        "audited-curve.csv": rows_frame(estimate.curve, CurvePoint),
         "labels.csv": label_table(plan, labels),
         "disagreements.csv": found.assign(text=[labels.texts.get(doc_id, "") for doc_id in found["doc_id"]]),
     }
     if estimate.learned:
-        tables["audited-learned.csv"] = estimate.learned_frame()
+        tables["audited-learned.csv"] = rows_frame(estimate.learned, LearnedTotal)
     else:
         (place / "audited-learned.csv").unlink(missing_ok=True)  # of an earlier estimate
     write_tables(place, tables)
     names = list(tables)
     if pictures:
-        from events.plots import audit_bands
-
         save_pictures({"audited": lambda: audit_bands(tables["audited.csv"], covers=covers)}, lambda name: place / name)
         names += [name for name in picture_files("audited") if (place / name).is_file()]
     return tuple(names)
@@ -220,8 +220,6 @@ def _sheet_to_resolve(
     question: Question,
 ) -> tuple[str, ...]:
     """Write the documents on which labellers disagree as a sheet and its page, unless it is one of the inputs."""
-    from events.commands._audit_files import page_name, write_sheet
-
     path = place / RESOLVE
     page = path.with_name(page_name(RESOLVE))
     if path.exists() and any(Path(sheet).exists() and path.samefile(sheet) for sheet in sheets):
@@ -304,14 +302,8 @@ def _print_use_of_labels(summary: AuditEstimateResult) -> None:
     more = summary.more[0]
     if len(summary.more) == 1 and more["n_more"] and more["width"] > 0:
         share = more["width_after"] / more["width"]
-        labels = f"{counted(more['n_more'], 'more label')} would"
-        if more["n_more"] == summary.n_documents - summary.n_labels - summary.n_missing:
-            labels = f"{labels}, with all documents labelled,"
-        if not more["width_after"]:
-            print_text(f"{labels} narrow the interval of the total to one number.")
-        else:
-            times = f"{share:.2f}" if share >= 0.005 else "less than 0.01"
-            print_text(f"{labels} make the interval of the total {times} times as wide.")
+        labels = counted(more["n_more"], "more label")
+        print_text(f"{labels} would make the interval of the total {share:.2g} times as wide.")
     if summary.assumption:
         print_text("Counts of periods assume that within a range of P the model's errors are the same in all periods.")
     elif summary.n_few:

@@ -19,19 +19,25 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import ParameterError, ParameterHint
+from corefsample.files._atomic import new_file, unwritable, write_bytes, write_json
+from corefsample.files._paths import PathLike
 from events import _shared_options as shared
 from events import audit
 from events._options import Result, declared, option
+from events.audit._documents import read_document_table
+from events.audit._keywords import KeywordExpression
+from events.commands import _audit_files as files
+from events.commands._audit_files import corpus_texts, read_learned, read_plan, source_frame
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_pairs, print_text
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
 
 
 @declared
@@ -156,8 +162,6 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     ParameterError, InputError, OutputError
         If an option, an input or the folder breaks its rule.
     """
-    from events.commands._audit_files import read_learned, read_plan, source_frame
-
     folder = Path(options.out)
     if options.more is None:
         _require_free(folder, overwrite=options.overwrite)
@@ -192,29 +196,17 @@ def _require_free(folder: Path, *, overwrite: bool) -> None:
 
 def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions) -> list[str] | None:
     """The user's group of each document: by a keyword expression, a column, or both."""
-    from events.audit._keywords import KeywordExpression
-    from events.commands._audit_files import corpus_texts
-
     parts: list[list[str]] = []
     if options.column is not None:
         parts.append(_column(frame, options.column, options.table))
     if options.keyword is not None:
         expression = KeywordExpression(options.keyword)
-        texts = frame.properties.get("text")
-        if texts is not None:
-            matching = {
-                str(doc_id) for doc_id, text in zip(frame.doc_ids, texts, strict=True) if expression.matches(str(text))
-            }
-        else:
-            found = corpus_texts(source, frame)
-            matching = {doc_id for doc_id, marked in found if expression.matches(marked.text)}
+        matching = {doc_id for doc_id, marked in corpus_texts(source, frame) if expression.matches(marked.text)}
         parts.append(["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()])
     return [", ".join(words) for words in zip(*parts, strict=True)] if parts else None
 
 
 def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str]:
-    from events.audit._documents import read_text_table
-
     if table is None:
         if column not in frame.properties:
             names = ", ".join(frame.properties) or "none"
@@ -222,30 +214,16 @@ def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str
                 f"must be a further column of the CSV file ({names}), got {column!r}", parameter="column"
             )
         return [str(value) for value in frame.properties[column]]
-    rows = read_text_table(table, ("doc_id", column))
-    value_of = dict(zip(rows["doc_id"].tolist(), rows[column].tolist(), strict=True))
-    if len(value_of) < len(rows):
-        raise InputError("doc_id must be unique, got one again", place=table)
-    missing = next((doc_id for doc_id in frame.doc_ids.tolist() if doc_id not in value_of), None)
-    if missing is not None:
-        raise InputError(f"table must have a row for every document, got none for {missing!r}", place=table)
-    return [value_of[doc_id] for doc_id in frame.doc_ids.tolist()]
+    return [str(value) for value in read_document_table(table, frame, (column,))[column]]
 
 
 def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: AuditPlanOptions) -> AuditPlanResult:
     """Write the files of a plan; those of earlier rounds stay."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from corefsample.files._atomic import new_file, unwritable, write_bytes, write_json
-    from events.commands import _audit_files as files
-
     number = len(plan.rounds)
     chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
     marked = dict(files.corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}
     texts = {doc_id: each.text for doc_id, each in marked.items()}
-    sheet = audit.sheet_table(plan, number, texts, reasons=options.learned is not None)
+    sheet = audit.sheet_table(plan, number, texts)
     path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
     asked = files.run_question(plan.frame, source) if options.more is None else files.plan_question(folder, plan)
     if options.question:

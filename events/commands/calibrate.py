@@ -14,28 +14,31 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
 from corefsample import links, plots
+from corefsample.calibration.binning._binning import FEWEST_BINS
+from corefsample.calibration.intervals._paired import PairedComparison
 from corefsample.errors import InputError, ParameterError
+from corefsample.files._paths import Inputs, path_list
+from corefsample.formats import DocumentStream
+from corefsample.links._calibration import LinkCalibration
+from corefsample.links._pairs import link_tables
 from events import _shared_options as shared
 from events._options import FolderResult, declared, option
 from events.commands._parser import Command
+from events.commands._reading import streamed
+from events.commands._results import CalibrationFolder, Results, results
 from events.commands._screen import print_counts, print_files, print_text
-
-if TYPE_CHECKING:
-    from corefsample.calibration.intervals._paired import PairedComparison
-    from corefsample.files._paths import PathLike
-    from corefsample.formats import DocumentStream
-    from corefsample.links._calibration import LinkCalibration
-    from events.commands._results import Results
-    from events.runs._output_folder import OutputFolder
-    from events.runs._progress import Progress
+from events.runs._output_folder import OutputFolder
+from events.runs._pictures import save_pictures
+from events.runs._progress import Progress
+from events.runs._record import json_rows
 
 _MEASURING = ("bin_size", "norm", "level", "n_resamples", "seed")
 
@@ -80,8 +83,6 @@ class CalibrateResult(FolderResult):
     calibration: LinkCalibration
 
     def _more(self) -> dict[str, Any]:
-        from events.runs._record import json_rows
-
         tables = self.calibration.tables
         return {
             "n_documents": tables.n_documents,
@@ -110,8 +111,6 @@ class CalibratePairedResult(FolderResult):
     n_without_gold: int
 
     def _more(self) -> dict[str, Any]:
-        from events.runs._record import json_rows
-
         compared = self.comparison
         return {
             "n_documents": compared.n_blocks,
@@ -122,10 +121,7 @@ class CalibratePairedResult(FolderResult):
 
 
 def run_calibrate(
-    inputs: PathLike | Iterable[PathLike],
-    options: CalibrateOptions | None = None,
-    *,
-    on_progress: Progress | None = None,
+    inputs: Inputs, options: CalibrateOptions | None = None, *, on_progress: Progress | None = None
 ) -> CalibrateResult | CalibratePairedResult:
     """Measure the calibration of link marginals in scored files with gold, or compare those of two scorers.
 
@@ -149,8 +145,6 @@ def run_calibrate(
     OutputError
         If the folder cannot be written. After an error no folder is left.
     """
-    from events.commands._results import CalibrationFolder, results
-
     options = options or CalibrateOptions()
     run = _compared if options.paired else _measured
     with results(CalibrationFolder, options) as found:
@@ -158,15 +152,8 @@ def run_calibrate(
 
 
 def _measured(
-    inputs: PathLike | Iterable[PathLike],
-    options: CalibrateOptions,
-    found: Results,
-    on_progress: Progress | None,
+    inputs: Inputs, options: CalibrateOptions, found: Results, on_progress: Progress | None
 ) -> CalibrateResult:
-    from corefsample.formats import DocumentStream
-    from corefsample.links._pairs import link_tables
-    from events.commands._reading import streamed
-
     stream = DocumentStream(inputs, on_rejected=found.on_rejected)
     tables = link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
     if not tables.n_documents:
@@ -184,15 +171,8 @@ def _measured(
 
 
 def _compared(
-    inputs: PathLike | Iterable[PathLike],
-    options: CalibrateOptions,
-    found: Results,
-    on_progress: Progress | None,
+    inputs: Inputs, options: CalibrateOptions, found: Results, on_progress: Progress | None
 ) -> CalibratePairedResult:
-    from corefsample.files._paths import path_list
-    from corefsample.formats import DocumentStream
-    from events.commands._reading import streamed
-
     names: Sequence[str] = path_list(inputs)
     if len(names) != 2:
         raise ParameterError(f"must be two files for a paired comparison, got {len(names)}", parameter="inputs")
@@ -215,8 +195,6 @@ def _place(stream: DocumentStream) -> str:
 
 
 def _write(folder: OutputFolder, calibration: LinkCalibration) -> None:
-    from events.runs._pictures import save_pictures
-
     frame = calibration.to_frame()
     frame.to_csv(folder.file("calibration.csv"), index=False)
     frame.to_parquet(folder.file("calibration.parquet"), index=False)
@@ -263,13 +241,10 @@ def _print_comparison(run: CalibratePairedResult) -> None:
         "part that chance adds."
     )
     print_text("by document: interval of the true difference, by resampling the same documents for both.")
-    if run.out is not None:
-        print_files(run.out, {"Table": "paired.csv"})
+    print_files(run.out, {"Table": "paired.csv"})
 
 
 def _print_calibration(run: CalibrateResult) -> None:
-    from corefsample.calibration.binning._binning import FEWEST_BINS
-
     calibration, tables = run.calibration, run.calibration.tables
     overall = calibration.overall
     print_text(
@@ -307,8 +282,7 @@ def _print_calibration(run: CalibrateResult) -> None:
     )
     print_text("p: probability of such an error if all probabilities were correct, by flipping the signs of documents.")
     print_text(f"All pairs by Algorithm 2, which assumes independent pairs: {ends}.")
-    if run.out is not None:
-        print_files(run.out, {"Picture": "reliability.png", "Table": "calibration.csv", "Bins": "reliability.csv"})
+    print_files(run.out, {"Picture": "reliability.png", "Table": "calibration.csv", "Bins": "reliability.csv"})
 
 
 command = Command(

@@ -16,7 +16,7 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
@@ -32,7 +32,7 @@ from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
 
 if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
+    from corefsample.files._paths import Inputs
     from corefsample.parses._calibration import ParseCalibration
     from corefsample.parses._temperature import TemperatureFit
     from events.commands._parse_sampling import TreebankDocument, TreebankParses
@@ -135,10 +135,7 @@ class CalibrateParsesResult(FolderResult):
 
 
 def run_calibrate_parses(
-    treebank: PathLike | Iterable[PathLike],
-    options: CalibrateParsesOptions,
-    *,
-    on_progress: Progress | None = None,
+    treebank: Inputs, options: CalibrateParsesOptions, *, on_progress: Progress | None = None
 ) -> CalibrateParsesResult:
     """Measure the calibration of a pipeline's sampled parses against a treebank, at a temperature fitted or given.
 

@@ -21,7 +21,6 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -34,7 +33,7 @@ from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts
 
 if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
+    from corefsample.files._paths import Inputs, PathLike
     from events.runs._progress import Progress
 
 STANDARD_OUTPUT = "-"
@@ -86,11 +85,7 @@ class ConvertResult(Result):
 
 
 def run_convert(
-    inputs: PathLike | Iterable[PathLike],
-    output: PathLike,
-    options: ConvertOptions | None = None,
-    *,
-    on_progress: Progress | None = None,
+    inputs: Inputs, output: PathLike, options: ConvertOptions | None = None, *, on_progress: Progress | None = None
 ) -> ConvertResult:
     """Check documents and copy them to another file or format.
 

@@ -18,7 +18,6 @@ Examples
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -29,7 +28,7 @@ from events.commands._screen import COLUMNS, counted, covered_uncertainty, print
 from events.runs.counting._options import EventsOptions, EventsResult
 
 if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
+    from corefsample.files._paths import Inputs
     from events.runs._progress import Progress
 
 _MERGED = 0.01  # a probability of merged actors that is printed
@@ -37,9 +36,7 @@ _MERGED = 0.01  # a probability of merged actors that is printed
 __all__ = ["EventsOptions", "EventsResult", "print_counts_of_run", "print_events", "run_events"]
 
 
-def run_events(
-    inputs: PathLike | Iterable[PathLike], options: EventsOptions, *, on_progress: Progress | None = None
-) -> EventsResult:
+def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress | None = None) -> EventsResult:
     """Count events in pre-scored mention files and write the run's folder.
 
     The inputs are divided into partitions. An interrupted run leaves the complete ones, and the same call resumes it; a

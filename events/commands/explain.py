@@ -21,7 +21,7 @@ import hashlib
 import heapq
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
@@ -43,7 +43,7 @@ from events.matching._tracing import COUNTED
 from events.rules._rules import Rule, load_rules
 
 if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
+    from corefsample.files._paths import Inputs
     from events.runs._progress import Progress
 
 _DEFAULT_SAMPLE = 20  # triggers
@@ -131,7 +131,7 @@ class ExplainResult(Result):
 
 
 def run_explain(
-    inputs: PathLike | Iterable[PathLike], options: ExplainOptions | None = None, *, on_progress: Progress | None = None
+    inputs: Inputs, options: ExplainOptions | None = None, *, on_progress: Progress | None = None
 ) -> ExplainResult:
     """Trace the triggers of a rule in scored documents, and choose some to show with the events of their documents.
 

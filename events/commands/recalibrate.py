@@ -13,32 +13,38 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
 from corefsample import recalibration
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
+from corefsample.files._atomic import remove_file, write_json
+from corefsample.files._paths import Inputs, path_list, require_suffix
+from corefsample.formats import DocumentStream
+from corefsample.formats.scored._stream import SUFFIXES
+from corefsample.formats.scored._writing import quarantine_file, write_documents
+from corefsample.languages._language import declared_language, differ
+from corefsample.mention_ranking._model import SEEN_FIELD
+from corefsample.recalibration._applied import applied_to
+from corefsample.recalibration._domains import DomainEffect
+from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._refits import CrossFit, RecalibrationFit
+from corefsample.recalibration._uncertain import DOMAIN_FIELD, UncertainRecalibration
 from events import _shared_options as shared
 from events._options import Result, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
+from events.commands._reading import GoldDocuments, gold_documents, streamed
 from events.commands._screen import print_counts, print_text
-
-if TYPE_CHECKING:
-    from corefsample.documents._batch import DocumentBatch
-    from corefsample.documents._scored import ScoredDocument
-    from corefsample.files._paths import PathLike
-    from corefsample.formats import DocumentStream
-    from corefsample.recalibration._domains import DomainEffect
-    from corefsample.recalibration._model import Recalibration
-    from corefsample.recalibration._refits import CrossFit, RecalibrationFit
-    from corefsample.recalibration._uncertain import UncertainRecalibration
-    from events.commands._reading import GoldDocuments
-    from events.runs._progress import Progress
+from events.queries._score import named_objective
+from events.runs._progress import Progress
+from events.runs._record import checksums, free_outputs, run_record
 
 __all__ = ["RECORD_SUFFIX", "RecalibrateOptions", "RecalibrateResult", "print_recalibrate", "run_recalibrate"]
 
@@ -138,11 +144,7 @@ class RecalibrateResult(Result):
 
 
 def run_recalibrate(
-    gold: PathLike | Iterable[PathLike],
-    apply: PathLike | Iterable[PathLike],
-    options: RecalibrateOptions,
-    *,
-    on_progress: Progress | None = None,
+    gold: Inputs, apply: Inputs, options: RecalibrateOptions, *, on_progress: Progress | None = None
 ) -> RecalibrateResult:
     """Fit a recalibration to documents with gold, and write other documents with recalibrated scores.
 
@@ -168,15 +170,6 @@ def run_recalibrate(
     OutputError
         If a file cannot be written.
     """
-    from corefsample.files._atomic import write_json
-    from corefsample.files._paths import path_list, require_suffix
-    from corefsample.formats import DocumentStream
-    from corefsample.formats.scored._stream import SUFFIXES
-    from corefsample.formats.scored._writing import quarantine_file, write_documents
-    from corefsample.recalibration._uncertain import DOMAIN_FIELD, UncertainRecalibration
-    from events.commands._reading import gold_documents
-    from events.runs._record import checksums, free_outputs, run_record
-
     started = time.time()
     if "-" in path_list(gold) and "-" in path_list(apply):
         raise ParameterError("must not be standard input where gold is, got - twice", parameter="apply")
@@ -204,8 +197,17 @@ def run_recalibrate(
         )
         needs = () if applied.offsets is None else ("tokens",)
         stream = DocumentStream(apply_paths, needs=needs, on_rejected=on_rejected)
-        recalibrated = _Recalibrated(stream, uncertain, frozenset(fitter.gold.doc_ids), record, on_progress)
-        n_written = write_documents(recalibrated, options.out, overwrite=options.overwrite)
+        fitted, n_also_fitted = frozenset(fitter.gold.doc_ids), 0
+
+        def recalibrated() -> Iterator[ScoredDocument]:
+            nonlocal n_also_fitted
+            for document in streamed(stream, on_progress, partial(_faults, uncertain)):
+                n_also_fitted += document.doc_id in fitted
+                yield applied.apply_document(document)
+            # The output is about to be replaced, so the record of an earlier output is no longer valid.
+            remove_file(record)
+
+        n_written = write_documents(recalibrated(), options.out, overwrite=options.overwrite)
         result = RecalibrateResult(
             out=options.out,
             record=record,
@@ -216,7 +218,7 @@ def run_recalibrate(
             domain_effect=effect,
             n_without_gold=found.n_without_gold + fit.gold.n_without_gold,
             n_documents=n_written,
-            n_also_fitted=recalibrated.n_also_fitted,
+            n_also_fitted=n_also_fitted,
             n_quarantined=0 if on_rejected is None else on_rejected.count,
             seconds=round(time.time() - started, 3),
         )
@@ -229,8 +231,6 @@ def run_recalibrate(
 def _fitted(
     gold: GoldDocuments, options: RecalibrateOptions
 ) -> tuple[recalibration.RecalibrationFitter, RecalibrationFit, DomainEffect | None]:
-    from events.queries._score import named_objective
-
     names = ("role", "scheme", "unannotated", "n_samples", "seed")
     objective = named_objective(options.objective, options.chosen(*names))
     domains = options.domains_of(gold.documents, gold.place)
@@ -252,9 +252,6 @@ def _fit_language(gold: GoldDocuments) -> str | None:
     InputError
         If the documents are of several languages, or the model that scored them was trained on some of them.
     """
-    from corefsample.languages._language import declared_language
-    from corefsample.mention_ranking._model import SEEN_FIELD
-
     n_seen = sum(bool(each.metadata.get(SEEN_FIELD)) for each in gold.documents)
     if n_seen:
         rule = "must be scored by a model that was not trained on them"
@@ -268,10 +265,7 @@ def _fit_language(gold: GoldDocuments) -> str | None:
 
 
 def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str]:
-    """Rows that cannot be recalibrated: other scores than those of the fit, or scores that would be infinite."""
-    from corefsample.languages._language import declared_language, differ
-    from corefsample.recalibration._applied import applied_to
-
+    """Rows that cannot be recalibrated: of other scores or another language than the fit, or infinite results."""
     wrong = {}
     for row in range(len(batch)):
         try:
@@ -281,45 +275,10 @@ def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int
             language = declared_language(batch.metadata(row))
             if differ(uncertain.language, language):
                 wrong[row] = f"must be of the language of the fit ({uncertain.language}), got {language}"
+            uncertain.recalibration.scores(batch.antecedents(row).scores)
         except ParameterError as error:
             wrong[row] = str(error)
-    return {**_overflowing(uncertain.recalibration, batch), **wrong}
-
-
-def _overflowing(change: Recalibration, batch: DocumentBatch) -> dict[int, str]:
-    """Rows with a score that the temperature would make infinite."""
-    import numpy as np
-
-    indptr, _, scores = batch.candidates
-    with np.errstate(over="ignore"):
-        places = np.flatnonzero(~np.isfinite(scores / change.temperature))
-    mentions = np.searchsorted(indptr, places, side="right") - 1
-    rows = np.searchsorted(batch.mentions[0], mentions, side="right") - 1
-    rule = f"scores must stay finite over the temperature {change.temperature:.4g}"
-    return {int(row): f"{rule}, got {float(scores[place])}" for row, place in zip(rows, places, strict=True)}
-
-
-@dataclass
-class _Recalibrated:
-    """The documents of a stream with recalibrated scores; iterate once."""
-
-    stream: DocumentStream
-    uncertain: UncertainRecalibration
-    fitted: frozenset[str]  # doc_ids
-    record: str
-    on_progress: Progress | None
-    n_also_fitted: int = 0
-
-    def __iter__(self) -> Iterator[ScoredDocument]:
-        from corefsample.files._atomic import remove_file
-        from events.commands._reading import streamed
-
-        faults_of = partial(_faults, self.uncertain)
-        for document in streamed(self.stream, self.on_progress, faults_of):
-            self.n_also_fitted += document.doc_id in self.fitted
-            yield self.uncertain.recalibration.apply_document(document)
-        # The output is about to be replaced, so the record of an earlier output is no longer valid.
-        remove_file(self.record)
+    return wrong
 
 
 def print_recalibrate(run: RecalibrateResult) -> None:

@@ -14,26 +14,36 @@ from __future__ import annotations
 
 import os
 import shlex
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
+import yaml
 
+from corefsample._arrays import Floats
 from corefsample.errors import InputError, ParameterError
+from corefsample.files._atomic import require_free, write_bytes
+from corefsample.files._paths import PathLike
 from events import _shared_options as shared
 from events._options import Result, declared, option
+from events.audit import AuditPlan
+from events.audit._documents import run_record
+from events.audit._paired import HALF, LabelledCells, labelled_cells, paired_differences, target_keys
+from events.commands._audit_files import labelled_plan
 from events.commands._parser import Command
+from events.commands._rule_changes import NAME, RuleChanges
+from events.commands._rule_suggesting import Corpus, Suggested, Suggester, Suggestion
 from events.commands._screen import counted, print_pairs, print_text
+from events.lexicon._file import SHIPPED_LEXICONS
+from events.rules._rules import load_rules, rule_file, shipped_rules
+from events.runs.counting._options import CountOptions
+from events.runs.counting._plan import RunPlan, planned
 
-if TYPE_CHECKING:
-    from corefsample._arrays import Floats
-    from corefsample.files._paths import PathLike
-    from events.audit import AuditPlan
-    from events.audit._paired import LabelledCells
-    from events.commands._rule_suggesting import Suggested, Suggestion
-    from events.runs.counting._plan import RunPlan
+_WIDTH = 118  # of files
 
 
 @declared
@@ -115,13 +125,6 @@ def run_rule_suggest(
     ParameterError, InputError, OutputError
         If an option, the run, a sheet or the file breaks its rule.
     """
-    from corefsample.files._atomic import require_free, write_bytes
-    from events.audit._paired import HALF, labelled_cells, paired_differences
-    from events.commands._audit_files import labelled_plan
-    from events.commands._rule_changes import RuleChanges
-    from events.commands._rule_suggesting import Corpus, Suggester
-    from events.rules._rules import load_rules, rule_file
-
     options = options or RuleSuggestOptions()
     counted_run = _run_plan(run)
     _, plan, labels = labelled_plan(run, sheets, options.plan)
@@ -169,18 +172,12 @@ def run_rule_suggest(
 
 def _run_plan(run: PathLike) -> RunPlan:
     """What a finished run counted, planned again from its record."""
-    from events.audit._documents import run_record
-    from events.runs.counting._options import CountOptions
-    from events.runs.counting._plan import planned
-
     record = run_record(Path(run))
     return planned([each["path"] for each in record["inputs"]], CountOptions.from_json(record["arguments"]))
 
 
 def _targets(plan: AuditPlan, rule: str) -> tuple[list[int], list[str]]:
     """Numbers of the plan's targets that are events of a rule, and their actors."""
-    from events.audit._paired import target_keys
-
     found = [(number, actor) for number, (event, actor) in enumerate(target_keys(plan.frame)) if event == rule]
     if not found:
         raise InputError(f"labels must be about the rule {rule!r}, got {', '.join(plan.frame.targets)}")
@@ -189,45 +186,55 @@ def _targets(plan: AuditPlan, rule: str) -> tuple[list[int], list[str]]:
 
 def _probabilities(plan: AuditPlan, cells: LabelledCells, targets: Sequence[int]) -> Floats:
     """P of the run in each cell."""
-    import numpy as np
-
     p = np.stack([plan.frame.probability(target)[plan.sample] for target in targets], axis=1)
     return np.asarray(p[cells.documents, cells.targets])
 
 
 def _reference(source: str, out: PathLike) -> str:
     """A rule as a file at `out` names it: shipped rules by their names, files from its folder."""
-    from events.rules._rules import shipped_rules
-
     return source if source in shipped_rules() else os.path.relpath(source, Path(out).parent)
 
 
 def _rule_text(found: Suggested, name: str, base: str, lexicon: str | None) -> str:
-    from events.commands._suggested_files import evidence_text, extending_file
-
     head = [
-        "Suggested by `corefsample rule suggest`: keep what is right, delete the rest. Above each line stands how many "
+        "Suggested by `corefsample rule suggest`: keep what is right, delete the rest. Of each change you see how many "
         "labelled documents it finds besides, rightly and wrongly, how many others of the corpus, and the growth of "
-        "the mean log score after the suggestions before it, in folds of the labels that did not choose it.",
+        "the mean log score after the changes before it, in folds of the labels that did not choose it.",
+        *map(_evidence, found.chosen),
         *([f"It needs the names of {lexicon}, too."] if lexicon else []),
         *(["Too few labels to tell:"] if found.weaker else []),
-        *(f"- {each.change}: {evidence_text(each)}" for each in found.weaker),
+        *map(_evidence, found.weaker),
     ]
-    kept = [each for each in found.chosen if each.change.item[0] in found.content]
-    return extending_file(head, {"version": 1, "name": name, "extends": base, **found.content}, kept)
+    return _yaml_text(head, {"version": 1, "name": name, "extends": base, **found.content})
 
 
 def _lexicon_text(found: Suggested, base: str) -> str:
-    from events.commands._suggested_files import extending_file
-    from events.lexicon._file import SHIPPED_LEXICONS
-
     entries = [{"code": code, "nouns": nouns} for code, nouns in found.nouns.items()]
-    head = ["Suggested by `corefsample rule suggest`: keep what is right, delete the rest."]
+    head = [
+        "Suggested by `corefsample rule suggest`: keep what is right, delete the rest.",
+        *(_evidence(each) for each in found.chosen if each.change.kind == NAME),
+    ]
     is_shipped = base in SHIPPED_LEXICONS
     if not is_shipped:
         head.append(f"A lexicon extends shipped ones alone: copy the entries to {base}.")
-    content = {"version": 1, **({"extends": base} if is_shipped else {}), "entries": entries}
-    return extending_file(head, content, found.chosen)
+    return _yaml_text(head, {"version": 1, **({"extends": base} if is_shipped else {}), "entries": entries})
+
+
+def _evidence(each: Suggestion) -> str:
+    found = f"labelled {each.right} right, {each.wrong} wrong; unlabelled {each.unlabelled:,}"
+    gain = f"; gain {each.gain:.4f}" if each.gain else ""
+    example = f'; {each.doc_id}: "{each.sentence}"' if each.doc_id else ""
+    return f"- {each.change}: {found}{gain}{example}"
+
+
+def _yaml_text(head: Sequence[str], content: dict[str, Any]) -> str:
+    """A file with lines of comments at its beginning."""
+    comments = [
+        line
+        for text in head
+        for line in textwrap.wrap(" ".join(text.split()), _WIDTH, initial_indent="# ", subsequent_indent="#   ")
+    ]
+    return "\n".join([*comments, yaml.safe_dump(content, sort_keys=False, width=_WIDTH, allow_unicode=True)])
 
 
 def _row(each: Suggestion) -> dict[str, Any]:

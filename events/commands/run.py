@@ -12,7 +12,6 @@ Examples
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from events.runs.counting._options import CountOptions, EventsOptions, EventsRes
 from events.runs.scoring._options import Reading, ScoreOptions, ScoringOptions
 
 if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
+    from corefsample.files._paths import Inputs
     from events.runs._progress import Progress
 
 
@@ -69,9 +68,7 @@ class RunResult(Result):
         return {"scored": self.scored, "report": self.report, **self.events.to_json()}
 
 
-def run_run(
-    inputs: PathLike | Iterable[PathLike], options: RunOptions, *, on_progress: Progress | None = None
-) -> RunResult:
+def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None = None) -> RunResult:
     """Score documents, count their events and write the report, as the three commands do.
 
     Parameters

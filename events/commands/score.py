@@ -19,7 +19,6 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -29,7 +28,7 @@ from events.commands._screen import counted, mention_counts, print_text
 from events.runs.scoring._options import ScoreOptions
 
 if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
+    from corefsample.files._paths import Inputs
     from events.news._quality import TextTally
     from events.runs._progress import Progress
     from events.runs.scoring._run import ScoreResult
@@ -37,9 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["ScoreOptions", "print_score", "run_score"]
 
 
-def run_score(
-    inputs: PathLike | Iterable[PathLike], options: ScoreOptions, *, on_progress: Progress | None = None
-) -> ScoreResult:
+def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | None = None) -> ScoreResult:
     """Score documents with an antecedent model.
 
     The bytes of the output depend on the documents, the model, the pipeline and the options alone: not on the number

@@ -17,26 +17,31 @@ import dataclasses
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
 import corefsample
 from corefsample import mention_ranking
 from corefsample.errors import InputError, ParameterError
+from corefsample.files._atomic import write_json
+from corefsample.files._paths import Inputs, PathLike, total_size
+from corefsample.formats.scored._writing import quarantine_file
+from corefsample.mention_ranking._model import MentionDocument
+from corefsample.mention_ranking._training import EpochReport
+from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from events import _shared_options as shared
 from events._options import Result, declared, option
+from events._selection import Selection
+from events._yaml_file import file_bytes, read_yaml, typed
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_counts, print_text
-
-if TYPE_CHECKING:
-    from corefsample.files._paths import PathLike
-    from corefsample.mention_ranking._model import MentionDocument
-    from corefsample.mention_ranking._training import EpochReport
-    from corefsample.mention_ranking.features._templates import TemplateSet
-    from events.runs._progress import Progress
+from events.commands._training import fit_model, split_documents
+from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
+from events.runs._progress import Progress
+from events.runs._record import checksums, free_outputs, run_record
 
 RECORD_SUFFIX = ".training.json"
 
@@ -173,18 +178,13 @@ class TrainResult(Result):
 
 
 def _report_row(report: EpochReport) -> dict[str, Any]:
-    found = report.held_out
-    return {
-        "l2": report.l2,
-        "epoch": report.epoch,
-        "loss": report.loss,
-        "held_out_loss": None if found is None else found.loss,
-        "held_out_link_loss": None if found is None else found.link_loss,
-    }
+    losses = report.held_out
+    row = {name: getattr(report, name) for name in ("l2", "epoch", "loss")}
+    return row | {"held_out_loss": losses and losses.loss, "held_out_link_loss": losses and losses.link_loss}
 
 
 def run_train(
-    corpora: PathLike | Iterable[PathLike],
+    corpora: Inputs,
     options: TrainOptions,
     *,
     on_progress: Progress | None = None,
@@ -217,14 +217,6 @@ def run_train(
     OutputError
         If a file cannot be written.
     """
-    from corefsample.files._atomic import write_json
-    from corefsample.formats.scored._writing import quarantine_file
-    from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
-    from events._selection import Selection
-    from events.commands._training import fit_model, split_documents
-    from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
-    from events.runs._record import checksums, free_outputs, run_record
-
     started = time.time()
     path = options.out
     if not path:
@@ -233,13 +225,10 @@ def run_train(
     templates = DEFAULT_TEMPLATES if options.templates is None else load_templates(options.templates)
     selection = Selection(options.where)
     with quarantine_file(path, **options.chosen("on_error", "overwrite")) as on_rejected:
-        held_out_paths = options.held_out
-        corpus_inputs = annotated_inputs(corpora, options.entity_fields)
-        held_out_inputs = annotated_inputs(held_out_paths, options.entity_fields) if held_out_paths else None
-        corpus = read_corpus(corpus_inputs, selection, options.scheme, on_rejected, on_progress)
-        others = NO_CORPUS
-        if held_out_inputs is not None:
-            others = read_corpus(held_out_inputs, selection, options.scheme, on_rejected, on_progress)
+        paths = [corpora, options.held_out] if options.held_out else [corpora]
+        inputs = [annotated_inputs(each, options.entity_fields) for each in paths]
+        read = [read_corpus(each, selection, options.scheme, on_rejected, on_progress) for each in inputs]
+        corpus, others = (*read, NO_CORPUS)[:2]
         documents, held_out_documents = split_documents(corpus, others, options)
         language = chosen_language(options.language, [corpus, others])
         sources = checksums(corpus.paths)
@@ -313,9 +302,6 @@ def load_templates(path: PathLike) -> TemplateSet:
     InputError
         If the file cannot be read, has other content, or has a template that breaks its rules.
     """
-    from corefsample.mention_ranking.features._templates import TemplateSet
-    from events._yaml_file import file_bytes, read_yaml, typed
-
     name = os.fspath(path)
     lists = typed(name, read_yaml(name, file_bytes(name)), dict[str, list[str]])
     if set(lists) != {"pronoun", "phrase", "new"}:
@@ -329,8 +315,6 @@ def load_templates(path: PathLike) -> TemplateSet:
 
 def print_train(run: TrainResult) -> None:
     """Print how many documents were used, the losses of each pass, and where the model is."""
-    from corefsample.files._paths import total_size
-
     click.echo(f"Language: {run.model.language.code} (resources: {run.model.language.resources}).")
     click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
     if run.model.provenance["options"]["start"] == "english":

@@ -9,13 +9,13 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import ParameterHint
 from corefsample.files._digests import SeenIds
-from corefsample.files._paths import PathLike
+from corefsample.files._paths import Inputs
 from corefsample.files._reading import FileSeries, LineReader, ReadProgress, max_line_bytes, open_bytes, too_long
 from events.news._corpus_files import ARCHIVES, MARKUP, TEXTS, corpus_paths, news_suffix
 from events.news._fields import Article, ArticleFault, FieldRules, Record, decoded
@@ -63,7 +63,7 @@ class ArticleStream(FileSeries):
 
     def __init__(
         self,
-        inputs: PathLike | Iterable[PathLike],
+        inputs: Inputs,
         *,
         text_column: str = "text",
         date_column: str = "date",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import NoReturn
 
 from corefsample.errors import InputError
-from corefsample.files._paths import PathLike, input_paths, require_suffix, suffix_of
+from corefsample.files._paths import Inputs, input_paths, require_suffix, suffix_of
 
 TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet", ".xlsx")
 
@@ -25,7 +24,7 @@ def news_suffix(name: str) -> str | None:
     return suffix_of(name, _SUFFIXES)
 
 
-def corpus_paths(inputs: PathLike | Iterable[PathLike]) -> list[str]:
+def corpus_paths(inputs: Inputs) -> list[str]:
     """Expand globs and folders, and check that every file has a known ending.
 
     A folder stands for all files in it with a known ending, at any depth, sorted by path; names that begin with a dot

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import math
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -120,7 +119,7 @@ class FieldRules:
         doc_id = _doc_id(record)
         try:
             date, text = self._date(record), self._text(record)
-            title = "" if record.title is None else _unicode(record.name("title"), record.title)
+            title = "" if record.title is None else _string(record.name("title"), record.title)
             return Article(doc_id, date, text, title, _json_values(record.metadata))
         except ArticleFault as fault:
             fault.doc_id = doc_id
@@ -150,7 +149,7 @@ class FieldRules:
         name = record.name("text")
         if record.text is None:
             raise ArticleFault(f"{name} is missing")
-        text = _unicode(name, record.text)
+        text = _string(name, record.text)
         if len(text) > _MOST_CHARS:
             raise ArticleFault(f"{name} must be at most {_MOST_CHARS} characters, got {len(text)}")
         return text
@@ -162,17 +161,12 @@ def _doc_id(record: Record) -> str:
         raise ArticleFault(f"{name} is missing")
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return str(int(value))
-    return _unicode(name, value)
+    return _string(name, value)
 
 
-def _unicode(name: str, value: Any) -> str:
-    """Return a string that UTF-8 can encode; JSON can contain half of a surrogate pair."""
+def _string(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ArticleFault(f"{name} must be a string, got {shown(value)}")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise ArticleFault(f"{name} must be Unicode text, got {value[error.start]!r} at {error.start}") from None
     return value
 
 
@@ -186,27 +180,9 @@ def decoded(content: bytes, what: str, doc_id: str = "") -> str:
 
 
 def _json_values(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out null and empty values, and turn the others into JSON values."""
-    values = {name: _json_value(value) for name, value in metadata.items()}
-    values = {name: value for name, value in values.items() if value is not None and value != ""}
+    """JSON values, without those that are null, empty or not finite; dates and other objects are texts."""
     try:
-        msgspec.json.encode(values)
-    except (UnicodeEncodeError, OverflowError, RecursionError, TypeError, ValueError) as error:
+        values = msgspec.json.decode(msgspec.json.encode(metadata, enc_hook=str))
+    except (msgspec.MsgspecError, UnicodeEncodeError, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise ArticleFault(f"metadata must be JSON values, got: {error}") from None
-    return values
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
-        return value.isoformat()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(name): _json_value(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_json_value(inner) for inner in value]
-    if isinstance(value, (bytes, bytearray)):
-        raise ArticleFault(f"metadata must be JSON values, got bytes {shown(value)}")
-    return str(value)  # a Decimal or a duration
+    return {name: value for name, value in values.items() if value is not None and value != ""}

@@ -106,7 +106,7 @@ def _record(content: bytes, name: str, within: str, *, by_name: bool) -> Record:
     except NitfError as error:
         return Record(f"{within}line {error.line}", original, fault=ArticleFault(str(error)))
     return Record(
-        f"{within}line {document.line}",
+        f"{within}line 1",
         original,
         text=document.text,
         date=document.date,

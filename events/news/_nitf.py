@@ -23,11 +23,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html.entities import html5
 from typing import Any
-from xml.etree.ElementTree import Element, TreeBuilder
-from xml.parsers import expat
+from xml.etree.ElementTree import Element, ParseError, XMLParser, fromstring
 
-_MAX_DEPTH = 100
-_LINE = " line"  # an attribute that no XML can have
 _LEAD = re.compile(r"\s*LEAD\s*:\s*")
 _WORD = re.compile(r"\w+")
 _FULL, _LEADING, _CORRECTION = "full_text", "lead_paragraph", "correction_text"
@@ -73,8 +70,6 @@ class NitfDocument:
     doc_id, date
         `id-string` of the first doc-id; publication date of the first pubdata, else year-month-day of the meta
         elements, as unchecked text. None if missing.
-    line
-        Line of the date, or 1.
     title, text
         Headline; paragraphs of the text, separated by an empty line.
     metadata
@@ -86,7 +81,7 @@ class NitfDocument:
     Raises
     ------
     NitfError
-        If the XML is not well-formed, declares entities, is not NITF, or is nested too deep.
+        If the XML is not well-formed, is not NITF, or is nested too deep.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -94,11 +89,13 @@ class NitfDocument:
         self._meta: dict[str, str] = {}
         self._texts: dict[str, str] = {}
         self._indexed: dict[str, list[str]] = {}
-        self.line = 1
         self._published: str | None = None
         self._parts: dict[str, str] = {}
         self._paragraphs: list[tuple[str, str]] = []  # class of the block, text
-        self._add(_tree(content), frozenset(), "", inside=False)
+        try:
+            self._add(_tree(content), frozenset(), "", inside=False)
+        except RecursionError:
+            raise NitfError("elements must not be nested this deep", 1) from None
 
     def _add(self, element: Element, above: frozenset[str], block: str, *, inside: bool) -> None:
         """Add an element and those in it.
@@ -114,12 +111,11 @@ class NitfDocument:
         """
         tag, kind = element.tag, element.get("class", "")
         if tag == "meta":
-            self._add_meta(element.get("name", ""), element.get("content", ""), int(element.attrib[_LINE]))
+            self._add_meta(element.get("name", ""), element.get("content", ""))
         elif tag == "doc-id" and self.doc_id is None:
             self.doc_id = element.get("id-string")
         elif tag == "pubdata":
-            if self._published is None and "date.publication" in element.attrib:
-                self._published, self.line = element.attrib["date.publication"], int(element.attrib[_LINE])
+            self._published = element.get("date.publication") if self._published is None else self._published
             for attribute, name in _PUBDATA.items():
                 self._add_text(name, element.get(attribute))
         elif tag == "series":
@@ -137,10 +133,9 @@ class NitfDocument:
         for each in element:
             self._add(each, above | {tag}, kind if tag == "block" and kind else block, inside=inside or is_collected)
 
-    def _add_meta(self, name: str, content: str, line: int) -> None:
+    def _add_meta(self, name: str, content: str) -> None:
         if name in _DATE_PARTS:
             self._parts.setdefault(name, content.strip())
-            self.line = line if self._published is None else self.line
         elif name and content:
             self._meta.setdefault(name, content)
 
@@ -188,46 +183,21 @@ class NitfDocument:
 
 
 def _tree(content: bytes) -> Element:
-    """The outermost element; each element has its line as an attribute.
+    """The outermost element.
 
-    HTML's names of characters are resolved, which the document type (not fetched) declares.
+    The layout's DTD, which is not read, declares names of characters; expat itself limits what entities expand to.
     """
-    parser, builder = expat.ParserCreate(), TreeBuilder()
-    opened: list[str] = []
-
-    def fault(reason: str) -> NitfError:
-        return NitfError(reason, parser.CurrentLineNumber)
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        opened.append(tag)
-        if opened[0] != "nitf":
-            raise fault(f"the outermost element must be nitf, got {tag!r}")
-        if len(opened) > _MAX_DEPTH:
-            raise fault(f"elements must be nested at most {_MAX_DEPTH} deep, got more")
-        builder.start(tag, {**attributes, _LINE: str(parser.CurrentLineNumber)})
-
-    def reject_entity(name: str, *_: object) -> None:
-        raise fault(f"XML must declare no entities, got {name!r}")
-
-    def add_character(name: str, is_parameter: bool) -> None:
-        if not is_parameter and f"{name};" not in html5:
-            raise fault(f"entities must be names of characters, got {name!r}")
-        builder.data("" if is_parameter else html5[f"{name};"])
-
-    parser.buffer_text = True
-    parser.StartElementHandler, parser.CharacterDataHandler = start, builder.data
-    parser.EndElementHandler = lambda tag: builder.end(opened.pop())
-    parser.EntityDeclHandler, parser.SkippedEntityHandler = reject_entity, add_character
+    parser = XMLParser()
+    parser.entity.update({name.rstrip(";"): text for name, text in html5.items()})
     try:
-        parser.Parse(content, True)
-        return builder.close()
-    except expat.ExpatError as error:
-        reason = expat.ErrorString(error.code)
-        raise NitfError(f"XML must be well-formed, got: {reason}", error.lineno) from None
+        root: Element = fromstring(content, parser)
+    except ParseError as error:
+        raise NitfError(f"XML must be well-formed, got: {error}", error.position[0]) from None
     except (LookupError, ValueError) as error:  # from an encoding that expat leaves to Python
         raise NitfError(f"XML must be in a known encoding, got: {error}", 1) from None
-    finally:  # breaks the reference cycle of the parser and its handlers
-        parser.StartElementHandler = parser.EntityDeclHandler = parser.SkippedEntityHandler = None
+    if root.tag != "nitf":
+        raise NitfError(f"the outermost element must be nitf, got {root.tag!r}", 1)
+    return root
 
 
 def _is_collected(tag: str, kind: str, above: frozenset[str]) -> bool:

@@ -18,29 +18,16 @@ from events.news._fields import Article
 _FEWEST_LETTERS = 40
 
 
-def _as_windows(byte: int) -> str:
-    """How Windows-1252 shows a byte; the five bytes that it leaves undefined as Latin-1 does."""
-    try:
-        return bytes([byte]).decode("cp1252")
-    except UnicodeDecodeError:
-        return chr(byte)
-
-
-def _class(*spans: tuple[int, int]) -> str:
-    """Characters that bytes become when UTF-8 is read as Windows-1252 or Latin-1."""
-    characters = {show(byte) for first, last in spans for byte in range(first, last + 1) for show in (_as_windows, chr)}
-    return "[" + "".join(map(re.escape, sorted(characters))) + "]"
-
-
 # UTF-8 read as Windows-1252 or Latin-1: accented letters and Latin-1 signs (C2 or C3 and a byte from 80 to BF),
 # quotes, dashes, the euro and the trade mark (E2 and a byte of 80, 82, 84, and one more), emoji (F0 9F and two more),
 # the character for what could not be decoded (EF BF BD) and the byte order mark (EF BB BF). Other first bytes are left
 # out, because their characters also come next to each other in correct text.
-_ANY = _class((0x80, 0xBF))
+_BYTES = bytes(range(0x80, 0xC0))
+_ANY = f"[{re.escape(_BYTES.decode('latin-1') + _BYTES.decode('cp1252', 'ignore'))}]"
 _MOJIBAKE = re.compile(
     f"[\u00c2\u00c3]{_ANY}"
-    f"|\u00e2{_class((0x80, 0x80), (0x82, 0x82), (0x84, 0x84))}{_ANY}"
-    f"|\u00f0{_class((0x9F, 0x9F))}{_ANY}{_ANY}"
+    f"|\u00e2[\x80\x82\x84\u20ac\u201a\u201e]{_ANY}"
+    f"|\u00f0[\x9f\u0178]{_ANY}{_ANY}"
     "|\u00ef\u00bf\u00bd|\u00ef\u00bb\u00bf"
 )
 _LOST = "\N{REPLACEMENT CHARACTER}"

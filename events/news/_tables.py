@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from itertools import chain
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
+import msgspec
 import pyarrow.parquet as pq
 
 from corefsample._checks import shown
@@ -124,36 +124,14 @@ def _decoder(line: bytes) -> Callable[[], str]:
 
 def _json_object(line: bytes, *, is_first: bool) -> dict[str, Any]:
     hint = "one object per line, no list around them" if is_first else None
+    text = decoded(line, "a line").rstrip("\r\n")
     try:
-        text = decoded(line, "a line").rstrip("\r\n")
-        content = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_no_constant, parse_float=_finite)
-    except json.JSONDecodeError as error:
-        raise ArticleFault(f"a line must be JSON, got: {error.msg} at column {error.colno}", hint=hint) from None
-    except RecursionError:
-        raise ArticleFault("a line must be JSON, got it nested too deep") from None
+        content = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ArticleFault(f"a line must be JSON, got: {error}", hint=hint) from None
     if not isinstance(content, dict):
         raise ArticleFault(f"a line must be a JSON object, got {shown(content)}", hint=hint)
     return content
-
-
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ArticleFault(f"keys of a JSON object must be distinct, got {shown(repeated)} twice")
-    return content
-
-
-def _no_constant(text: str) -> Any:
-    raise ArticleFault(f"numbers must be finite, got {text}")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ArticleFault(f"numbers must be finite, got {shown(text)}")
-    return number
 
 
 # --- CSV ---------------------------------------------------------------------------------------------------
@@ -193,26 +171,15 @@ def _separator(header: str, required: Iterable[str]) -> str:
 
 def _csv_rows(lines: LineReader, required: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the first line and the values of each row that is not empty. After a fault no row can be trusted."""
-    line, n_characters = 1, 0  # of the row, which quoted fields continue over several lines
-
-    def texts() -> Iterator[str]:
-        nonlocal n_characters
-        for number, text in lines.text_lines("a row"):
-            n_characters += len(text)
-            if n_characters > max_line_bytes():
-                message, hint = too_long("a row")
-                raise InputError(message, place=f"{lines.path}: line {number}", hint=hint)
-            yield text
-
-    every = texts()
-    header = next(every, "")
+    texts = (text for _, text in lines.text_lines("a row"))
+    header, line = next(texts, ""), 1
     # `strict` raises for a quote that is never closed.
-    reader = csv.reader(chain([header], every), strict=True, delimiter=_separator(header, required))
+    reader = csv.reader(chain([header], texts), strict=True, delimiter=_separator(header, required))
     try:
         for row in reader:
             if row:
                 yield f"line {line}", row
-            line, n_characters = reader.line_num + 1, 0
+            line = reader.line_num + 1  # quoted values continue over several lines
     except csv.Error as error:
         raise InputError(f"text must be CSV, got: {error}", place=f"{lines.path}: line {reader.line_num}") from None
 

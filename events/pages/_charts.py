@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import altair as alt
+import altair as alt
+import vl_convert
 
 _BAND, _ONE_BEST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe & Ito; the one best is also dashed
 _OTHER = "#007A59"  # a darker bluish green, for a second actor
@@ -30,8 +30,6 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
     small
         Whether the chart is one of many small ones, instead of the large one.
     """
-    import altair as alt
-
     parameters, x, middle, y = _axes(small=small)
     counts = alt.Chart(alt.NamedData("counts"))
     marked = counts.transform_filter("datum.i === cursor")
@@ -61,8 +59,6 @@ def audited_chart() -> dict[str, Any]:
     model, and estimate, audited_lower and audited_upper, which rows without an audited count do not have; ``learned``
     has mean, lower and upper of learned counts, or no rows. Signals as in `band_chart`.
     """
-    import altair as alt
-
     parameters, x, middle, y = _axes(small=False)
     counts = alt.Chart(alt.NamedData("counts"))
     learned = alt.Chart(alt.NamedData("learned"))
@@ -84,8 +80,6 @@ def audited_chart() -> dict[str, Any]:
 
 def _axes(*, small: bool) -> tuple[list[alt.Parameter], alt.X, alt.X, Callable[[str], alt.Y]]:
     """Signals, start and middle of a period on the axis of time, and an axis of counts for a field."""
-    import altair as alt
-
     ends: dict[str, Any] = {"cursor": -1, "first": 0, "last": 1, "bottom": 0, "top": 1, "middles": [], "names": []}
     parameters = [alt.param(name=name, value=value) for name, value in ends.items()]
     times = alt.Axis(
@@ -113,9 +107,6 @@ def _axes(*, small: bool) -> tuple[list[alt.Parameter], alt.X, alt.X, Callable[[
 
 def _vega(layers: alt.LayerChart | alt.FacetChart, parameters: list[alt.Parameter], *, small: bool) -> dict[str, Any]:
     """Lay out a chart, and compile it."""
-    import altair as alt
-    import vl_convert
-
     chart = layers.add_params(*parameters).properties(
         width="container", height=72 if small else 280, autosize=alt.AutoSizeParams(type="fit", contains="padding")
     )
@@ -131,7 +122,5 @@ def chart_library() -> str:
 
     It is safe inside a script element of HTML.
     """
-    import vl_convert
-
     script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")

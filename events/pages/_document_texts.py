@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from corefsample.coreference._antecedents import AntecedentDistribution
@@ -29,7 +30,6 @@ from corefsample.coreference._exact import map_clustering
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.errors import InputError
-from corefsample.files._contents import parsed_json
 from corefsample.formats import DocumentStream
 from corefsample.summaries import point_estimate
 from events.pages._marked_texts import spaced
@@ -89,12 +89,10 @@ def _content(document: ScoredDocument, places: Places, place: str) -> dict[str, 
     spans = document.mentions[:, :2].tolist()
     entities = _entities(map_clustering(antecedents).tolist())
     estimate = point_estimate(antecedents, loss="binder")  # from exact link marginals
-    events = {}
-    for actor, text in places:
-        try:
-            events[actor] = checked_places(text, len(tokens), document.n_mentions)
-        except (ValueError, TypeError, KeyError):
-            raise InputError(f"evidence must lie within its document, got {text[:80]!r}", place=place) from None
+    try:
+        events = {actor: named_places(text) for actor, text in places}
+    except msgspec.DecodeError as error:
+        raise InputError(f"places of the evidence must be as a run writes them, got: {error}", place=place) from None
     return {
         "tokens": spaced(tokens),
         "sentences": [start for start, _ in tokens.sentences().values()],
@@ -110,46 +108,36 @@ def _content(document: ScoredDocument, places: Places, place: str) -> dict[str, 
     }
 
 
-def checked_places(text: str, n_tokens: int, n_mentions: int) -> dict[str, Any]:
-    """Read the column `places`, with probabilities in thousandths.
+class _Places(msgspec.Struct):
+    """The column `places`: numbers of tokens and mentions, of which -1 stands for a role that nothing fills."""
 
-    Raises
-    ------
-    ValueError, TypeError, KeyError
-        If it is not valid for a document of this size.
-    """
-    places = parsed_json(text, "places")
-    # A mention of -1 stands for a role that nothing fills.
+    instances: list[tuple[int, list[int], float]]
+    descriptions: list[tuple[int, str, tuple[int, int], float]]
+    reasons: list[tuple[str, float, list[tuple[int, float]]]]
+    parses: list[tuple[int, str, float, float]] | None = None
+
+
+def named_places(text: str) -> dict[str, Any]:
+    """Content of the column `places` for the page, with probabilities in thousandths."""
+    places = msgspec.json.decode(text, type=_Places)
     content: dict[str, list[dict[str, Any]]] = {
         "instances": [
             {"trigger": trigger, "mentions": [m for m in mentions if m != -1], "p": _thousandths(p)}
-            for trigger, mentions, p in places["instances"]
+            for trigger, mentions, p in places.instances
         ],
         "descriptions": [
-            {"mention": mention, "words": words, "p": _thousandths(p)}
-            for mention, _, words, p in places["descriptions"]
+            {"mention": mention, "words": words, "p": _thousandths(p)} for mention, _, words, p in places.descriptions
+        ],
+        "reasons": [
+            {"text": name, "p": _thousandths(p), "mentions": [m for m, _ in others if m != -1]}
+            for name, p, others in places.reasons
         ],
     }
-    # Evidence of an earlier version has no reasons.
-    content["reasons"] = [
-        {"text": str(name), "p": _thousandths(p), "mentions": [m for m, _ in others if m != -1]}
-        for name, p, others in places.get("reasons", ())
-    ]
-    if "parses" in places:
+    if places.parses is not None:
         content["parses"] = [
-            {"trigger": trigger, "text": str(text), "share": _thousandths(share), "p": _thousandths(p)}
-            for trigger, text, share, p in places["parses"]
+            {"trigger": trigger, "text": text, "share": _thousandths(share), "p": _thousandths(p)}
+            for trigger, text, share, p in places.parses
         ]
-    tokens = [each["trigger"] for name in ("instances", "parses") for each in content.get(name, ())]
-    both = (*content["instances"], *content["reasons"])
-    mentions = [mention for each in both for mention in each["mentions"]]
-    for each in content["descriptions"]:
-        mentions.append(each["mention"])
-        start, end = each["words"]
-        tokens += [start, end - 1]
-    for numbers, limit in ((tokens, n_tokens), (mentions, n_mentions)):
-        if not all(isinstance(n, int) and 0 <= n < limit for n in numbers):
-            raise ValueError("places must be within the document")
     return content
 
 

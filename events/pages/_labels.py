@@ -18,8 +18,7 @@ from corefsample.errors import InputError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
-from events.audit._documents import read_text_table
-from events.audit._estimates import TOTAL
+from events.audit._documents import TOTAL, as_written, read_text_table
 from events.audit._sheets import LABEL_COLUMNS
 from events.counting._tables import shown_name
 
@@ -131,16 +130,10 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
         If a file is missing or damaged, or the labels are of another run.
     """
     place = _folder_with(folder, "an audit", ("audited.csv", "labels.csv", "audited.json"), "audit estimate")
-    counts = read_text_table(place / "audited.csv", (*_OF_COUNTS, "assumption", *_OF_AUDIT)).map(unescaped)
-    try:
-        counts = counts.astype(dict.fromkeys(_OF_AUDIT, float))
-        if not np.isfinite(counts[list(_OF_AUDIT)].to_numpy()).all():
-            raise ValueError("a number that is not finite")
+    with as_written("audit", str(folder)):
+        counts = _numbers(read_text_table(place / "audited.csv", (*_OF_COUNTS, "assumption", *_OF_AUDIT)), _OF_AUDIT)
         summary = read_json(place / "audited.json")["summary"]
         plan, assumption = str(summary["plan"]), str(summary["assumption"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        found = " ".join(str(error).split())
-        raise InputError(f"audit must be as it was written, got: {found}", place=str(folder)) from None
     table = read_text_table(place / "labels.csv", LABEL_COLUMNS).map(unescaped)
     labels = dict(zip(table["doc_id"].tolist(), table["label"].tolist(), strict=True))
     stranger = next((doc_id for doc_id in labels if doc_id not in doc_ids), None)
@@ -233,14 +226,10 @@ def read_learned(folder: PathLike, doc_ids: Collection[str], names: dict[str, An
         If a file is missing or damaged, or what was learned is of another run.
     """
     place = _folder_with(folder, "learned", ("learned.csv", "learned_counts.csv", "learned.json"), "audit learn")
-    documents, counts = (
-        read_text_table(place / name, columns).map(unescaped)
-        for name, columns in (("learned.csv", _OF_DOCUMENTS), ("learned_counts.csv", (*_OF_COUNTS, *_OF_LEARNED)))
-    )
-    try:
-        documents["learned"] = documents["learned"].astype(float)
-        counts = counts.astype(dict.fromkeys(_OF_LEARNED, float))
-        if not np.isfinite(counts[list(_OF_LEARNED)].to_numpy()).all() or not documents["learned"].between(0, 1).all():
+    with as_written("learned", str(folder)):
+        documents = _numbers(read_text_table(place / "learned.csv", _OF_DOCUMENTS), ["learned"])
+        counts = _numbers(read_text_table(place / "learned_counts.csv", (*_OF_COUNTS, *_OF_LEARNED)), _OF_LEARNED)
+        if not documents["learned"].between(0, 1).all():
             raise ValueError("a number that is not possible")
         plan = str(read_json(place / "learned.json")["plan"])
         totals = counts[counts["period"] == TOTAL]
@@ -254,9 +243,6 @@ def read_learned(folder: PathLike, doc_ids: Collection[str], names: dict[str, An
             raise ValueError("documents and counts of different targets")
         if any(set(rows["doc_id"]) != set(doc_ids) or len(rows) != len(doc_ids) for rows in of_target.values()):
             raise ValueError("documents of another run")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        found = " ".join(str(error).split())
-        raise InputError(f"learned must be as it was written, got: {found}", place=str(folder)) from None
     with_label = {target: rows[rows["label"] != ""] for target, rows in of_target.items()}
     return LearnedContent(
         about,
@@ -266,6 +252,14 @@ def read_learned(folder: PathLike, doc_ids: Collection[str], names: dict[str, An
         [_counted_target(counts, *key, names, _OF_LEARNED) for key in keys],
         float(totals["level"].iloc[0]),
     )
+
+
+def _numbers(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """A table of texts as they were before they were written, with numbers in some columns."""
+    found = table.map(unescaped).astype(dict.fromkeys(columns, float))
+    if not np.isfinite(found[[*columns]].to_numpy()).all():
+        raise ValueError("a number that is not finite")
+    return found
 
 
 def _folder_with(folder: PathLike, what: str, names: Sequence[str], command: str) -> Path:

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
+import jinja2
+from markupsafe import Markup
 
 PER_PART = 16  # documents that are unpacked together
 
@@ -52,9 +51,6 @@ def rendered(sources: Sources, values: Mapping[str, Any], *, libraries: Mapping[
     libraries
         Scripts of others by name, which must be safe inside a script element.
     """
-    import jinja2
-    from markupsafe import Markup
-
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda template: _file("templates", template)),
         autoescape=True,
@@ -102,8 +98,6 @@ def embedded_json(content: object) -> Markup:
     >>> print(embedded_json("</script>&\u2028"))
     "\u003c/script\u003e\u0026\u2028"
     """
-    from markupsafe import Markup
-
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.translate({ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}))
 

@@ -166,7 +166,7 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         "record": record,
         "charts": charts,
         "kinds": KINDS,
-        "fields": _flat(record),
+        "fields": _flat({**record, "names": [f"{code} {name}" for code, name in record["names"].items()]}),
         "sheet": chosen_sheet(report),
     }
     return rendered(SOURCES, values, libraries={"library": library})
@@ -179,20 +179,12 @@ def _title(report: Report) -> str:
     return f"{kind}: {name}, {first} to {last}"
 
 
-def _flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def _flat(value: Any, path: str = "") -> list[tuple[str, str]]:
     """Name and value of all fields of the record; names of nested fields are joined by points."""
-    rows: list[tuple[str, str]] = []
-    for name, value in record.items():
-        if not prefix and name == "names":
-            value = [f"{code} {actor}" for code, actor in value.items()]
-        path = f"{prefix}{name}"
-        if isinstance(value, dict):
-            rows += _flat(value, f"{path}.")
-        elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
-            for i, each in enumerate(value):
-                rows += _flat(each if isinstance(each, dict) else {"value": each}, f"{path}[{i}].")
-        elif isinstance(value, list):
-            rows.append((path, ", ".join(map(str, value))))
-        else:
-            rows.append((path, "" if value is None else str(value)))
-    return rows
+    if isinstance(value, dict):
+        inner = [(f"{path}.{name}".lstrip("."), each) for name, each in value.items()]
+    elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        inner = [(f"{path}[{i}]", each) for i, each in enumerate(value)]
+    else:
+        return [(path, ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value))]
+    return [row for name, each in inner for row in _flat(each, name)]

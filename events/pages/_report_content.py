@@ -10,17 +10,18 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from corefsample import _checks
-from corefsample._arrays import Ints
 from corefsample._lazy import pd
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
 from events.counting._count_posterior import checked_table
+from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._merged_actors import merging_text
 from events.counting._periods import Calendar
 from events.counting._tables import role_columns, shown_name
@@ -30,9 +31,6 @@ from events.pages._labels import AuditContent, LabelTargets, LearnedContent, rea
 from events.pages._others import OtherDocuments, other_documents
 from events.pages._rendering import PER_PART
 from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DAY = 86_400_000  # milliseconds
@@ -53,6 +51,10 @@ class Report:
         Documents with their mentions, in packed parts: see `events.pages._document_texts`.
     n_documents, n_texts
         Numbers of documents with evidence, and of those with their text.
+    merging
+        How often coreference by itself merges distinct actors; "" of a run that does not keep these apart.
+    exclusions
+        How many triggers the conditions of the presets leave out, by rule; [] if none.
     others
         Documents without evidence; None of a run that has no table of all documents.
     audit, learned
@@ -64,6 +66,8 @@ class Report:
     texts: list[str]
     n_documents: int
     n_texts: int
+    merging: str
+    exclusions: list[str]
     others: OtherDocuments | None = None
     audit: AuditContent | None = None
     learned: LearnedContent | None = None
@@ -75,23 +79,9 @@ class Report:
         return None if content is None else content.about
 
     @property
-    def merging(self) -> str:
-        """How often coreference by itself merges distinct actors; "" of a run that does not keep these apart."""
-        found = self.record["summary"].get("merged_actors")
-        return "" if found is None else merging_text(found)
-
-    @property
-    def exclusions(self) -> list[str]:
-        """How many triggers the conditions of the presets leave out, by rule; [] if none."""
-        return exclusion_texts(self.record["summary"].get("triggers", {}))
-
-    @property
     def is_recalibration_covered(self) -> bool:
         """Whether the intervals cover the uncertainty of a recalibration."""
-        summary, arguments = self.record["summary"], self.record["arguments"]
-        if "uncertainty" in summary:
-            return summary["uncertainty"] in ("fit", "domain")
-        return bool(arguments.get("recalibration")) and arguments.get("uncertainty") != "none"  # an earlier version
+        return self.record["summary"].get("uncertainty") in ("fit", "domain")
 
 
 def read_report(
@@ -136,9 +126,15 @@ def read_report(
             return _with_all_documents(run, _content(run, n_documents), n_others, audit, learned)
         except CorefsampleError as error:
             raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # tables that contradict each other
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:
             found = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"the tables of a run must fit together, got: {found}", place=str(folder)) from None
+            raise InputError(f"the files of a run must fit together, got: {found}", place=str(folder)) from None
 
 
 def _content(run: FinishedRun, n_documents: int) -> Report:
@@ -157,7 +153,6 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
     dates = dict(zip(evidence["doc_id"], evidence["date"], strict=True))
     counts = {
         "level": run.record["arguments"]["level"],
-        "periods": _periods(run),
         "columns": list(run.counts.drop(columns="name").columns),
         "actors": [_actor(run, name) for name in actors],
         "documents": {
@@ -175,7 +170,10 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
             "oneBest": [int(value) for value in evidence["one_best"]],
         },
     }
-    report = Report(run.record, counts, texts, len(doc_ids), len(numbers))
+    summary = run.record["summary"]
+    merging = "" if summary.get("merged_actors") is None else merging_text(summary["merged_actors"])
+    exclusions = exclusion_texts(summary.get("triggers", {}))
+    report = Report(run.record, counts, texts, len(doc_ids), len(numbers), merging, exclusions)
     counts["shared"] = report.is_recalibration_covered
     counts["pairs"] = None if run.samples is None else sampled_pairs(run.samples, actor_codes, period_codes)
     return report
@@ -185,13 +183,9 @@ def _with_all_documents(
     run: FinishedRun, report: Report, n_others: int, audit: PathLike | None, learned: PathLike | None
 ) -> Report:
     """Add the documents without evidence, the labels, and what was learned from them."""
-    path = run.folder / ALL_DOCUMENTS
-    if not path.is_file():
-        if audit is not None or learned is not None:
-            hint = "repeat the run with this version"
-            raise InputError(f"a run with an audit must have {ALL_DOCUMENTS}, got none", place=str(path), hint=hint)
-        return report
-    table = checked_table(str(path), _ALL_COLUMNS, _all_schema())
+    schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _ALL_COLUMNS])
+    table = checked_table(str(run.folder / ALL_DOCUMENTS), _ALL_COLUMNS, schema)
+    report.counts["periods"] = _periods(Calendar(str(run.record["arguments"]["period"])), table["date"])
     doc_ids, names = set(table["doc_id"]), run.record["names"]
     audited = None if audit is None else read_audit(audit, doc_ids, names)
     taught = None if learned is None else read_learned(learned, doc_ids, names)
@@ -214,12 +208,6 @@ def _with_all_documents(
         report.counts["audit"] = _targets(audited, taught)
     others = other_documents(table, run.record, labels, n_others, None if taught is None else taught.highest)
     report.counts["others"] = others.content
-    if not report.counts["periods"] and len(table):
-        # A run without events has no counts, but its documents have periods.
-        calendar = Calendar(str(run.record["arguments"]["period"]))
-        numbers = calendar.numbers(table["date"].to_numpy().astype("datetime64[D]"))
-        n_docs = np.bincount(numbers - numbers.min())
-        report.counts["periods"] = _period_rows(calendar, numbers.min() + np.arange(len(n_docs)), n_docs.tolist())
     return dataclasses.replace(report, others=others, audit=audited, learned=taught)
 
 
@@ -230,13 +218,6 @@ def _targets(audited: AuditContent | None, learned: LearnedContent | None) -> li
         for target in () if content is None else content.targets:
             found.setdefault(target["name"], {"name": target["name"]})[kind] = target
     return list(found.values())
-
-
-def _all_schema() -> pa.Schema:
-    import pyarrow as pa
-
-    kinds = (pa.string(), pa.date32(), pa.bool_(), pa.bool_(), pa.float64())
-    return pa.schema(list(zip(_ALL_COLUMNS, kinds, strict=True)))
 
 
 def _ordered_actors(counts: pd.DataFrame) -> list[str]:
@@ -255,23 +236,17 @@ def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:
     return [str(doc_id) for doc_id in list(alternating)[:n_documents]]
 
 
-def _periods(run: FinishedRun) -> list[dict[str, Any]]:
+def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
     """Label, first millisecond, end, and number of documents of each period."""
-    if run.counts.empty:
-        return []
-    first = run.counts[run.counts["name"] == run.counts["name"].iloc[0]]
-    calendar = Calendar(str(run.record["arguments"]["period"]))
-    numbers = calendar.numbers(np.asarray(first["period_start"], dtype="datetime64[D]"))
-    return _period_rows(calendar, numbers, first["n_docs"].tolist())
-
-
-def _period_rows(calendar: Calendar, numbers: Ints, n_docs: list[int]) -> list[dict[str, Any]]:
+    number_of = calendar.numbers(dates.to_numpy().astype("datetime64[D]"))
+    n_docs = np.bincount(number_of - number_of.min())
+    numbers = number_of.min() + np.arange(len(n_docs))
     days = [
         calendar.index(each).start_time.to_numpy().astype("datetime64[D]").astype(np.int64)
         for each in (numbers, numbers + 1)
     ]
     labels = [period.label for period in calendar.periods(numbers)]
-    columns = (labels, (days[0] * _DAY).tolist(), (days[1] * _DAY).tolist(), n_docs)
+    columns = (labels, (days[0] * _DAY).tolist(), (days[1] * _DAY).tolist(), n_docs.tolist())
     names = ("label", "start", "end", "n")
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from corefsample._checks import shown
+import msgspec
+
 from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._folders import FolderCopy
 from events.counting._count_posterior import checked_table, read_counts, read_samples
 from events.counting._evidence import evidence_schema
-from events.counting._merged_actors import merging_text
 from events.counting._tables import role_columns, row_names
-from events.counting._tally import exclusion_texts
 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
-_FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet")
-ALL_DOCUMENTS = "all_documents.parquet"  # runs of earlier versions have none
+ALL_DOCUMENTS = "all_documents.parquet"
+_FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet", ALL_DOCUMENTS)
 _SAMPLES = "count_samples.parquet"  # needed of runs whose documents share the uncertainty of a recalibration
-_DEEPEST = 20  # containers around each other in the record
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,66 +95,43 @@ def read_run(folder: FolderCopy) -> FinishedRun:
 
 def is_needed(name: str) -> bool:
     """Whether a report needs a file of the run, by its path in the folder."""
-    return name.removeprefix("run/") in (*_FILES, ALL_DOCUMENTS, _SAMPLES)
+    return name.removeprefix("run/") in (*_FILES, _SAMPLES)
+
+
+class _Arguments(msgspec.Struct):
+    period: str
+    n_samples: Annotated[int, msgspec.Meta(ge=0)]
+    level: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
+    interval: str
+
+
+class _Rule(msgspec.Struct):
+    name: str
+    preset: str
+
+
+class _Summary(msgspec.Struct):
+    n_documents: Annotated[int, msgspec.Meta(ge=0)]
+    n_sampled: Annotated[int, msgspec.Meta(ge=0)]
+    periods: tuple[str, str]
+
+
+class _Record(msgspec.Struct):
+    """What a page needs of run.json, which has more."""
+
+    arguments: _Arguments
+    rule: _Rule
+    summary: _Summary
+    names: dict[str, Any]
 
 
 def _record(path: Path) -> dict[str, Any]:
-    place = str(path)
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(record, ensure_ascii=False).encode()  # lone surrogates raise
+        msgspec.convert(record, _Record)
+    except msgspec.ValidationError as error:
+        raise InputError(f"record must be that of this version's events runs, got: {error}", place=str(path)) from None
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"record must be readable JSON, got: {error}", place=place) from None
-    if _depth(record) > _DEEPEST:
-        raise InputError(f"record must be nested at most {_DEEPEST} deep, got more", place=place)
-    for section, keys in _RECORD.items():
-        content = record.get(section) if isinstance(record, dict) else None
-        if not isinstance(content, dict) or not all(key in content for key in keys):
-            missing = f"{section} with {', '.join(keys) or 'names of actors by code'}"
-            rule = "record must be that of this version's events runs"
-            raise InputError(f"{rule}, got no {missing}", place=place)
-        for key, is_valid in keys.items():
-            if not is_valid(content[key]):
-                raise InputError(f"{section}.{key} must be as a run writes it, got {shown(content[key])}", place=place)
-    texts: dict[str, Any] = {"merged_actors": merging_text, "triggers": exclusion_texts}
-    for key, text_of in texts.items():
-        try:
-            if record["summary"].get(key) is not None:
-                text_of(record["summary"][key])
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"summary.{key} must be as a run writes it, got {error!r}", place=place) from None
-    return dict(record)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, float) and 0.0 < value < 1.0
-
-
-def _is_pair(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_text, value))
-
-
-_RECORD: dict[str, dict[str, Callable[[object], bool]]] = {
-    "arguments": {"period": _is_text, "n_samples": _is_count, "level": _is_share, "interval": _is_text},
-    "rule": {"name": _is_text, "preset": _is_text},
-    "summary": {"n_documents": _is_count, "n_sampled": _is_count, "periods": _is_pair},
-    "names": {},
-}
-
-
-def _depth(content: object) -> int:
-    """Number of containers around the innermost value; without recursion."""
-    depth, level = 0, [content]
-    while level:
-        inner = [each for each in level if isinstance(each, (dict, list))]
-        level = [value for each in inner for value in (each.values() if isinstance(each, dict) else each)]
-        depth += bool(inner)
-    return depth
+        raise InputError(f"record must be readable JSON, got: {error}", place=str(path)) from None
+    return record

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from corefsample.plots.style import COLOURS, axes_of, bare_spines, legible
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from events.counting import CountPosterior
+from events.counting import CountPosterior
 
 _NEGLIGIBLE = 1e-4  # share of the largest probability below which counts are not drawn
 _INTERVALS = {"quantile": "credible interval", "hdi": "shortest credible interval", "normal": "normal interval"}
@@ -36,8 +32,6 @@ def count_bars(posterior: CountPosterior, *, ax: Axes | None = None, title: str 
     matplotlib.axes.Axes
         The axes `ax`, or the new ones.
     """
-    from matplotlib.ticker import MaxNLocator
-
     ax = axes_of(ax, (6.4, 3.6))
     pmf, lower, upper, one_best = posterior.pmf, posterior.lower, posterior.upper, posterior.one_best
     likely = np.flatnonzero(pmf >= _NEGLIGIBLE * pmf.max())

@@ -11,7 +11,6 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
 from corefsample._arrays import Bools, Floats
 from corefsample._lazy import pd
 from corefsample._processors import processors
@@ -91,10 +90,6 @@ def count_intervals(
         ("normal": mean +- z sd, "quantile", "hdi"), level, lower, upper, held (whether it contains the true count).
     """
     draws = np.atleast_2d(np.asarray(probs, np.float64))
-    if draws.shape[1] != table.n_pairs:
-        raise ParameterError(f"must have one for each pair ({table.n_pairs}), got {draws.shape[1]}", parameter="probs")
-    for level in levels:
-        _checks.probability("levels", level, below_one=True, above_zero=True)
     order = np.argsort(table.pair_queries, kind="stable")
     bounds = np.concatenate(([0], np.cumsum(np.bincount(table.pair_queries, minlength=len(table.queries)))))
     columns = ["mention_type", "verb", "n_documents", "true_count", "mean", "sd"]
@@ -139,8 +134,6 @@ def count_coverage(intervals: pd.DataFrame, *, sizes: Sequence[int] = SIZES) -> 
         above (share whose true count is below the lower end, above the upper end), mean_width, mean_error (of the
         posterior mean, in documents).
     """
-    if not len(sizes) or any(later <= earlier for earlier, later in itertools.pairwise(sizes)):
-        raise ParameterError(f"must be at least one whole number, ascending, got {list(sizes)}", parameter="sizes")
     names = [f"{least}-{more - 1}" for least, more in itertools.pairwise(sizes)] + [f"{sizes[-1]}+"]
     group = np.searchsorted(np.asarray(sizes), intervals["n_documents"].to_numpy(), side="right") - 1
     table = intervals.assign(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -27,6 +27,7 @@ _MOST_ROLES = 2
 _PLACE = re.compile(r"\{([^{}]*)\}")
 ROLE_COLUMNS = ("actor", "target")  # of the tables, for the roles of an event in their order
 NEAR = "near "  # before a condition that may hold of any token of the trigger's sentence and of those beside it
+_ROLES, _PATH = "must name roles of the event ({})", "path must be one of {}"
 VERB_FRAME = "verb"  # name of the frame of a file that has one trigger and no frames
 
 
@@ -203,14 +204,11 @@ def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     for preset, content in file.presets.items():
         yield from _faults_of_preset(file, preset, content, source, known, conditions)
     for frame in file.frames:
-        yield from _unknown_paths(frame.roles, known, f"{source}: frames.{frame.name}")
+        yield from _unknown(_named(frame.roles), sorted(known), _PATH, f"{source}: frames.{frame.name}")
     for number, example in enumerate(file.examples):
         place = f"{source}: examples[{number}]"
-        if example.scheme not in SCHEMES:
-            yield InputError(f"scheme must be one of {', '.join(SCHEMES)}, got {example.scheme!r}", place=place)
-        for name in example.expect:
-            if name not in file.presets:
-                yield InputError(f"expect must name presets ({', '.join(file.presets)}), got {name!r}", place=place)
+        yield from _unknown([example.scheme], SCHEMES, "scheme must be one of {}", place)
+        yield from _unknown(example.expect, file.presets, "expect must name presets ({})", place)
 
 
 def _faults_of_frames(file: RuleFile, source: str) -> Iterator[InputError]:
@@ -228,10 +226,7 @@ def _faults_of_frames(file: RuleFile, source: str) -> Iterator[InputError]:
         if trigger is None or not (trigger.lemma or trigger.phrase or trigger.span):
             yield InputError("trigger must have a lemma, a phrase or a span, got none", place=place)
             continue
-        for upos in trigger.upos:
-            if upos not in _UPOS:
-                rule = f"trigger.upos must be universal parts of speech ({' '.join(sorted(_UPOS))})"
-                yield InputError(f"{rule}, got {upos!r}", place=place)
+        yield from _unknown(trigger.upos, sorted(_UPOS), "trigger.upos must be universal parts of speech ({})", place)
         for lemma in trigger.lemma:
             if len(lemma.split()) != 1:
                 rule = "trigger.lemma must be single words (several words go under phrase or span)"
@@ -262,10 +257,7 @@ def _faults_of_roles(file: RuleFile, source: str) -> Iterator[InputError]:
         yield InputError(f"event must name at most {_MOST_ROLES} roles, got {len(file.event)}", place=source)
     of_frames = [(f"frames.{frame.name}.required", frame.required) for frame in file.frames]
     for key, names in (("optional", file.optional), ("classes", file.classes), *of_frames):
-        for role in names:
-            if role not in file.event:
-                known = ", ".join(file.event) or "none"
-                yield InputError(f"{key} must name roles of the event ({known}), got {role!r}", place=source)
+        yield from _unknown(names, file.event, f"{key} {_ROLES}", source)
 
 
 def _faults_of_question(file: RuleFile, source: str) -> Iterator[InputError]:
@@ -291,12 +283,11 @@ def _faults_of_preset(
         return
     chosen = file.resolved(preset)
     frames = {frame.name: frame for frame in file.all_frames()}
-    for name in content.frames or ():
-        if name not in frames:
-            yield InputError(f"frames must be some of {', '.join(frames)}, got {name!r}", place=place)
+    yield from _unknown(content.frames or (), frames, "frames must be some of {}", place)
     if chosen.described is None and file.event:
         yield InputError("described is required", place=place)
-    yield from _unknown_paths({"described": content.described or [], **(content.roles or {})}, known, place)
+    paths = [*(content.described or ()), *_named(content.roles or {})]
+    yield from _unknown(paths, sorted(known), _PATH, place)
     for role in dict.fromkeys(file.event):
         if role in file.optional:
             continue
@@ -306,24 +297,18 @@ def _faults_of_preset(
                 of_frame = f" (frame {name})" if file.frames else ""
                 rule = f"roles must include the role of the event, {role!r}"
                 yield InputError(f"{rule}, got {[*roles]}{of_frame}", place=place)
-    for name in content.unless or ():
-        if name not in conditions:
-            yield InputError(f"unless must be some of {', '.join(sorted(conditions))}, got {name!r}", place=place)
+    yield from _unknown(content.unless or (), sorted(conditions), "unless must be some of {}", place)
     yield from _faults_of_defaults(file, content.defaults or {}, conditions, place)
 
 
 def _faults_of_defaults(
     file: RuleFile, defaults: dict[str, DefaultEntry], conditions: set[str], place: str
 ) -> Iterator[InputError]:
+    yield from _unknown(defaults, file.event, f"defaults {_ROLES}", place)
     for role, default in defaults.items():
-        if role not in file.event:
-            known = ", ".join(file.event) or "none"
-            yield InputError(f"defaults must name roles of the event ({known}), got {role!r}", place=place)
         for key, names in (("when", default.when), ("unless", default.unless)):
-            for name in names:
-                if name.removeprefix(NEAR) not in conditions:
-                    rule = f"must be some of {', '.join(sorted(conditions))}, or {NEAR}and one of them"
-                    yield InputError(f"defaults.{role}.{key} {rule}, got {name!r}", place=place)
+            rule = f"defaults.{role}.{key} must be some of {{}}, or {NEAR}and one of them"
+            yield from _unknown([name.removeprefix(NEAR) for name in names], sorted(conditions), rule, place)
 
 
 def _fault_of_extends(file: RuleFile, preset: str, place: str) -> InputError | None:
@@ -336,10 +321,15 @@ def _fault_of_extends(file: RuleFile, preset: str, place: str) -> InputError | N
     return None
 
 
-def _unknown_paths(roles: dict[str, list[str]], known: set[str], place: str) -> Iterator[InputError]:
-    for name in (name for names in roles.values() for name in names):
+def _named(roles: dict[str, list[str]]) -> list[str]:
+    return [name for names in roles.values() for name in names]
+
+
+def _unknown(names: Iterable[str], known: Collection[str], rule: str, place: str) -> Iterator[InputError]:
+    """A fault for each name that is not among those known, which the rule has in place of {}."""
+    for name in names:
         if name not in known:
-            yield InputError(f"path must be one of {', '.join(sorted(known))}, got {name!r}", place=place)
+            yield InputError(f"{rule.format(', '.join(known) or 'none')}, got {name!r}", place=place)
 
 
 def _repeated(names: Iterable[str]) -> str | None:

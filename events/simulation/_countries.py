@@ -12,11 +12,8 @@ from importlib import resources
 import numpy as np
 
 from corefsample._arrays import Floats
-from corefsample.errors import ParameterError
 
 Episode = tuple[datetime.date, datetime.date, float]
-
-_FEWEST_COUNTRIES = 3  # an attacker, an opponent, and an ally
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +60,7 @@ class Timeline:
     Parameters
     ----------
     countries
-        With distinct codes; at least three must exist on each day.
+        With distinct codes; on each day three exist, an attacker, an opponent and an ally, or more.
     start, end
         First and last day.
 
@@ -71,11 +68,6 @@ class Timeline:
     ----------
     rates
         float64 (n_days, n_countries), 0 where a country does not exist.
-
-    Raises
-    ------
-    ParameterError
-        If the countries are too few, share a code, or have a negative rate.
     """
 
     def __init__(self, countries: Sequence[SimulatedCountry], start: datetime.date, end: datetime.date) -> None:
@@ -83,24 +75,12 @@ class Timeline:
         self.start = start
         self.n_days = (end - start).days + 1
         self.rates = np.zeros((self.n_days, len(self.countries)))
-        exist = np.zeros(self.rates.shape, np.bool_)
-        codes = [country.code for country in self.countries]
         for c, country in enumerate(self.countries):
-            if country.code in codes[:c]:
-                raise ParameterError(f"must have distinct codes, got {country.code!r} twice", parameter="countries")
-            for rate in (country.rate, *(rate for _, _, rate in country.episodes)):
-                if not 0.0 <= rate < np.inf:
-                    rule = f"must have rates of at least 0, got {rate!r} for {country.code}"
-                    raise ParameterError(rule, parameter="countries")
-            self.rates[:, c] = country.rate
+            own = np.full(self.n_days, country.rate)
             for first, last, rate in country.episodes:
-                self.rates[self._days(first, last), c] += rate
-            exist[self._days(country.since, country.until), c] = True
-        self.rates[~exist] = 0.0
-        fewest = int(np.argmin(exist.sum(axis=1)))
-        if (n_existing := int(exist[fewest].sum())) < _FEWEST_COUNTRIES:
-            rule = f"must be at least {_FEWEST_COUNTRIES} on every day"
-            raise ParameterError(f"{rule}, got {n_existing} on {self.date(fewest)}", parameter="countries")
+                own[self._days(first, last)] += rate
+            exists = self._days(country.since, country.until)
+            self.rates[exists, c] = own[exists]
         self._cumulative = np.cumsum(self.rates.sum(axis=1))
 
     def _days(self, first: datetime.date | None, last: datetime.date | None) -> slice:
@@ -115,11 +95,6 @@ class Timeline:
     def existing(self, date: datetime.date) -> list[SimulatedCountry]:
         """Countries that exist on a day."""
         return [country for country in self.countries if country.exists(date)]
-
-    @property
-    def has_attacks(self) -> bool:
-        """Whether some country attacks on some day."""
-        return bool(self._cumulative[-1] > 0.0)
 
     def attack(self, day_share: float, country_share: float) -> tuple[datetime.date, SimulatedCountry]:
         """Return day and country of an attack at two uniform quantiles in [0, 1) of the rates."""

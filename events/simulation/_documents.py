@@ -120,9 +120,6 @@ def simulate_documents(
     if not 10.0 <= median_mentions <= 500.0:
         raise ParameterError(f"must lie in [10, 500], got {median_mentions!r}", parameter="median_mentions")
     _checks.probability("event_share", event_share)
-    if event_share > 0.0 and not timeline.has_attacks:
-        rule = "must be 0 if no country has a rate above 0"
-        raise ParameterError(f"{rule}, got {event_share!r}", parameter="event_share")
     simulation = _Simulation(timeline, _checks.seed(seed), temperature, event_share, median_mentions, apart)
     return map(simulation.document, range(n_documents))
 

@@ -146,12 +146,10 @@ def parsed(notation: str) -> Template:
         brackets += [(opened.pop(), place) for _ in right]
     raw = [_fields(pieces, place) for place in range(len(pieces))]
     roots = [place for place, (_, _, _, dep, _) in enumerate(raw) if dep == "root"]
-    if len(roots) != 1:
-        raise ValueError(f"template must have one root, got {len(roots)}: {notation}")
     names = [re.sub(r"[{}!?]", "", text) for text, *_ in raw]
     items = []
     for place, (text, lemma, upos, dep, towards) in enumerate(raw):
-        head = _head(raw, names, place, towards, roots[0], notation)
+        head = _head(raw, names, place, towards, roots[0])
         slot = re.fullmatch(r"\{(\w+)('s|!|\?)?\}", text)
         items.append(Item(text, lemma, upos, dep, head, *((slot[1], slot[2] or "") if slot else ())))
     mentions = []
@@ -182,8 +180,6 @@ def _fields(pieces: Sequence[str], place: int) -> _Raw:
         upos, *label = annotation
         text, _, lemma = word.partition("=")
         return text, lemma or text, _UPOS[upos], *_label(label)
-    if word not in _function_words():
-        raise ValueError(f"word without annotation must be a function word, got {word!r}: {' '.join(pieces)}")
     infinitive = word == "to" and "/V" in pieces[place + 1]
     return word, *(_INFINITIVE if infinitive else _function_words()[word])
 
@@ -193,7 +189,7 @@ def _label(annotation: Sequence[str]) -> tuple[str, str]:
     return dep, towards
 
 
-def _head(raw: Sequence[_Raw], names: Sequence[str], place: int, towards: str, root: int, notation: str) -> int:
+def _head(raw: Sequence[_Raw], names: Sequence[str], place: int, towards: str, root: int) -> int:
     _, _, _, dep, _ = raw[place]
     if dep == "root":
         return -1
@@ -208,8 +204,6 @@ def _head(raw: Sequence[_Raw], names: Sequence[str], place: int, towards: str, r
         found = [p for p in later if raw[p][3] == "conj"][:1]
     else:
         found = [p for p, name in enumerate(names) if name == towards]
-    if len(found) != 1:
-        raise ValueError(f"head {towards!r} must be unique, got {len(found)}: {notation}")
     return found[0]
 
 

@@ -12,7 +12,7 @@ from corefsample._processors import one_processor_left
 @pytest.mark.parametrize(
     ("n_processors", "before", "expected"), [(1, 1, 1), (2, 2, 1), (8, 8, 7), (8, 3, 3), (4, 9, 3)]
 )
-def test_arrow_leaves_a_processor_while_its_tables_are_used(
+def test_arrow_leaves_a_processor(
     monkeypatch: pytest.MonkeyPatch, n_processors: int, before: int, expected: int
 ) -> None:
     monkeypatch.setattr(_processors, "processors", lambda: n_processors)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Callable
 from dataclasses import MISSING
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +12,9 @@ import pytest
 from command_line import LEAVES
 from expected_errors import error
 
-from corefsample import ParameterError
+from corefsample import InputError, ParameterError
+from corefsample.recalibration import read_recalibration
+from events import load_lexicon, load_rules
 from events._options import Declared, Options, declared, fields_of, option
 
 FIELDS = [(name, field) for name, command in LEAVES.items() for field in fields_of(command.options).values()]
@@ -108,3 +112,15 @@ def test_paths_become_texts_and_results_depend_on_recorded_options() -> None:
     assert made.out == "x"
     assert made.recorded() == {"size": 3, "pair": None, "kind": "a", "names": ("a", "b")}
     assert made.chosen("out") == {"out": "x"}
+
+
+# --- files -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("read", [read_recalibration, load_rules, load_lexicon])
+def test_a_small_file_that_decompresses_to_much_is_rejected(tmp_path: Path, read: Callable[[str], Any]) -> None:
+    path = tmp_path / "bomb.yaml"
+    path.write_bytes(gzip.compress(b" " * (17 * 2**20)))
+    with error(InputError, place="bomb.yaml") as found:
+        read(str(path))
+    assert "decompressed, got more" in str(found.value)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import re
+import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,24 @@ from corefsample.documents._tokens import Tokens
 
 Draw = st.DrawFn
 Span = tuple[int, int]
+
+# --- files ---------------------------------------------------------------------------------------------------
+
+
+def read_text(reader: Callable[..., Any], text: str, name: str, **options: Any) -> list[AnnotatedDocument]:
+    """What a reader makes of a text in a file of this name."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_text(text, encoding="utf-8", newline="")
+        return list(reader(path, **options))
+
+
+def written_text(writer: Callable[..., Any], documents: Sequence[AnnotatedDocument], **options: Any) -> tuple[str, Any]:
+    """The text that a writer makes, and its summary."""
+    with tempfile.TemporaryDirectory() as folder:
+        summary = writer(documents, Path(folder) / "out", **options)
+        return (Path(folder) / "out").read_bytes().decode(), summary
+
 
 # --- content -----------------------------------------------------------------------------------------------
 

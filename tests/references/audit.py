@@ -63,24 +63,3 @@ def coverage(limits: Limits, sizes: Sequence[int], labelled: Sequence[int]) -> I
             if lower <= sum(positive) <= upper:
                 total += math.prod(law[x] for law, x in zip(laws, k, strict=True))
         yield positive, float(total)
-
-
-def largest_tail(k: Sequence[int], labelled: Sequence[int], sizes: Sequence[int], total: int) -> float:
-    """Largest P(estimate >= the observed one), over all ways to divide a total among the strata."""
-    weights = [Fraction(size, n) for size, n in zip(sizes, labelled, strict=True)]
-    observed = sum(w * x for w, x in zip(weights, k, strict=True))
-    largest = 0.0
-    for positive in itertools.product(*(range(size + 1) for size in sizes)):
-        if sum(positive) != total:
-            continue
-        laws = [hypergeometric(size, t, n) for size, t, n in zip(sizes, positive, labelled, strict=True)]
-        tail = sum(
-            (
-                math.prod(law[x] for law, x in zip(laws, each, strict=True))
-                for each in itertools.product(*laws)
-                if sum(w * x for w, x in zip(weights, each, strict=True)) >= observed
-            ),
-            Fraction(0),
-        )
-        largest = max(largest, float(tail))
-    return largest

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from references import coreference as references
+from references import events as er
 
 GAMMA = 0x9E3779B97F4A7C15  # 2**64 / golden ratio, the increment of SplitMix64
 
@@ -43,3 +44,16 @@ def with_other_parses(document: dict[str, Any], weights: Sequence[float]) -> dic
         parses.append({"weight": weight, "tokens": tokens | {"dep": labels}, **own})
     kept = {name: document[name] for name in ("doc_id", "date")}
     return {"version": 2, **kept, "tokens": {"text": text}, "parses": parses}
+
+
+def of_several_parses(doc_id: str, parses: Sequence[tuple[float, Sequence[str]]]) -> dict[str, Any]:
+    """A document with weighted parses of the same words, each given by its sentences."""
+    made = [er.json_document(doc_id, "1999-01-05", sentences) for _, sentences in parses]
+    words, *others = [each["tokens"].pop("text") for each in made]
+    assert all(each == words for each in others)
+    names = ("tokens", "mentions", "antecedents", "scores")
+    own = [
+        {"weight": weight, **{name: each[name] for name in names}}
+        for (weight, _), each in zip(parses, made, strict=True)
+    ]
+    return {"version": 2, "doc_id": doc_id, "date": "1999-01-05", "tokens": {"text": words}, "parses": own}

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from references import coreference as references
 from references import events as er
 from strategies.documents import Lists
+from strategies.documents import one_word_document as document
 
-from corefsample import AntecedentDistribution, ScoredDocument
+from corefsample import ScoredDocument
 
 Gold = Sequence[int | str | None]
 
@@ -78,17 +79,6 @@ def link_loss(lists: Lists, gold: Gold, *, log: bool = False) -> float:
             right = marginals[i, j] if together else 1.0 - marginals[i, j]
             terms.append(-math.log(max(right, 1e-6)) if log else (1.0 - right) ** 2)
     return math.fsum(terms)
-
-
-def document(lists: Lists, gold: Gold | None, doc_id: str = "d") -> ScoredDocument:
-    """The document as an object; every mention is one token."""
-    n = len(lists.antecedents)
-    return ScoredDocument(
-        doc_id=doc_id,
-        mentions=np.array([[i, i + 1, i] for i in range(n)], np.int32),
-        antecedents=AntecedentDistribution.from_lists(*lists),
-        gold=None if gold is None else list(gold),
-    )
 
 
 def drawn_gold(lists: Lists, rng: np.random.Generator) -> list[int]:

@@ -9,8 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 from hypothesis import strategies as st
 from references.coreference import FIELDS
+
+from corefsample import AntecedentDistribution, ScoredDocument, Tokens
 
 Json = Any
 Document = dict[str, Any]
@@ -90,20 +93,25 @@ def token_columns(draw: Draw, n_tokens: int) -> dict[str, list[Any]]:
     return columns
 
 
-@st.composite
-def documents(draw: Draw, min_mentions: int = 0, min_tokens: int = 1, complete: bool = False) -> Document:
-    """Any valid document; a complete one has a date, tokens and gold."""
-
-    def maybe() -> bool:
-        return complete or bool(draw(st.booleans()))
-
-    n_tokens = draw(st.integers(min_tokens, 6))
+def mention_lists(n_tokens: int, most: int) -> st.SearchStrategy[list[Any]]:
+    """Mentions in their order: start, end and head."""
     spans = st.integers(0, n_tokens - 1).flatmap(
         lambda start: st.integers(start + 1, n_tokens).flatmap(
             lambda end: st.tuples(st.just(start), st.just(end), st.integers(start, end - 1))
         )
     )
-    mentions = sorted(draw(st.lists(spans, min_size=min_mentions, max_size=5)), key=lambda span: (span[0], -span[1]))
+    return st.lists(spans, max_size=most).map(lambda drawn: sorted(drawn, key=lambda span: (span[0], -span[1])))
+
+
+@st.composite
+def documents(draw: Draw) -> Document:
+    """Any valid document."""
+
+    def maybe() -> bool:
+        return bool(draw(st.booleans()))
+
+    n_tokens = draw(st.integers(1, 6))
+    mentions = draw(mention_lists(n_tokens, 5))
     antecedents, scores = draw(antecedent_lists(len(mentions), len(mentions)))
     document: Document = {"doc_id": draw(identifiers)}
     if maybe():
@@ -119,13 +127,14 @@ def documents(draw: Draw, min_mentions: int = 0, min_tokens: int = 1, complete: 
     return document | metadata
 
 
-@st.composite
-def rich_documents(draw: Draw) -> Document:
-    """Documents with something of everything, so that each rule can be broken."""
-    document: Document = draw(documents(min_mentions=2, min_tokens=3, complete=True))
-    if not document["antecedents"][-1]:
-        document["antecedents"][-1], document["scores"][-1] = [0], [0.25]
-    return document
+def one_word_document(lists: Any, gold: Any = None, doc_id: str = "d", **columns: Any) -> ScoredDocument:
+    """A document of one-word mentions; it has tokens if some of their columns are given."""
+    n, tokens = len(lists[0]), None
+    if columns:
+        blank = dict.fromkeys(("text", "lemma", "upos", "dep"), ["x"] * n)
+        tokens = Tokens(**{**blank, "head": [-1] * n, "sent": [0] * n, **columns})
+    mentions = np.array([[i, i + 1, i] for i in range(n)], np.int32).reshape(-1, 3)
+    return ScoredDocument(doc_id, mentions, AntecedentDistribution.from_lists(*lists), tokens=tokens, gold=gold)
 
 
 def renamed(many: Sequence[Document]) -> list[Document]:
@@ -134,6 +143,27 @@ def renamed(many: Sequence[Document]) -> list[Document]:
 
 
 corpora = st.lists(documents(), max_size=4).map(renamed)
+
+
+COMPLETE: Document = {
+    "version": 1,
+    "doc_id": "complete",
+    "date": "2024-05-06",
+    "mentions": [[0, 3, 1], [0, 1, 0], [2, 3, 2]],
+    "antecedents": [[], [0], [1, 0]],
+    "scores": [[], [0.5], [-1.0, 2.0]],
+    "tokens": {
+        "text": ["American", "troops", "left"],
+        "lemma": ["American", "troop", "leave"],
+        "upos": ["ADJ", "NOUN", "VERB"],
+        "dep": ["amod", "nsubj", "root"],
+        "head": [1, 2, -1],
+        "sent": [0, 0, 0],
+        "xpos": ["JJ", "NNS", "VBD"],
+    },
+    "gold": ["e1", None, 7],
+    "genre": "news",
+}
 
 
 # --- ways to break a document ------------------------------------------------------------------------------
@@ -154,12 +184,6 @@ class Breakage:
 
 
 BREAKAGES: list[Breakage] = []
-
-
-def breakage(edit: Callable[[Document, Pick], Fragments]) -> Callable[[Document, Pick], Fragments]:
-    """Add a way to break a document to the list."""
-    BREAKAGES.append(Breakage(edit.__name__, edit))
-    return edit
 
 
 def put(field: str, value: Json, *expected: str, name: str) -> None:
@@ -191,9 +215,15 @@ def put_at(field: str, value: Json, *expected: str, name: str) -> None:
     BREAKAGES.append(Breakage(name, edit))
 
 
-def _candidate(document: Document, pick: Pick) -> tuple[int, int]:
-    i = pick([i for i, row in enumerate(document["antecedents"]) if row])
-    return i, pick(range(len(document["antecedents"][i])))
+def remove(field: str) -> None:
+    """Add the way that leaves `field` (or `tokens.column`) out."""
+
+    def edit(document: Document, pick: Pick) -> Fragments:
+        owner, _, column = field.rpartition(".")
+        del (document[owner] if owner else document)[column]
+        return (f"{field} is missing",)
+
+    BREAKAGES.append(Breakage(f"{field}_missing", edit))
 
 
 for _version in (3, 0, "1", True, False, [1], {"is": 1}):
@@ -236,165 +266,68 @@ put("gold", "e1", "str", name="gold_string")
 put_at("gold", 1.5, "float", name="gold_element_float")
 put_at("gold", True, "bool", name="gold_element_bool")
 put_at("gold", ["e1"], "array", name="gold_element_list")
-
-
-@breakage
-def field_missing(document: Document, pick: Pick) -> Fragments:
-    field = pick(["mentions", "antecedents", "scores"])
-    del document[field]
-    return (f"{field} is missing",)
-
-
-@breakage
-def doc_id_missing(document: Document, pick: Pick) -> Fragments:
-    del document["doc_id"]
-    return ("doc_id is missing",)
-
-
-@breakage
-def token_column_missing(document: Document, pick: Pick) -> Fragments:
-    column = pick(["text", "lemma", "upos", "dep", "head", "sent"])
-    del document["tokens"][column]
-    return (f"tokens.{column} is missing",)
-
-
-@breakage
-def antecedent_of_itself(document: Document, pick: Pick) -> Fragments:
-    i, k = _candidate(document, pick)
-    document["antecedents"][i][k] = i
-    return (f"antecedents[{i}][{k}] must be a mention before {i}", f"got {i}")
-
-
-@breakage
-def antecedent_negative(document: Document, pick: Pick) -> Fragments:
-    i, k = _candidate(document, pick)
-    document["antecedents"][i][k] = -1
-    return (f"antecedents[{i}][{k}] must be a mention before {i}", "got -1")
-
-
-@breakage
-def antecedent_repeated(document: Document, pick: Pick) -> Fragments:
-    i, k = _candidate(document, pick)
-    value = document["antecedents"][i][k]
-    document["antecedents"][i].append(value)
-    document["scores"][i].append(0.0)
-    return (f"antecedents[{i}] must be distinct", f"got {value} twice")
-
-
-@breakage
-def rows_of_unlike_length(document: Document, pick: Pick) -> Fragments:
-    i, _ = _candidate(document, pick)
-    n = len(document["antecedents"][i])
-    document["scores"][i].append(0.0)
-    return (f"scores[{i}] must be as long as antecedents[{i}] ({n})", f"got {n + 1}")
-
-
-@breakage
-def lists_of_unlike_length(document: Document, pick: Pick) -> Fragments:
-    field = pick(["antecedents", "scores", "gold"])
-    n = len(document["mentions"])
-    document[field].append([] if field != "gold" else None)
-    return (f"{field} must be as long as mentions ({n})", f"got {n + 1}")
-
-
-@breakage
-def token_columns_of_unlike_length(document: Document, pick: Pick) -> Fragments:
-    column = pick(["lemma", "upos", "dep", "head", "sent"])
-    n = len(document["tokens"]["text"])
-    document["tokens"][column].append(document["tokens"][column][-1])
-    return (f"tokens.{column} must be as long as tokens.text ({n})", f"got {n + 1}")
-
-
-@breakage
-def further_column_of_unlike_length(document: Document, pick: Pick) -> Fragments:
-    n = len(document["tokens"]["text"])
-    document["tokens"]["xpos"] = ["X"] * (n - 1)
-    return (f"tokens.xpos must be as long as tokens.text ({n})", f"got {n - 1}")
-
-
-@breakage
-def mention_of_two_numbers(document: Document, pick: Pick) -> Fragments:
-    i = pick(range(len(document["mentions"])))
-    document["mentions"][i].pop()
-    return (f"mentions[{i}]", "length 3", f"got {document['mentions'][i]}")
-
-
-@breakage
-def span_before_the_text(document: Document, pick: Pick) -> Fragments:
-    document["mentions"][0][0] = -1
-    return ("mentions[0]: start must be at least 0", "got [-1, ")
-
-
-@breakage
-def span_empty(document: Document, pick: Pick) -> Fragments:
-    i = pick(range(len(document["mentions"])))
-    start = document["mentions"][i][0]
-    document["mentions"][i][1] = start
-    return (f"mentions[{i}]: end must be past start", f"got [{start}, {start}, ")
-
-
-@breakage
-def span_past_the_tokens(document: Document, pick: Pick) -> Fragments:
-    i = pick(range(len(document["mentions"])))
-    n = len(document["tokens"]["text"])
-    document["mentions"][i][1] = n + 1
-    return (f"mentions[{i}]: end must be at most the number of tokens ({n})", f", {n + 1}, ")
-
-
-@breakage
-def head_outside_its_span(document: Document, pick: Pick) -> Fragments:
-    i = pick(range(len(document["mentions"])))
-    start, end, _ = document["mentions"][i]
-    head = pick([start - 1, end])
-    document["mentions"][i][2] = head
-    return (f"mentions[{i}]: head must lie in the span", f"got [{start}, {end}, {head}]")
-
-
-@breakage
-def mentions_out_of_order(document: Document, pick: Pick) -> Fragments:
-    document["mentions"][:2] = [[1, 2, 1], [0, 1, 0]]
-    return ("mentions[1] must come in order", "got [0, 1, 0] after [1, 2, 1]")
-
-
-@breakage
-def shorter_mention_first(document: Document, pick: Pick) -> Fragments:
-    document["mentions"][:2] = [[0, 1, 0], [0, 2, 0]]
-    return ("mentions[1] must come in order", "longest first", "got [0, 2, 0] after [0, 1, 0]")
-
-
-@breakage
-def token_head_of_itself(document: Document, pick: Pick) -> Fragments:
-    t = pick(range(len(document["tokens"]["head"])))
-    document["tokens"]["head"][t] = t
-    return (f"tokens.head[{t}] must not be the token itself", f"got {t}")
-
-
-@breakage
-def token_head_outside_the_document(document: Document, pick: Pick) -> Fragments:
-    heads = document["tokens"]["head"]
-    t = pick(range(len(heads)))
-    heads[t] = pick([-2, len(heads)])
-    return (f"tokens.head[{t}] must be -1 or a token (0 to {len(heads) - 1})", f"got {heads[t]}")
-
-
-@breakage
-def token_heads_in_a_cycle(document: Document, pick: Pick) -> Fragments:
-    document["tokens"]["head"][:3] = [1, 2, 0]
-    return ("tokens.head must form trees", "got a cycle")
-
-
-@breakage
-def sentences_not_from_zero(document: Document, pick: Pick) -> Fragments:
-    document["tokens"]["sent"] = [s + 1 for s in document["tokens"]["sent"]]
-    return ("tokens.sent must count from 0", "got 1")
-
-
-@breakage
-def sentences_that_fall(document: Document, pick: Pick) -> Fragments:
-    n = len(document["tokens"]["sent"])
-    t = pick(range(2, n))
-    document["tokens"]["sent"] = [0] * (t - 1) + [1] + [0] * (n - t)
-    return (f"tokens.sent[{t}] must not fall", "got 0 after 1")
+for _field in ("doc_id", "mentions", "antecedents", "scores"):
+    remove(_field)
+for _column in ("text", "lemma", "upos", "dep", "head", "sent"):
+    remove(f"tokens.{_column}")
+# Lists that do not fit the others of COMPLETE, or break a rule beside them.
+for _column, _values in (
+    ("lemma", "ab"),
+    ("upos", "ab"),
+    ("dep", "ab"),
+    ("head", (-1, 0)),
+    ("sent", (0, 0)),
+    ("xpos", "ab"),
+):
+    put(f"tokens.{_column}", list(_values), "must be as long as tokens.text (3)", "got 2", name=f"{_column}_short")
+for _field, _rows in (("antecedents", [[]] * 4), ("scores", [[]] * 4), ("gold", [None] * 4)):
+    put(_field, _rows, "must be as long as mentions (3)", "got 4", name=f"{_field}_of_more_mentions")
+for _name, _field, _rows, _message in (
+    ("itself", "antecedents", [[], [0], [1, 2]], "antecedents[2][1] must be a mention before 2, got 2"),
+    ("negative", "antecedents", [[], [-1], [1, 0]], "antecedents[1][0] must be a mention before 1, got -1"),
+    ("repeated", "antecedents", [[], [0], [1, 1]], "antecedents[2] must be distinct, got 1 twice"),
+    ("few_scores", "scores", [[], [0.5], [1.0]], "scores[2] must be as long as antecedents[2] (2), got 1"),
+    ("two_numbers", "mentions", [[0, 3, 1], [0, 1], [2, 3, 2]], "mentions[1] ... length 3 ... got [0, 1]"),
+    ("before_text", "mentions", [[-1, 3, 1], [0, 1, 0], [2, 3, 2]], "mentions[0]: start must be at least 0, got [-1, "),
+    ("empty", "mentions", [[0, 3, 1], [0, 0, 0], [2, 3, 2]], "mentions[1]: end must be past start, got [0, 0, "),
+    (
+        "past_text",
+        "mentions",
+        [[0, 3, 1], [0, 1, 0], [2, 4, 2]],
+        "mentions[2]: end must be at most the number of tokens (3) ... got [2, 4, 2]",
+    ),
+    (
+        "head_after",
+        "mentions",
+        [[0, 3, 3], [0, 1, 0], [2, 3, 2]],
+        "mentions[0]: head must lie in the span ... got [0, 3, 3]",
+    ),
+    (
+        "head_before",
+        "mentions",
+        [[0, 3, 1], [0, 1, 0], [2, 3, 1]],
+        "mentions[2]: head must lie in the span ... got [2, 3, 1]",
+    ),
+    (
+        "late",
+        "mentions",
+        [[1, 2, 1], [0, 1, 0], [2, 3, 2]],
+        "mentions[1] must come in order ... got [0, 1, 0] after [1, 2, 1]",
+    ),
+    (
+        "shorter",
+        "mentions",
+        [[0, 1, 0], [0, 2, 0], [2, 3, 2]],
+        "mentions[1] must come in order ... got [0, 2, 0] after [0, 1, 0]",
+    ),
+    ("own_head", "tokens.head", [1, 1, -1], "tokens.head[1] must not be the token itself, got 1"),
+    ("far_head", "tokens.head", [1, 2, 3], "tokens.head[2] must be -1 or a token (0 to 2), got 3"),
+    ("low_head", "tokens.head", [-2, 2, -1], "tokens.head[0] must be -1 or a token (0 to 2), got -2"),
+    ("cycle", "tokens.head", [1, 2, 0], "tokens.head must form trees, got a cycle"),
+    ("from_one", "tokens.sent", [1, 1, 1], "tokens.sent must count from 0, got 1"),
+    ("falling", "tokens.sent", [0, 1, 0], "tokens.sent[2] must not fall, got 0 after 1"),
+):
+    put(_field, _rows, *_message.split(" ... "), name=_name)
 
 
 # --- arbitrary edits ---------------------------------------------------------------------------------------

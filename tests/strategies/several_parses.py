@@ -12,6 +12,7 @@ from strategies.documents import (
     entity_ids,
     identifiers,
     json_values,
+    mention_lists,
     metadata_names,
     renamed,
     token_columns,
@@ -27,12 +28,7 @@ weights = st.one_of(st.integers(0, 20), st.floats(0.0, 1e6, allow_subnormal=Fals
 def parses(draw: Draw, text: list[str], with_gold: bool) -> Document:
     """One parse of the given words, with all token columns."""
     n = len(text)
-    spans = st.integers(0, n - 1).flatmap(
-        lambda start: st.integers(start + 1, n).flatmap(
-            lambda end: st.tuples(st.just(start), st.just(end), st.integers(start, end - 1))
-        )
-    )
-    mentions = sorted(draw(st.lists(spans, max_size=4)), key=lambda span: (span[0], -span[1]))
+    mentions = draw(mention_lists(n, 4))
     antecedents, scores = draw(antecedent_lists(len(mentions), len(mentions)))
     parse = {
         "weight": draw(weights),

@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
+from references import coreference as references
+from strategies.documents import Lists, antecedent_lists, mild_scores, one_word_document
 
-from corefsample import ParameterError, Tokens
+from corefsample import AntecedentDistribution, ParameterError, Tokens, link_marginals
+from corefsample.adapters import drop_unlinked, linked_probabilities
 from corefsample.adapters._arrays import float_matrix, int_matrix
 from corefsample.adapters._assembly import METADATA, Links, Spans, align, assemble, parse_heads
 
@@ -45,7 +49,7 @@ def charts(draw: st.DrawFn) -> tuple[list[list[float]], list[float]]:
 
 
 @given(charts())
-def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: tuple[list[list[float]], list[float]]) -> None:
+def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: Any) -> None:
     scores, new = chart
     n = len(new)
     links = Links.from_square("scores", float_matrix("scores", scores), np.array(new))
@@ -59,9 +63,7 @@ def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: tuple[list[l
 
 
 @given(charts(), st.randoms(use_true_random=False))
-def test_the_order_of_top_antecedents_changes_nothing(
-    chart: tuple[list[list[float]], list[float]], random: Any
-) -> None:
+def test_the_order_of_candidates_changes_nothing(chart: Any, random: Any) -> None:
     scores, new = np.array(chart[0]), np.array(chart[1])
     n = len(new)
     scores[np.triu_indices(n)] = -INF
@@ -189,18 +191,12 @@ def test_the_result_is_the_distribution_given_that_no_removed_link_was_chosen(ch
     assert document.metadata[METADATA]["left_out_mass"] == pytest.approx(removed, abs=1e-9)
 
 
-BAD_SPANS = [
-    ([(0, 1), (3, 3)], None, "spans[1] must have 0 <= start < end, got start 3 and end 3 (exclusive)"),
-    ([(0, 1), (-1, 3)], None, "spans[1] must have 0 <= start < end, got start -1 and end 3 (exclusive)"),
-]
-
-
-@pytest.mark.parametrize(("pairs", "tokens", "words"), BAD_SPANS)
-def test_bad_spans_are_rejected_by_their_row(pairs: Any, tokens: Any, words: str) -> None:
+@pytest.mark.parametrize(("start", "end"), [(3, 3), (-1, 3)])
+def test_bad_spans_are_rejected_by_their_row(start: int, end: int) -> None:
     links = Links.from_square("s", np.zeros((2, 2)), np.zeros(2))
-    with pytest.raises(ParameterError) as caught:
-        assemble("test", links, spans_of(pairs), doc_id="a", tokens=tokens)
-    assert str(caught.value) == words
+    with error(ParameterError, "spans[1]") as caught:
+        assemble("test", links, spans_of([(0, 1), (start, end)]), doc_id="a")
+    assert caught.value.message == f"must have 0 <= start < end, got start {start} and end {end} (exclusive)"
 
 
 def test_metadata_of_the_user_stays_beside_that_of_the_adapter() -> None:
@@ -263,3 +259,68 @@ def test_characters_become_tokens(span: Any, strict: Any, expanded: Any) -> None
     else:
         starts, ends, aligned = align(spans, OFFSETS, "span", "expand")
         assert (starts[0], ends[0], aligned[0]) == (*expanded, True)
+
+
+# --- mentions that are hardly ever linked ----------------------------------------------------------------------
+
+
+def choices(distribution: AntecedentDistribution) -> list[tuple[tuple[int, ...], float]]:
+    """Every antecedent vector (i at place i: NEW) and its probability."""
+    rows: list[references.Row] = []
+    for i in range(distribution.n_mentions):
+        candidates, probs = (array.tolist() for array in distribution.row(i))
+        rows.append({**dict(zip(candidates, probs, strict=True)), i: float(distribution.new_probs[i])})
+    return list(references.antecedent_vectors(rows))
+
+
+def alone(vector: tuple[int, ...], mention: int) -> bool:
+    return vector[mention] == mention and vector.count(mention) == 1
+
+
+@given(antecedent_lists(scores=mild_scores, max_mentions=5))
+def test_the_probability_of_being_linked_is_that_of_full_enumeration(lists: Lists) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    vectors = choices(distribution)
+    for m, probability in enumerate(linked_probabilities(distribution).tolist()):
+        assert probability == pytest.approx(sum(p for vector, p in vectors if not alone(vector, m)), abs=1e-12)
+
+
+@given(antecedent_lists(scores=mild_scores, max_mentions=5), st.floats(0.05, 0.9))
+def test_the_result_is_the_distribution_given_that_the_others_are_alone(lists: Lists, min_prob: float) -> None:
+    document = one_word_document(lists, list(range(len(lists.scores))))
+    linked = linked_probabilities(document.antecedents)
+    smaller = drop_unlinked(document, min_prob=min_prob)
+    remaining = np.flatnonzero(linked >= min_prob).tolist()
+    removed = [m for m in range(document.n_mentions) if m not in remaining]
+    assert smaller.mentions[:, 0].tolist() == remaining
+    assert smaller.gold == remaining
+    left = [(v, p) for v, p in choices(document.antecedents) if all(alone(v, m) for m in removed)]
+    clusterings = [(references.connected_components(v), p) for v, p in left]
+    total = sum(p for _, p in left)
+    marginals = link_marginals(smaller.antecedents)
+    whole = link_marginals(document.antecedents)
+    for i, a in enumerate(remaining):
+        for j, b in enumerate(remaining):
+            exact = sum(p for labels, p in clusterings if labels[a] == labels[b]) / total
+            assert marginals[i, j] == pytest.approx(exact, abs=1e-12)
+            assert abs(whole[a, b] - exact) <= linked[removed].sum() + 1e-12
+
+
+def test_a_minimum_of_zero_removes_nothing() -> None:
+    document = one_word_document(Lists([[], []], [[], []]))
+    assert drop_unlinked(document, min_prob=0.0).n_mentions == 2
+    assert drop_unlinked(document, min_prob=1e-9).n_mentions == 0
+
+
+def test_a_certain_link_is_certain() -> None:
+    assert linked_probabilities(AntecedentDistribution.from_lists([[], [0]], [[], [800.0]])).tolist() == [1.0, 1.0]
+
+
+def test_arguments_of_the_wrong_kind_are_rejected() -> None:
+    document = one_word_document(Lists([[]], [[]]))
+    with error(ParameterError, "document"):
+        drop_unlinked(document.antecedents, min_prob=0.1)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"min_prob must lie in \[0, 1\), got 1"):
+        drop_unlinked(document, min_prob=1.0)
+    with pytest.raises(ParameterError, match="antecedents must be an AntecedentDistribution, got ScoredDocument"):
+        linked_probabilities(document)  # type: ignore[arg-type]

@@ -60,7 +60,7 @@ EVERY: list[Callable[[], Recalibrator]] = [
     lambda: ScalingBinning(n_bins=1),
     lambda: ScalingBinning(n_bins=1, scaler="platt", share=0.3, seed=5),
 ]
-few = settings(max_examples=40)
+few = settings(max_examples=25)
 grid = np.linspace(0.0, 1.0, 41)
 
 
@@ -233,7 +233,7 @@ def beta_loss(theta: np.ndarray, rows: list[Pair]) -> float:
     return total
 
 
-@few
+@settings(max_examples=12)
 @given(triples.filter(lambda rows: len({q for q, _, _ in rows}) > 1))
 def test_beta_calibration_is_the_likeliest_curve_that_never_falls(rows: list[Pair]) -> None:
     rows = [(min(max(q, 0.01), 0.99), y, w) for q, y, w in rows]
@@ -410,14 +410,6 @@ def test_weights_are_as_good_as_repeating_where_documents_are_split(make: Callab
 
 
 @pytest.mark.parametrize("make", EVERY)
-def test_a_pair_of_no_weight_is_as_good_as_left_out(make: Callable[[], Recalibrator]) -> None:
-    q, y, _ = some_pairs(50)
-    weights = np.r_[np.ones(50), np.zeros(10)]
-    with_more = make().fit(np.r_[q, np.linspace(0, 1, 10)], np.r_[y, np.zeros(10)], weights)
-    assert with_more.predict(grid).tolist() == make().fit(q, y).predict(grid).tolist()
-
-
-@pytest.mark.parametrize("make", EVERY)
 def test_the_order_of_rows_changes_no_bit(make: Callable[[], Recalibrator]) -> None:
     q, y, documents = some_pairs()
     q, weights = q.round(2), np.random.default_rng(2).random(q.size)  # rounded, so that sums over ties are long
@@ -535,7 +527,7 @@ def test_a_nested_recalibrator_is_copied_for_each_group() -> None:
 
 def test_an_error_in_the_fit_of_a_group_names_it() -> None:
     model = GroupedRecalibrator(HistogramBinning(n_bins=2))
-    with pytest.raises(ParameterError, match=r"group 'b': n_bins must be at most the number of pairs \(1\), got 2"):
+    with error(ParameterError, "n_bins", place="group 'b'"):
         model.fit([0.1, 0.2, 0.3], [0, 1, 1], ["a", "a", "b"])
 
 
@@ -596,11 +588,6 @@ def test_groups_are_restored_where_their_recalibrator_was_not_used_before() -> N
     text = fitted_groups(HistogramBinning(n_bins=2)).to_json()
     program = f"from corefsample.calibration import GroupedRecalibrator\nGroupedRecalibrator.from_json({text!r})"
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_an_unfitted_model_cannot_be_saved() -> None:
-    with pytest.raises(ParameterError, match="IsotonicRecalibration must be fitted before it is saved"):
-        IsotonicRecalibration().to_json()
 
 
 def broken(path: list[Any], value: Any) -> str:
@@ -679,9 +666,3 @@ def test_scikit_learn_clones_without_the_fit(make: Callable[[], FittedModel]) ->
     assert repr(copy) == repr(model)
     with pytest.raises(ParameterError, match="must be fitted"):
         copy.to_json()
-
-
-def test_the_fit_of_a_random_split_depends_only_on_the_seed() -> None:
-    q, y, _ = some_pairs()
-    one, same, other = (ScalingBinning(n_bins=5, seed=s).fit(q, y) for s in (1, 1, 2))
-    assert one.to_json() == same.to_json() != other.to_json()

@@ -199,15 +199,6 @@ def test_on_continuous_predictions_the_error_is_that_of_the_pairs_to_a_hundredth
     assert binned_error(table.bins(**uniform)) == pytest.approx(binned_error(bin_pairs(q, y, **uniform)), rel=0.01)  # type: ignore[arg-type]
 
 
-def test_bins_of_skewed_pairs_have_nearly_the_requested_size() -> None:
-    """As many pairs to a fine bin and a bin as bins of 5,000 have among ten million."""
-    q = np.random.default_rng(9).beta(0.1, 1.0, 1_000_000)
-    bins = CalibrationTable.from_pairs(q, np.zeros(1_000_000)).bins(bin_size=500)
-    assert bins.n_pairs == 1_000_000
-    assert bins.n.min() >= 500
-    assert bins.n.mean() < 530
-
-
 @settings(max_examples=40)
 @given(row_lists.filter(len))
 def test_the_ends_of_a_bin_contain_its_predictions(rows: Rows) -> None:

@@ -118,7 +118,7 @@ def test_arrays_of_the_caller_are_neither_changed_nor_shared() -> None:
         *(([[], [0]], [[], [bad]], "scores must be numbers") for bad in ("1", None)),
     ],
 )
-def test_lists_that_break_a_rule_raise_with_place_rule_and_value(
+def test_lists_that_break_a_rule_are_named(
     antecedents: list[list[int]], scores: list[list[float]], message: str
 ) -> None:
     with pytest.raises(ParameterError) as caught:

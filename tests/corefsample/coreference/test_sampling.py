@@ -8,12 +8,14 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from expected_errors import error
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import strategies as st
 from references import coreference as references
 from strategies import documents as strategies
 from strategies.documents import Lists
@@ -23,13 +25,13 @@ from corefsample import (
     AntecedentDistribution,
     ClusteringSamples,
     ParameterError,
-    clustering_log_prob,
     entity_count_pmf,
     link_marginals,
     root_posterior,
     sample_clusterings,
 )
 from corefsample._random import document_key
+from corefsample.coreference._sampling import Conditioned, sample_rescored
 
 Labels = npt.NDArray[np.int32]
 
@@ -55,11 +57,6 @@ def draw(lists: Lists, n_samples: int, **keywords: int | str) -> Labels:
 
 
 # --- what a sample depends on ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n_samples", [1, 100, 127, 128, 129, 256, 257])
-def test_the_first_samples_of_many_are_the_few(n_samples: int) -> None:
-    np.testing.assert_array_equal(draw(DENSE_30, n_samples, seed=7), draw(DENSE_30, 1000, seed=7)[:n_samples])
 
 
 @pytest.mark.parametrize("cuts", [[1], [100], [127, 128, 129], [128, 256, 512], [333, 334, 999]])
@@ -111,24 +108,6 @@ def test_the_key_of_a_document_is_a_published_digest(seed: int, doc_id: str, dig
 
 
 # --- what a sample may contain --------------------------------------------------------------------------------
-
-
-@pytest.mark.kernels
-@settings(max_examples=30)
-@given(strategies.antecedent_lists(max_mentions=10))
-def test_labels_are_first_mentions(lists: Lists) -> None:
-    labels = draw(lists, 20)
-    assert (labels <= np.arange(labels.shape[1])).all()
-    assert (labels >= 0).all()
-    np.testing.assert_array_equal(np.take_along_axis(labels, labels, axis=1), labels)
-
-
-@settings(max_examples=30)
-@given(strategies.antecedent_lists(max_mentions=10))
-def test_no_sample_has_probability_zero(lists: Lists) -> None:
-    distribution = AntecedentDistribution.from_lists(*lists)
-    for labels in sample_clusterings(distribution, n_samples=50).labels:
-        assert clustering_log_prob(distribution, labels) > -np.inf
 
 
 def long_document(n_mentions: int, links: dict[int, list[int]]) -> AntecedentDistribution:
@@ -361,3 +340,122 @@ def test_parameters_out_of_range_raise(parameter: str, values: list[object]) -> 
     for value in values:
         with error(ParameterError, parameter):
             sample_clusterings(distribution, **{parameter: value})  # type: ignore[arg-type]
+
+
+# --- pairs of mentions that are apart --------------------------------------------------------------------------
+
+PAIRS = [(0, 1), (4, 2), (1, 3)]
+
+
+def drawn(n_mentions: int, seed: int, shift: float = 0.0) -> Lists:
+    rng = np.random.default_rng(seed)
+    scores = [(rng.normal(0.0, 1.5, i) + shift).tolist() for i in range(n_mentions)]
+    return Lists([list(range(i)) for i in range(n_mentions)], scores)
+
+
+def conditioned(lists: Lists, pairs: list[tuple[int, int]]) -> references.ClusteringProbs:
+    """The clusterings in which no pair is together, and their probabilities, by enumeration."""
+    probs = references.clustering_probs(references.softmax_rows(*lists))
+    left = {labels: p for labels, p in probs.items() if all(labels[i] != labels[j] for i, j in pairs)}
+    total = sum(left.values())
+    return {labels: p / total for labels, p in left.items()}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_samples_have_the_frequencies_of_the_conditioned_enumeration(seed: int) -> None:
+    lists = drawn(5, seed)
+    distribution = AntecedentDistribution.from_lists(*lists)
+    labels = sample_clusterings(distribution, n_samples=20_000, seed=seed, apart=PAIRS).labels
+    assert clusterings_are_plausible(labels, conditioned(lists, PAIRS))
+
+
+def test_the_first_samples_of_many_are_the_few_and_consistent_draws_stay() -> None:
+    distribution = AntecedentDistribution.from_lists(*drawn(6, 1))
+    many = sample_clusterings(distribution, n_samples=1000, apart=PAIRS, doc_id="a").labels
+    few = sample_clusterings(distribution, n_samples=100, apart=PAIRS[::-1], doc_id="a").labels
+    later = sample_clusterings(distribution, n_samples=900, apart=PAIRS, doc_id="a", first_sample=100).labels
+    assert (many[:100] == few).all()
+    assert (many[100:] == later).all()
+    free = sample_clusterings(distribution, n_samples=1000, doc_id="a").labels
+    good = np.all([free[:, i] != free[:, j] for i, j in PAIRS], axis=0)
+    assert 0 < good.sum() < 1000
+    assert (many[good] == free[good]).all()
+
+
+def test_chains_come_close_to_the_conditioned_distribution() -> None:
+    """Scores so high that hardly a draw is consistent; expected frequencies by enumeration."""
+    lists = drawn(5, 7, shift=6.0)
+    found = sample_clusterings(AntecedentDistribution.from_lists(*lists), n_samples=20_000, apart=PAIRS)
+    assert found.conditioned is not None
+    assert found.conditioned.way == "chain"
+    assert clusterings_are_plausible(found.labels, conditioned(lists, PAIRS))
+
+
+def test_clashes_are_counted_before_conditioning() -> None:
+    distribution = AntecedentDistribution.from_lists([[], [0], [1]], [[], [0.0], [0.0]])
+    # 2 is with 0 where both links are drawn: then both mentions clash, and 1 does not.
+    expected = int((sample_clusterings(distribution, n_samples=500).labels[:, 2] == 0).sum())
+    found = sample_clusterings(distribution, n_samples=500, apart=[[2, 0]])
+    assert found.conditioned == Conditioned(np.array([expected, 0, expected]), "drawn again")
+    assert (found.labels[:, 2] != found.labels[:, 0]).all()
+
+
+def test_removed_links_leave_the_rest_renormalised() -> None:
+    # Weights 1 (NEW), e, e^2 of mention 2; without the link to 1 they are 1 and e.
+    distribution = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.5], [1.0, 2.0]])
+    smaller = distribution.without_links([(1, 2), (0, 1)])
+    assert smaller.antecedents.tolist() == [0]
+    np.testing.assert_allclose(smaller.probs, [np.e / (1 + np.e)], rtol=1e-14)
+    np.testing.assert_allclose(smaller.new_probs, [1.0, 1.0, 1 / (1 + np.e)], rtol=1e-14)
+    assert distribution.without_links([]).probs.tolist() == distribution.probs.tolist()
+
+
+@pytest.mark.parametrize("pairs", [[[0, 3]], [[1, 1]], [[-1, 0]], [[0, 1, 2]], [[0.5, 1]], [[0, 1], [1]]])
+def test_a_pair_is_of_two_mentions(pairs: list[list[float]]) -> None:
+    distribution = AntecedentDistribution.from_lists(*drawn(3, 0))
+    with error(ParameterError, "pairs"):
+        distribution.without_links(pairs)
+    with error(ParameterError, "apart"):
+        sample_clusterings(distribution, n_samples=2, apart=pairs)
+
+
+# --- several sets of scores ------------------------------------------------------------------------------------
+
+
+def one_by_one(
+    distribution: AntecedentDistribution, scores: np.ndarray[Any, Any], sizes: list[int], **options: Any
+) -> np.ndarray[Any, Any]:
+    """Labels of `sample_clusterings` for each set, beside each other."""
+    first, parts = options.pop("first_sample", 0), []
+    for own, size in zip(scores, sizes, strict=True):
+        changed = distribution.with_scores(own)
+        parts.append(sample_clusterings(changed, n_samples=size, first_sample=first, **options).labels.T)
+        first += size
+    return np.concatenate(parts, axis=1)
+
+
+@pytest.mark.kernels
+@given(
+    lists=strategies.antecedent_lists(),
+    sizes=st.lists(st.integers(1, 140), min_size=1, max_size=5),
+    seed=st.integers(0, 2**64 - 1),
+    first_sample=st.integers(0, 1000),
+    spread=st.sampled_from([0.0, 1.0, 400.0]),  # the last one needs shifted scores
+)
+def test_samples_are_those_of_single_calls(
+    lists: Lists, sizes: list[int], seed: int, first_sample: int, spread: float
+) -> None:
+    distribution = AntecedentDistribution.from_lists(*lists)
+    scores = np.random.default_rng(3).normal(0.0, spread, (len(sizes), distribution.n_candidates))
+    options: dict[str, Any] = {"seed": seed, "doc_id": "a", "first_sample": first_sample}
+    found, _ = sample_rescored(distribution, scores, np.array(sizes), **options)
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, one_by_one(distribution, scores, sizes, **options))
+
+
+def test_a_document_with_more_mentions_than_16_bits() -> None:
+    n = 66_000  # each mention has the one before as its candidate
+    distribution = AntecedentDistribution.from_csr(np.append(0, np.arange(n)), np.arange(n - 1), np.zeros(n - 1))
+    scores = np.array([[0.5], [-1.0]]) * np.ones(distribution.n_candidates)
+    found, _ = sample_rescored(distribution, scores, np.array([2, 1]), seed=0, doc_id="", first_sample=0)
+    np.testing.assert_array_equal(found, one_by_one(distribution, scores, [2, 1]))

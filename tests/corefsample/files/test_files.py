@@ -114,9 +114,9 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 
 def test_damaged_gzip_names_its_line_and_a_missing_file_none(tmp_path: Path) -> None:
     (tmp_path / "cut").write_bytes(gzip.compress(b"one\n")[:-4])
-    with pytest.raises(InputError, match=r"cut: line [12]: gzip data must be complete"):
+    with error(InputError, place="cut: line "):
         list(LineReader(str(tmp_path / "cut")))
-    with pytest.raises(InputError, match=r"none: file must be readable, got: No such file"):
+    with error(InputError, place="none"):
         list(LineReader(str(tmp_path / "none")))
 
 
@@ -171,7 +171,7 @@ def test_the_bytes_of_gzip_depend_only_on_the_content(tmp_path: Path) -> None:
 
 def test_an_existing_output_is_bad_usage(tmp_path: Path) -> None:
     write_json(tmp_path / "a.json", {"a": 1})
-    with pytest.raises(ParameterError, match=r"output must not exist, got a file \(overwrite replaces it\)$"):
+    with error(ParameterError, place="a.json"):
         write_json(tmp_path / "a.json", {}, overwrite=False)
     with pytest.raises(ParameterError, match="output must be a file, got a folder"):
         write_json(tmp_path, {})

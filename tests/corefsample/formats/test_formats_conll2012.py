@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,18 +49,10 @@ bc/made/00/made_0001   1    0    Rain   NN   (TOP(NP*))           -    -   -    
 """
 
 
-def read(text: str, **options: Any) -> list[AnnotatedDocument]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "corpus.v4_gold_conll"
-        path.write_text(text, encoding="utf-8", newline="")
-        return list(read_conll2012(path, **options))
+read = partial(reference.read_text, read_conll2012, name="corpus.v4_gold_conll")
 
 
-def written(documents: Sequence[AnnotatedDocument], **options: Any) -> tuple[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "out.conll"
-        summary = write_conll2012(documents, path, **options)
-        return path.read_bytes().decode(), summary
+written = partial(reference.written_text, write_conll2012)
 
 
 def cells(*coreference: str, name: str = "d", sentence_ends: Sequence[int] = ()) -> str:
@@ -135,13 +127,6 @@ def test_brackets_are_read_and_heads_found_in_the_parse_bits() -> None:
     assert document.mentions[:, 2].tolist() == [1, 1, 3, 6]  # union, union, pilots, They
 
 
-def test_crossing_equal_and_repeated_spans_are_read() -> None:
-    (document,) = read(cells("(1|(2|(1", "(3|1)", "2)|1)|(4)", "3)|(5)|(5)"))
-    assert spans(document) == [(0, 3, "1"), (0, 3, "2"), (0, 2, "1"), (1, 4, "3"), (2, 3, "4"), (3, 4, "5"),
-                               (3, 4, "5")]  # fmt: skip
-    assert document.mentions[:, 2].tolist() == [2, 2, 1, 3, 2, 3, 3], "without a parse the head is the last word"
-
-
 def test_files_of_few_columns_and_tabs_and_other_headers_are_read() -> None:
     text = "#begin document Some Name\nx\t0\t0\tA\tNNP\t(1)\n# a remark\nx 0 1 b\u00a0c VB _\n#end document x\n"
     (document,) = read(text)
@@ -205,7 +190,7 @@ def test_mentions_that_cross_sentences_are_skipped_and_counted_or_rejected() -> 
         ("* * *", "NN IN NN", (0, 3), 2),
     ],
 )
-def test_the_head_of_a_noun_phrase_stands_before_what_modifies_it_from_behind(
+def test_the_head_of_a_noun_phrase_stands_before_its_modifiers(
     bits: str, tags: str, span: tuple[int, int], head: int
 ) -> None:
     assert head_of(sentence_tree(bits.split(), tags.split()), *span) == head
@@ -273,9 +258,7 @@ def test_penn_tags_become_universal_tags() -> None:
         (SAMPLE.replace(" *)) ", " *)))"), "line 7: ", ["must be a tree", "got '*)))'"]),
     ],
 )
-def test_bad_input_is_rejected_by_file_line_document_sentence_rule_and_value(
-    text: str, place: str, fragments: list[str]
-) -> None:
+def test_bad_input_is_rejected_by_place_rule_and_value(text: str, place: str, fragments: list[str]) -> None:
     with pytest.raises(InputError) as error:
         read(text)
     message = str(error.value)

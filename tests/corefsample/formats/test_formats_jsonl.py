@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
 from references import coreference as references
@@ -121,7 +122,7 @@ def test_bytes_that_mean_the_same_are_read_as_the_same(raw: bytes) -> None:
 
 
 def test_lines_are_counted_with_the_blank_ones() -> None:
-    with pytest.raises(InputError, match=r"corpus\.jsonl: line 5: "):
+    with error(InputError, place="corpus.jsonl: line 5"):
         read(b"\n\n" + lines_of([SMALL]) + b"\n{\n")
 
 
@@ -149,7 +150,7 @@ def test_a_dash_is_standard_input(compressed: bool, monkeypatch: pytest.MonkeyPa
 def test_faults_of_standard_input_are_named_by_the_dash(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BufferedReader(io.BytesIO(b"{}\n"))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
-    with pytest.raises(InputError, match=r"^-: line 1: doc_id is missing$"):
+    with error(InputError, place="-: line 1"):
         contents("-")
 
 
@@ -203,9 +204,7 @@ def test_an_object_without_repeated_keys_is_read_however_it_is_spelled(
 
 
 @given(documents, blanks, st.booleans(), st.data())
-def test_a_key_that_repeats_is_named_wherever_it_stands(
-    document: Document, blank: str, ascii_only: bool, data: st.DataObject
-) -> None:
+def test_a_key_that_repeats_is_named(document: Document, blank: str, ascii_only: bool, data: st.DataObject) -> None:
     order = data.draw(st.permutations(list(document)))
     members = [(key, json.dumps(document[key])) for key in order]
     again = data.draw(st.sampled_from(order))

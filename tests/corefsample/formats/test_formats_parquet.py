@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from references import coreference as references
-from strategies.documents import Document
+from strategies.documents import COMPLETE, Document
 
 from corefsample import InputError, ScoredDocument, read_documents
 from corefsample.documents._batch_schema import SCHEMA
@@ -22,17 +22,9 @@ from corefsample.documents._rejected import Rejected
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import convert
 
-TOKENS = {name: ["a", "b", "c"] for name in ("text", "lemma", "upos", "dep")} | {"head": [-1, 0, 1], "sent": [0, 0, 1]}
-DOCUMENT: Document = {
-    "doc_id": "d",
-    "date": "2024-02-29",
-    "mentions": [[0, 3, 1], [0, 1, 0], [2, 3, 2]],
-    "antecedents": [[], [0], [0, 1]],
-    "scores": [[], [0.5], [-1.0, 2.0]],
-    "tokens": TOKENS | {"xpos": ["X", None, 3]},
-    "gold": [1, None, "1"],
-    "genre": "news",
-}
+TOKENS = {name: column for name, column in COMPLETE["tokens"].items() if name != "xpos"}
+EXTRA = {"tokens": TOKENS | {"xpos": ["X", None, 3]}, "gold": [1, None, "1"]}
+DOCUMENT: Document = COMPLETE | EXTRA | {"doc_id": "d", "date": "2024-02-29", "antecedents": [[], [0], [0, 1]]}
 CONTENT = references.content_of_json(DOCUMENT)
 
 
@@ -118,9 +110,7 @@ def everything_but_candidates(document: ScoredDocument) -> dict[str, Any]:
     ],
     ids=["int64", "large_list", "uint8", "float32", "large_outer_list", "large_string", "date32", "field_order"],
 )
-def test_types_that_cast_without_loss_are_read(
-    table: pa.Table, name: str, values: list[Any], kind: pa.DataType
-) -> None:
+def test_types_without_loss_are_read(table: pa.Table, name: str, values: list[Any], kind: pa.DataType) -> None:
     found = read_table(with_column(table, name, values, kind))
     assert found == [CONTENT | {"doc_id": doc_id} for doc_id in "def"]
 
@@ -130,16 +120,16 @@ def test_dictionary_encoded_strings_are_read(table: pa.Table) -> None:
     assert [document["doc_id"] for document in read_table(encoded)] == ["d", "e", "f"]
 
 
-@pytest.mark.parametrize("group", [1, 7, 64, 1000])
+@pytest.mark.parametrize("group", [1, 7, 1000])
 def test_tokens_are_read_from_any_size_of_row_groups(tmp_path: Path, group: int) -> None:
-    words = [[f"w{(7 * n + k) % 50}" for k in range(3)] for n in range(200)]
+    words = [[f"w{(7 * n + k) % 50}" for k in range(3)] for n in range(100)]
     many = [DOCUMENT | {"doc_id": str(n), "tokens": TOKENS | {"text": text}} for n, text in enumerate(words)]
     convert(write_lines(many, tmp_path / "made.jsonl"), tmp_path / "made.parquet")
     pq.write_table(pq.read_table(tmp_path / "made.parquet"), tmp_path / "c.parquet", row_group_size=group)
     for size in (1, 10, 256):
         batches = [*DocumentStream(tmp_path / "c.parquet", batch_size=size, ahead=size == 10)]
         documents = [batch.document(row) for batch in batches for row in range(len(batch))]
-        assert [document.doc_id for document in documents] == [str(n) for n in range(200)]
+        assert [document.doc_id for document in documents] == [str(n) for n in range(100)]
         assert [list(document.tokens.text) for document in documents if document.tokens] == words
         assert all(batch.table.schema.equals(SCHEMA) for batch in batches)
 
@@ -178,7 +168,7 @@ def test_a_file_without_a_version_is_read_as_version_1(table: pa.Table) -> None:
         ("doc_id", [1, 2, 3], ("column doc_id must be string", "got int64")),
     ],
 )
-def test_types_that_do_not_cast_are_rejected(
+def test_types_with_loss_are_rejected(
     table: pa.Table, name: str, values: list[Any], fragments: tuple[str, ...]
 ) -> None:
     with pytest.raises(InputError) as error:
@@ -202,7 +192,7 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("name", "bad", "place", "value"), NUMBERS, ids=["end", "start", "antecedent"])
 @pytest.mark.parametrize("row", [0, 1, 2])
-def test_a_number_that_is_too_wide_affects_only_its_row(
+def test_a_wide_number_affects_its_row_alone(
     table: pa.Table, name: str, bad: Any, place: str, value: str, row: int
 ) -> None:
     good = table.column(name).to_pylist()[0]
@@ -234,13 +224,12 @@ def test_numbers_too_wide_in_every_row_leave_none(table: pa.Table) -> None:
 SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}
 
 
+# What a column can hold beside the rules of every document, which are broken in tests/corefsample/documents.
 @pytest.mark.parametrize(
     ("name", "bad", "reason"),
     [
         ("doc_id", None, "doc_id must be a non-empty string, got None"),
-        ("doc_id", "", "doc_id must be a non-empty string, got ''"),
         ("doc_id", "d", "doc_id must be unique in the corpus"),
-        ("date", "2024-02-30", "date must be an ISO date (YYYY-MM-DD), got '2024-02-30'"),
         ("mentions", None, "mentions is missing"),
         ("antecedents", None, "antecedents is missing"),
         ("scores", None, "scores is missing"),
@@ -248,21 +237,10 @@ SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}
         ("scores", [[], None, [0.0, 1.0]], "scores[1] must not be null, got null"),
         ("antecedents", [[], [0], [0, None]], "antecedents[2][1] must not be null, got null"),
         ("scores", [[], [None], [0.0, 1.0]], "scores[1][0] must not be null, got null"),
-        ("scores", [[], [0.5], [0.0, float("nan")]], "scores[2][1] must be finite, got nan"),
-        ("scores", [[], [float("inf")], [0.0, 1.0]], "scores[1][0] must be finite, got inf"),
-        ("scores", [[], [0.5], [0.0]], "scores[2] must be as long as antecedents[2] (2), got 1"),
-        ("scores", [[], [0.5]], "scores must be as long as mentions (3), got 2"),
-        ("antecedents", [[], [0], [0, 0]], "antecedents[2] must be distinct, got 0 twice"),
-        ("antecedents", [[], [1], [0, 1]], "antecedents[1][0] must be a mention before 1, got 1"),
-        ("mentions", SPANS | {"end": [3, 1, 4]}, "mentions[2]: end must be at most the number of tokens (3)"),
         ("mentions", SPANS | {"head": [1, 0, None]}, "mentions.head[2] must not be null, got null"),
         ("mentions", SPANS | {"end": [3, 1]}, "mentions.end must be as long as mentions.start (3), got 2"),
-        ("tokens", TOKENS | {"head": [0, 0, 1]}, "tokens.head[0] must not be the token itself, got 0"),
         ("tokens", TOKENS | {"head": [-1, None, 1]}, "tokens.head[1] must not be null, got null"),
         ("tokens", TOKENS | {"text": ["a", None, "c"]}, "tokens.text[1] must not be null, got null"),
-        ("tokens", TOKENS | {"lemma": ["a"]}, "tokens.lemma must be as long as tokens.text (3), got 1"),
-        ("tokens", TOKENS | {"sent": [0, 1, 0]}, "tokens.sent[2] must not fall, got 0 after 1"),
-        ("gold", ["1"], "gold must be as long as mentions (3), got 1"),
         ("gold", ["e1", "1", "2"], "gold[0]"),  # no JSON: an entity id e1 is "e1", with its quotes
         ("gold", ["1", "1.5", "2"], "gold[1]"),
         ("gold", ["true", "1", "2"], "gold[0]"),
@@ -275,7 +253,6 @@ SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}
         ("tokens_extra", '{"text": ["x", "y", "z"]}', "tokens_extra must contain no field of the document, got 'text'"),
         ("metadata", '["news"]', "metadata"),
         ("tokens_extra", "xpos", "tokens_extra"),
-        ("tokens_extra", '{"xpos": ["X"]}', "tokens.xpos must be as long as tokens.text (3), got 1"),
         ("tokens_extra", '{"xpos": "XYZ"}', "tokens.xpos"),
     ],
 )
@@ -360,7 +337,7 @@ def outcome(path: Path) -> str:
 def test_damaged_bytes_are_rejected_in_one_line_or_read_but_never_crash(table: pa.Table, tmp_path: Path) -> None:
     raw = (tmp_path / "made.parquet").read_bytes()
     outcomes = set()
-    for place in range(4, len(raw), 7):
+    for place in range(4, len(raw), 23):
         damaged = bytearray(raw)
         damaged[place] ^= 0x5A
         (tmp_path / "damaged.parquet").write_bytes(damaged)
@@ -375,7 +352,7 @@ def test_a_flipped_bit_of_the_data_is_noticed(table: pa.Table, tmp_path: Path) -
     path = tmp_path / "damaged.parquet"
     n_footer = int.from_bytes(raw[-8:-4], "little")
     outcomes = set()
-    for place in range(4, len(raw) - n_footer - 8, 3):
+    for place in range(4, len(raw) - n_footer - 8, 7):
         damaged = bytearray(raw)
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)

@@ -97,7 +97,7 @@ def test_parses_survive_every_format(corpus: list[Document], others: list[Docume
         assert list(map(contents, read_documents(Path(folder) / "f.jsonl"))) == expected
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(one_parse_documents.corpora)
 def test_documents_of_one_parse_stay_version_1(corpus: list[Document]) -> None:
     if not corpus:
@@ -211,7 +211,7 @@ def test_parquet_rows_are_checked_like_lines(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"parses\[1\]\.weight must be a finite number of at least 0, got nan"):
         list(read_documents(path))
     pq.write_table(table.set_column(3, "parses", pa.array([[]], kind)), path)
-    with pytest.raises(InputError, match="parses must have at least one parse, got none"):
+    with error(InputError, place="doc_id 'd'"):
         list(read_documents(path))
     pq.write_table(table.set_column(3, "parses", pa.array([1])), path)
     with pytest.raises(InputError, match="column parses must be a list of structs, got int64"):

@@ -154,7 +154,7 @@ def test_a_name_that_is_no_code_and_no_folder_is_an_error(tmp_path: Path) -> Non
         ({}, "news.conllu", None),
     ],
 )
-def test_a_document_says_its_language_or_the_name_of_its_file_does(
+def test_a_document_or_the_name_of_its_file_says_its_language(
     metadata: dict[str, Any], path: str, code: str | None
 ) -> None:
     assert declared_language(metadata, path) == code

@@ -1,8 +1,10 @@
-"""Pairs of mentions against annotated entities, and the tables that sum them."""
+"""Pairs of mentions against annotated entities: tables, calibration, and two scorers compared."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -10,23 +12,23 @@ from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import documents as strategies
+from strategies.documents import one_word_document as document
 
-from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens, link_marginals
+from corefsample import (
+    AntecedentDistribution,
+    InputError,
+    ParameterError,
+    ScoredDocument,
+    link_marginals,
+    sample_clusterings,
+)
+from corefsample.calibration import paired_comparison
+from corefsample.calibration.binning._binning import bin_pairs
+from corefsample.calibration.measures._error import binned_error
 from corefsample.links import _pairs as links
+from corefsample.links import calibrate_links, compare_links, scorer_links
+from corefsample.links._calibration import LinkCalibration
 from corefsample.links._pairs import DISTANCES, PAIR_KINDS, gold_codes, link_pairs, link_tables
-
-
-def document(
-    lists: tuple[list[list[int]], list[list[float]]], gold: list[int | str | None] | None, upos: list[str] | None = None
-) -> ScoredDocument:
-    """One-word mentions, one after the other."""
-    n = len(lists[0])
-    tokens = None
-    if upos is not None:
-        tokens = Tokens(text=["w"] * n, lemma=["w"] * n, upos=upos, head=[-1] * n, dep=["root"] * n, sent=[0] * n)
-    mentions = np.array([[i, i + 1, i] for i in range(n)], np.int32).reshape(-1, 3)
-    return ScoredDocument("d", mentions, AntecedentDistribution.from_lists(*lists), tokens=tokens, gold=gold)
-
 
 THREE = ([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]])
 
@@ -46,13 +48,13 @@ def test_a_number_and_its_text_are_two_entities() -> None:
     st.data(),
     st.sampled_from(["skip", "single"]),
 )
-def test_pairs_equal_those_of_a_plain_loop(
+def test_pairs_are_those_of_a_loop(
     lists: strategies.Lists, data: st.DataObject, unannotated: links.Unannotated
 ) -> None:
     n = len(lists[0])
     gold = data.draw(st.lists(st.sampled_from([None, 1, 2, "x"]), min_size=n, max_size=n))
     upos = data.draw(st.lists(st.sampled_from(["PROPN", "NOUN", "PRON", "DET", "X"]), min_size=n, max_size=n))
-    one = document((lists[0], lists[1]), gold, upos)
+    one = document(lists, gold, upos=upos)
     pairs = link_pairs(one, unannotated=unannotated)
     marginals = link_marginals(one.antecedents)
     kind = {"PROPN": "name", "PRON": "pronoun", "DET": "pronoun"}
@@ -75,14 +77,14 @@ def test_pairs_equal_those_of_a_plain_loop(
 
 
 def test_a_frame_has_a_row_a_pair() -> None:
-    frame = link_pairs(document(THREE, ["a", "b", "a"], ["PROPN", "NOUN", "PRON"])).to_frame()
+    frame = link_pairs(document(THREE, ["a", "b", "a"], upos=["PROPN", "NOUN", "PRON"])).to_frame()
     assert frame.columns.tolist() == ["doc_id", "q", "y", "distance", "pair_kind"]
     assert len(frame) == 3
 
 
 def test_documents_without_gold_and_unknown_options_raise() -> None:
-    with pytest.raises(ParameterError, match=r"^doc_id 'd': gold is missing$"):
-        link_pairs(document(THREE, None))
+    with error(ParameterError, place="doc_id 'd'"):
+        link_pairs(document(THREE))
     with error(ParameterError, "unannotated"):
         link_pairs(document(THREE, [1, 1, 1]), unannotated="new")  # type: ignore[arg-type]
 
@@ -105,10 +107,146 @@ def test_distances_belong_to_their_groups() -> None:
 
 
 def test_tables_have_every_pair_once_by_group() -> None:
-    tables = link_tables([chain(5), document(THREE, None)])
+    tables = link_tables([chain(5), document(THREE)])
     # Of 5 mentions 4 pairs have distance 1, 3 + 2 have distance 2 or 3, 1 has distance 4.
     by_name = {name: tables.by_distance.group(name).n_pairs for name in ("1", "2-3", "4-7")}
     assert by_name == {"1": 4, "2-3": 5, "4-7": 1}
     assert (tables.n_documents, tables.n_without_gold, tables.n_unannotated) == (1, 1, 0)
     assert tables.by_distance.n_pairs == 10
     assert tables.by_kind.n_pairs == 0
+
+
+# --- calibration of link marginals, overall and by group ------------------------------------------------------
+
+
+def calibrated_documents(n_documents: int, n_mentions: int, sharpness: float = 1.0) -> Iterator[ScoredDocument]:
+    """Documents whose gold is drawn from their antecedents: calibrated if the sharpness is 1."""
+    rng = np.random.default_rng(5)
+    rows = [list(range(i)) for i in range(n_mentions)]
+    for d in range(n_documents):
+        scores = [rng.normal(-1.0, 1.5, i) for i in range(n_mentions)]
+        truth = AntecedentDistribution.from_lists(rows, [row.tolist() for row in scores])
+        gold = sample_clusterings(truth, n_samples=1, seed=7, doc_id=str(d)).labels[0].tolist()
+        yield document((rows, [(sharpness * row).tolist() for row in scores]), gold, f"d{d:02}")
+
+
+N_DOCUMENTS, N_MENTIONS = 60, 12
+
+
+def documents(sharpness: float = 1.0) -> Iterator[ScoredDocument]:
+    return calibrated_documents(N_DOCUMENTS, N_MENTIONS, sharpness)
+
+
+def measured(sharpness: float = 1.0) -> LinkCalibration:
+    return calibrate_links(link_tables(documents(sharpness)), bin_size=200, n_resamples=500)
+
+
+def test_the_overall_error_is_that_of_all_pairs() -> None:
+    pairs = [link_pairs(document) for document in documents()]
+    q, y = (np.concatenate([getattr(each, name) for each in pairs]) for name in ("q", "y"))
+    overall = measured().overall
+    assert overall.error == pytest.approx(binned_error(bin_pairs(q, y, bin_size=200)), rel=0.05)
+    assert overall.curve.bins.n_pairs == N_DOCUMENTS * N_MENTIONS * (N_MENTIONS - 1) // 2
+    assert overall.n_documents == N_DOCUMENTS
+
+
+def test_a_calibrated_model_passes_and_an_overconfident_one_does_not() -> None:
+    calibrated, overconfident = measured().overall, measured(3.0).overall
+    assert calibrated.p_value is not None
+    assert overconfident.p_value is not None
+    assert calibrated.p_value > 1e-6
+    assert overconfident.p_value == 1 / 501
+    assert overconfident.by_document is not None
+    assert calibrated.by_document is not None
+    assert overconfident.by_document.lower > calibrated.by_document.upper
+
+
+def test_groups_without_a_pair_are_left_out_and_the_rest_add_up() -> None:
+    calibration = measured()
+    by_distance = [group for group in calibration.groups if group.partition == "distance"]
+    assert [group.group for group in by_distance] == ["1", "2-3", "4-7", "8-15"]
+    assert sum(group.curve.bins.n_pairs for group in by_distance) == calibration.overall.curve.bins.n_pairs
+    assert not [group for group in calibration.groups if group.partition == "kind"]  # these have no tokens
+
+
+def test_tables_have_a_row_a_group_and_a_row_a_bin() -> None:
+    calibration = measured()
+    frame, curves = calibration.to_frame(), calibration.curves_frame()
+    assert frame["group"].tolist() == ["all pairs", "1", "2-3", "4-7", "8-15"]
+    names = "partition group n_documents n_pairs n_bins mean_q share_true"
+    assert frame.columns.tolist()[:7] == names.split()
+    assert len(curves) == frame["n_bins"].sum()
+    assert curves.groupby("group")["n"].sum().to_dict() == frame.set_index("group")["n_pairs"].to_dict()
+
+
+def test_a_single_document_has_no_interval_by_document() -> None:
+    calibration = calibrate_links(link_tables([next(documents())]), bin_size=20, n_resamples=50)
+    assert calibration.overall.by_document is None
+    assert calibration.overall.p_value is None
+    assert calibration.to_frame()["lower"].isna().all()
+
+
+@pytest.mark.parametrize(("option", "value"), [("bin_size", 0), ("norm", "l3"), ("level", 1.0), ("n_resamples", 1)])
+def test_invalid_options_raise(option: str, value: object) -> None:
+    with error(ParameterError, option):
+        calibrate_links(link_tables(documents()), **{option: value})  # type: ignore[arg-type]
+
+
+def test_gold_without_a_pair_raises() -> None:
+    with pytest.raises(InputError, match="gold must annotate at least two mentions"):
+        calibrate_links(link_tables([]))
+
+
+# --- two scorers of the same documents compared by their link marginals ---------------------------------------
+
+
+def few_documents(sharpness: float = 1.0, n_documents: int = 12) -> Iterator[ScoredDocument]:
+    return calibrated_documents(n_documents, 8, sharpness)
+
+
+def test_the_comparison_is_that_of_all_pairs_and_ignores_the_order_of_documents() -> None:
+    second = list(few_documents(3.0))
+    both = [[link_pairs(each) for each in each_documents] for each_documents in (few_documents(), second)]
+    q = [np.concatenate([pairs.q for pairs in each]) for each in both]
+    y = np.concatenate([pairs.y for pairs in both[0]])
+    names = np.concatenate([[pairs.doc_id] * pairs.n_pairs for pairs in both[0]])
+    expected = paired_comparison(*q, y, names, bin_size=1, n_resamples=200)
+    found = compare_links(scorer_links(few_documents()), scorer_links(reversed(second)), bin_size=1, n_resamples=200)
+    for one, other in zip(found.differences, expected.differences, strict=True):
+        if one.measure == "log score":  # the sums of the others are by fine bins
+            assert dataclasses.astuple(one)[1:] == pytest.approx(dataclasses.astuple(other)[1:], rel=1e-9)
+    assert (found.n_pairs, found.n_blocks) == (expected.n_pairs, expected.n_blocks)
+    assert found.differences[1].lower > 0
+
+
+def test_documents_without_gold_are_counted() -> None:
+    bare = [dataclasses.replace(each, gold=None, doc_id=f"x{each.doc_id}") for each in few_documents()]
+    links = scorer_links([*bare, *few_documents()])
+    assert links.n_without_gold == 12
+    assert compare_links(links, scorer_links(few_documents()), n_resamples=10).n_blocks == 12
+
+
+def test_other_documents_mentions_or_gold_are_bad_input() -> None:
+    links, own = scorer_links(few_documents()), list(few_documents())
+    with pytest.raises(InputError, match=r"must be the same for both scorers, got doc_id 'd11' only for the first$"):
+        compare_links(links, scorer_links(own[:-1]))
+    with error(InputError):
+        compare_links(scorer_links(own[:-1]), links)
+    moved = dataclasses.replace(own[3], mentions=own[3].mentions + 1)
+    other_gold = dataclasses.replace(own[3], gold=list(range(8)))
+    for changed in (moved, other_gold):
+        other = scorer_links([*own[:3], changed, *own[4:]])
+        with error(InputError, None, "doc_id 'd03'"):
+            compare_links(links, other)
+
+
+def test_names_of_gold_entities_do_not_matter() -> None:
+    renamed = [dataclasses.replace(each, gold=[f"e{label}" for label in each.gold or ()]) for each in few_documents()]
+    found = compare_links(scorer_links(few_documents()), scorer_links(renamed), n_resamples=10)
+    assert all(each.difference == 0 for each in found.differences)
+
+
+def test_a_single_document_cannot_be_compared() -> None:
+    links = scorer_links(few_documents(n_documents=1))
+    with pytest.raises(InputError, match="in each of at least 2 documents to compare scorers, got 1 such documents"):
+        compare_links(links, links)

@@ -142,9 +142,9 @@ def test_a_provenance_that_json_cannot_represent_is_rejected(tmp_path: Path, val
 
 def test_a_provenance_nested_too_deeply_is_rejected(tmp_path: Path) -> None:
     nested: list[Any] = []
-    for _ in range(1_000_000):
+    for _ in range(20_000):
         nested = [nested]
-    with pytest.raises(ParameterError, match="provenance must be what JSON can represent, got: "):
+    with error(ParameterError, "provenance"):
         save_model(model(provenance={"x": nested}), tmp_path / "m")
     assert not list(tmp_path.iterdir())
 

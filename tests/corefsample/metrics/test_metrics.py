@@ -58,6 +58,7 @@ def samples_of(rows: Sequence[Sequence[int]], doc_id: str = "") -> ClusteringSam
 # --- strategies -----------------------------------------------------------------------------------------
 
 entities = st.integers(0, 3)
+Labels = list[tuple[int | None, int | None]]
 both_labels = st.lists(st.tuples(entities, entities), max_size=7)
 partial_labels = st.lists(st.tuples(st.none() | entities, st.none() | entities), max_size=7)
 
@@ -90,22 +91,12 @@ def random_sides(seed: int, n_mentions: int, n_entities: int) -> tuple[Clusterin
 @whether_singletons
 @settings(max_examples=50)
 @given(labels=partial_labels)
-def test_scores_follow_the_definitions(singletons: bool, labels: list[tuple[int | None, int | None]]) -> None:
+def test_scores_follow_the_definitions(singletons: bool, labels: Labels) -> None:
     key, response = partial_sides(labels)
     found = entity_scores(key, response, singletons=singletons)
     if not singletons:
         key, response = reference.without_singletons(key), reference.without_singletons(response)
     assert agrees(found, reference.scores(key, response))
-
-
-@pytest.mark.kernels
-@settings(max_examples=50)
-@given(both_labels)
-def test_labels_over_the_same_mentions_are_scored_as_their_entities(labels: list[tuple[int, int]]) -> None:
-    key, response = sides(labels)
-    assert agrees(
-        clustering_scores(key, response), reference.scores(reference.clusters(key), reference.clusters(response))
-    )
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -141,7 +132,7 @@ def assert_as_scorch(key: Clustering, response: Clustering) -> None:
 
 
 @given(partial_labels)
-def test_scores_equal_those_of_scorch(labels: list[tuple[int | None, int | None]]) -> None:
+def test_scores_equal_those_of_scorch(labels: Labels) -> None:
     assert_as_scorch(*partial_sides(labels))
 
 
@@ -175,32 +166,8 @@ def test_lea_by_hand() -> None:
 
 
 @settings(max_examples=50)
-@given(partial_labels)
-def test_swapping_key_and_response_swaps_recall_and_precision(labels: list[tuple[int | None, int | None]]) -> None:
-    key, response = partial_sides(labels)
-    there, back = entity_scores(key, response), entity_scores(response, key)
-    kinds = reference.blanc_counts(key, response)
-    for metric in METRICS:
-        if metric == "blanc" and 0 in (kinds[1], kinds[2], kinds[4], kinds[5]):
-            continue  # which links BLANC looks at depends on the key
-        recall, precision, f = values(back, metric)
-        assert values(there, metric) == pytest.approx((precision, recall, f), abs=1e-12)
-
-
-@settings(max_examples=50)
-@given(st.lists(entities, min_size=1, max_size=10))
-def test_identical_clusterings_have_every_score_one(labels: list[int]) -> None:
-    found = clustering_scores(labels, labels)
-    linked = len(set(labels)) < len(labels)
-    for metric in METRICS:
-        assert values(found, metric) == (1.0, 1.0, 1.0) or (metric in ("muc", "conll") and not linked)
-
-
-@settings(max_examples=50)
 @given(both_labels, st.permutations(range(4)), st.permutations(range(4)))
-def test_names_of_entities_do_not_matter(
-    labels: list[tuple[int, int]], new_keys: list[int], new_responses: list[int]
-) -> None:
+def test_names_do_not_matter(labels: list[tuple[int, int]], new_keys: list[int], new_responses: list[int]) -> None:
     key, response = sides(labels)
     plain = clustering_scores(key, response)
     other = clustering_scores([f"e{new_keys[k]}" for k in key], np.array([new_responses[r] for r in response], int) - 9)
@@ -227,11 +194,9 @@ def test_a_response_label_of_none_is_a_mention_that_the_response_lacks(labels: l
 
 
 @whether_singletons
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(labels=partial_labels, data=st.data())
-def test_mentions_with_the_same_span_are_the_same(
-    singletons: bool, labels: list[tuple[int | None, int | None]], data: st.DataObject
-) -> None:
+def test_mentions_with_one_span_are_the_same(singletons: bool, labels: Labels, data: st.DataObject) -> None:
     in_key = data.draw(st.permutations([i for i, (k, _) in enumerate(labels) if k is not None]))
     in_response = data.draw(st.permutations([i for i, (_, r) in enumerate(labels) if r is not None]))
     found = clustering_scores(
@@ -294,15 +259,15 @@ def corpus_of(documents: Sequence[Sequence[tuple[Any, Any]]]) -> list[Clustering
 
 @settings(max_examples=50)
 @given(st.lists(partial_labels, min_size=1, max_size=4))
-def test_the_corpus_is_scored_by_its_summed_counts(documents: list[list[tuple[int | None, int | None]]]) -> None:
+def test_the_corpus_is_scored_by_its_summed_counts(documents: list[Labels]) -> None:
     found = corpus_scores(corpus_of(documents))
     assert agrees(found.corpus, reference.corpus_scores([partial_sides(document) for document in documents]))
 
 
 @settings(max_examples=50)
 @given(st.lists(partial_labels, min_size=1, max_size=4))
-def test_the_macro_score_is_the_mean_over_documents_with_mentions(
-    documents: list[list[tuple[int | None, int | None]]],
+def test_the_macro_score_is_the_mean_over_documents(
+    documents: list[Labels],
 ) -> None:
     found = corpus_scores(corpus_of(documents))
     scored = [document for document in documents if any(pair != (None, None) for pair in document)]

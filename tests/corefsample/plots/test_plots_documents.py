@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from xml.etree import ElementTree
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from expected_errors import error
@@ -13,13 +14,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from strategies.documents import one_word_document
 
-from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
-from corefsample.documents._tokens import Tokens
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, sample_clusterings
 from corefsample.plots import link_heat_map, link_network, save_figure
-from corefsample.plots.clusterings import entity_count_bars
+from corefsample.plots.clusterings import core_curve_line, entity_count_bars, precision_recall_line
 from corefsample.plots.networks import place_labels
-from corefsample.summaries import document_links, entity_count_posterior
+from corefsample.summaries import core_curve, document_links, entity_count_posterior, point_estimate, threshold_curve
 from corefsample.summaries._document_links import DocumentLinks, EntityCountPosterior
 
 
@@ -27,14 +28,8 @@ def document(n: int = 6) -> ScoredDocument:
     """Mentions of one token; 2 probably corefers with 0, 3 with 1, and 4 possibly with 0."""
     antecedents = [[], [], [0], [1], [0]] + [[] for _ in range(5, n)]
     scores = [[], [], [3.0], [2.0], [-0.5]] + [[] for _ in range(5, n)]
-    words = [f"w{i}" for i in range(n)]
-    upos = dep = ["X"] * n
-    tokens = Tokens(words, words, upos, dep, np.full(n, -1), np.zeros(n, int))
-    spans = np.array([[i, i + 1, i] for i in range(n)])
     gold = [0, 1, 0, 1, 0, *range(5, n)]
-    return ScoredDocument(
-        "doc", spans, AntecedentDistribution.from_lists(antecedents, scores), tokens=tokens, gold=gold
-    )
+    return one_word_document((antecedents, scores), gold, "doc", text=[f"w{i}" for i in range(n)])
 
 
 def empty() -> DocumentLinks:
@@ -206,3 +201,39 @@ def test_words_of_any_script_are_drawn(kind: str, tmp_path: Path) -> None:
         drawn = {"".join(each.itertext()) for each in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")}
         assert "<script>&\"'" in drawn
         assert not list(ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}script"))
+
+
+# --- plots of summaries show the numbers of the results -------------------------------------------------------
+
+mpl.use("Agg")
+LISTS = [[], [0], [0, 1], [0, 2], [1]], [[], [0.5], [0.0, 1.0], [-1.0, 1.0], [2.0]]
+DISTRIBUTION = AntecedentDistribution.from_lists(*LISTS)
+
+
+def test_the_core_curve_has_a_step_per_threshold() -> None:
+    curve = core_curve(DISTRIBUTION, thresholds=[0.2, 0.5, 0.9])
+    ax = core_curve_line(curve, title="cores")
+    mentions, entities = ax.get_lines()
+    np.testing.assert_array_equal(mentions.get_ydata(), curve.n_mentions)
+    np.testing.assert_array_equal(entities.get_ydata(), curve.n_entities)
+    assert ax.get_ylabel() == "in the core, of 5 mentions"
+
+
+def test_precision_and_recall_have_a_point_per_threshold_and_a_ring_at_the_best() -> None:
+    samples = sample_clusterings(DISTRIBUTION, n_samples=50)
+    curve = threshold_curve(DISTRIBUTION, thresholds=[0.2, 0.5, 0.9], metrics=["b3", "conll"], samples=samples)
+    ax = precision_recall_line(curve)
+    lines = ax.get_lines()
+    np.testing.assert_array_equal(lines[0].get_xdata(), curve.expected[:, 0, 1])
+    np.testing.assert_array_equal(lines[0].get_ydata(), curve.expected[:, 0, 0])
+    best = curve.best("b3")
+    assert lines[1].get_xdata()[0] == pytest.approx(curve.expected[best, 0, 1])
+    assert [text.get_text() for text in ax.texts] == [f"{curve.thresholds[curve.best(m)]:g}" for m in curve.metrics]
+
+
+def test_the_heat_map_can_be_sorted_by_an_estimate() -> None:
+    document = ScoredDocument("d", np.array([[i, i + 1, i] for i in range(5)]), DISTRIBUTION)
+    links = document_links(document, by="binder")
+    labels = point_estimate(DISTRIBUTION, loss="binder").labels
+    assert links.entities.tolist() == np.unique(labels[links.mentions], return_inverse=True)[1].tolist()
+    assert "smallest Binder loss" in link_heat_map(links).get_xlabel()

@@ -17,9 +17,16 @@ from strategies.documents import Lists
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, sample_clusterings
 from corefsample._arrays import Floats
 from corefsample.documents._tokens import Tokens
+from corefsample.mention_ranking._model import MENTION_SOURCES, SHIPPED_MODELS
 from corefsample.mention_ranking.features import mention_kinds
 from corefsample.mention_ranking.features._encoding import MENTION_KINDS
-from corefsample.recalibration import LinkScore, RecalibrationDraws, RecalibrationFitter, read_recalibration
+from corefsample.recalibration import (
+    LinkScore,
+    RecalibrationDraws,
+    RecalibrationFitter,
+    english_recalibration,
+    read_recalibration,
+)
 from corefsample.recalibration._applied import applied_to
 from corefsample.recalibration._domains import DomainEffect, _em
 from corefsample.recalibration._gold import GoldSet
@@ -27,7 +34,9 @@ from corefsample.recalibration._losses import Likelihood
 from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibration
 from corefsample.recalibration._newton import newton_step
 from corefsample.recalibration._searches import KindSearch
+from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, known_recalibration
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
+from corefsample.spacy_bridge._settings import Settings
 
 N_KINDS = len(MENTION_KINDS)
 # A word of each kind, its lemma and universal part of speech.
@@ -520,3 +529,59 @@ def test_a_broken_record_names_its_part(path: str, value: Any, parameter: str) -
     inner[last] = value
     with error(ParameterError, parameter):
         UncertainRecalibration.from_json(content)
+
+
+# --- the recalibrations of the models of the package ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("choice", "model", "of_parse", "of_annotated"),
+    [
+        (None, None, "english", "english-annotated"),
+        (None, "es", "spanish", None),
+        (None, "own.npz", None, None),
+        ("none", None, None, None),
+        ("none", "es", None, None),
+        ("spanish", "own.npz", "spanish", None),
+        ("english-annotated", None, "english-annotated", "english-annotated"),
+        ("own.json", "es", "own.json", "own.json"),
+    ],
+)
+def test_models_have_a_recalibration(
+    choice: str | None, model: str | None, of_parse: str | None, of_annotated: str | None
+) -> None:
+    assert [chosen_recalibration(choice, model, mentions) for mentions in ("parse", "annotated")] == [
+        of_parse, of_annotated,
+    ]  # fmt: skip
+
+
+def test_the_component_takes_that_of_its_model() -> None:
+    found = [Settings(model=model).named_recalibration for model in (None, "es", "own.npz")]
+    assert found == ["english", "spanish", None]
+    assert Settings(mentions="found").named_recalibration == "english-annotated"
+    assert Settings(model="es", mentions="found").named_recalibration is None
+    assert Settings(model="es", recalibration="none").named_recalibration is None
+
+
+def test_each_is_of_a_model_and_says_its_language() -> None:
+    assert {
+        chosen_recalibration(None, model, mentions) for model in (None, *SHIPPED_MODELS) for mentions in MENTION_SOURCES
+    } == {None, *SHIPPED}
+    languages = {name: read_recalibration(name).language for name in SHIPPED}
+    assert languages == {name: "en" if name.startswith("english") else "es" for name in SHIPPED}
+
+
+def test_the_scores_that_had_one_are_known_by_its_fingerprint() -> None:
+    marks = {name: read_recalibration(name).recalibration.fingerprint() for name in SHIPPED}
+    assert len({*marks.values()}) == len(SHIPPED)
+    for name, mark in marks.items():
+        known = known_recalibration(mark)
+        assert known is not None
+        assert known.to_json() == read_recalibration(name).to_json()
+    assert known_recalibration("") is known_recalibration("0" * 12) is None
+    assert english_recalibration("annotated") is known_recalibration(marks["english-annotated"])
+
+
+def test_a_name_of_none_of_them_is_a_file() -> None:
+    with error(InputError, place="russian"):
+        read_recalibration("russian")

@@ -140,40 +140,31 @@ PARTLY = Lists([[], [0], [1], [1, 2], [3]], [[], [1.0], [0.5], [2.0, -1.0], [0.2
 PARTLY_GOLD: list[int | str | None] = ["a", None, "a", "a", "b"]
 
 
-def test_gold_annotations_are_counted() -> None:
-    counts = fit_counts([rr.document(PARTLY, PARTLY_GOLD)])
-    names = "n_documents n_without_gold n_mentions n_unannotated n_new n_linked n_missing n_floored"
-    assert counts == dict(zip(names.split(), [1, 0, 5, 1, 2, 1, 1, 0], strict=True))
+# Mention 2 is in a, and its candidate 1 in b: floored, candidate 1 replaces mention 0.
+FLOORED = rr.document(Lists([[], [], [1]], [[], [], [-3.0]]), ["a", "b", "a"])
+OTHERS = [rr.document(PARTLY, gold, str(gold)) for gold in (None, [None] * 5)]
 
 
-def fit_counts(documents: list[ScoredDocument], **options: str) -> dict[str, int]:
-    return GoldSet.of(documents, **{**SKIP, **options}).counts.to_json()
+@pytest.mark.parametrize(
+    ("documents", "options", "expected"),
+    [
+        ([rr.document(PARTLY, PARTLY_GOLD)], {}, [1, 0, 5, 1, 2, 1, 1, 0]),
+        # A mention whose candidates are all unknown cannot be floored.
+        ([rr.document(PARTLY, PARTLY_GOLD)], {"missing": "floor"}, [1, 0, 5, 1, 2, 1, 1, 0]),
+        ([rr.document(PARTLY, PARTLY_GOLD)], {"unannotated": "single"}, [1, 0, 5, 1, 3, 1, 1, 0]),
+        ([FLOORED], {"missing": "floor"}, [1, 0, 3, 0, 2, 0, 1, 1]),
+        ([OTHERS[0], rr.document(PARTLY, PARTLY_GOLD, "gold"), OTHERS[1]], {}, [1, 2, 5, 1, 2, 1, 1, 0]),
+    ],
+)
+def test_gold_is_counted(documents: list[ScoredDocument], options: dict[str, str], expected: list[int]) -> None:
+    names = "n_documents n_without_gold n_mentions n_unannotated n_new n_linked n_missing n_floored".split()  # noqa: SIM905
+    counts = GoldSet.of(documents, **{**SKIP, **options}).counts.to_json()
+    assert [counts[name] for name in names] == expected
 
 
-def test_a_mention_whose_candidates_are_all_unknown_cannot_be_floored() -> None:
-    assert fit_counts([rr.document(PARTLY, PARTLY_GOLD)], missing="floor")["n_floored"] == 0
-
-
-def test_floored_mentions_are_counted() -> None:
-    # Mention 2 is in a, and its candidate 1 in b: floored, candidate 1 replaces mention 0.
-    counts = fit_counts([rr.document(Lists([[], [], [1]], [[], [], [-3.0]]), ["a", "b", "a"])], missing="floor")
-    assert (counts["n_missing"], counts["n_floored"], counts["n_linked"]) == (1, 1, 0)
-
-
-def test_mentions_without_an_entity_can_be_their_own_entities() -> None:
+def test_link_scores_count_pairs_of_mentions_with_entities() -> None:
     document = rr.document(PARTLY, PARTLY_GOLD)
-    counts = fit_counts([document], unannotated="single")
-    assert (counts["n_new"], counts["n_unannotated"], counts["n_missing"]) == (3, 1, 1)
-    assert LinkScore(unannotated="single").n_terms(document) == 10
-    assert LinkScore().n_terms(document) == 6
-
-
-def test_documents_without_gold_are_left_out_and_counted() -> None:
-    bare = rr.document(PARTLY, None, "bare")
-    empty = rr.document(PARTLY, [None] * 5, "empty")
-    with_gold = rr.document(PARTLY, PARTLY_GOLD, "gold")
-    counts = fit_counts([bare, with_gold, empty])
-    assert (counts["n_documents"], counts["n_without_gold"], counts["n_mentions"]) == (1, 2, 5)
+    assert (LinkScore(unannotated="single").n_terms(document), LinkScore().n_terms(document)) == (10, 6)
 
 
 # --- the fit ------------------------------------------------------------------------------------------------
@@ -235,7 +226,7 @@ def test_scores_that_generated_gold_need_no_recalibration(calibrated: list[Score
 
 @pytest.mark.parametrize("objective", ["likelihood", "links", LinkScore("log")])
 @pytest.mark.parametrize("factor", [0.5, 30.0])
-def test_multiplied_scores_multiply_the_temperature(
+def test_multiplied_scores_have_a_multiplied_temperature(
     calibrated: list[ScoredDocument], objective: Any, factor: float
 ) -> None:
     documents = calibrated[:8]
@@ -279,9 +270,7 @@ def bowl(at: tuple[float, float]) -> Callable[[ScoredDocument, Recalibration], f
 
 
 @pytest.mark.parametrize("at", [(0.1, 0.2), (-0.3, 1.0), (2.0, -4.0)])
-def test_a_custom_objective_is_minimised_wherever_its_minimum_lies(
-    calibrated: list[ScoredDocument], at: tuple[float, float]
-) -> None:
+def test_a_custom_objective_is_minimised_anywhere(calibrated: list[ScoredDocument], at: tuple[float, float]) -> None:
     fit = fit_recalibration(calibrated[:3], objective=bowl(at))
     assert math.log(fit.recalibration.temperature) == pytest.approx(at[0], abs=1e-3)
     assert fit.recalibration.new_bias == pytest.approx(at[1], abs=1e-3)
@@ -403,9 +392,7 @@ def held_out(calibrated: list[ScoredDocument]) -> CrossFit:
     return cross_fit(calibrated[:20], 6, seed=1)
 
 
-def test_every_document_is_held_out_once_in_folds_of_similar_size(
-    calibrated: list[ScoredDocument], held_out: CrossFit
-) -> None:
+def test_documents_are_held_out_once_in_folds_of_one_size(calibrated: list[ScoredDocument], held_out: CrossFit) -> None:
     assert np.bincount(held_out.folds).tolist() == [4, 4, 3, 3, 3, 3]  # 20 = 6 * 3 + 2
     assert cross_fit(calibrated[:20], 6, seed=2).folds.tolist() != held_out.folds.tolist()
     assert held_out.n_folds == 6
@@ -420,7 +407,7 @@ def test_a_fold_is_fitted_on_all_others(calibrated: list[ScoredDocument], held_o
         assert held_out.recalibrations[fold].new_bias == pytest.approx(expected.new_bias, abs=1e-6)
 
 
-def test_held_out_losses_come_from_the_fit_without_the_document(
+def test_held_out_losses_are_of_the_fit_without_the_document(
     calibrated: list[ScoredDocument], held_out: CrossFit
 ) -> None:
     for d, document in enumerate(calibrated[:20]):

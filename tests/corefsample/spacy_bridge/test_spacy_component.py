@@ -25,6 +25,7 @@ from references import mention_ranking as ranking_references
 from references.events import entities
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
+from spacy_stubs import loaded
 from strategies import documents as strategies
 
 import corefsample as cs
@@ -116,7 +117,7 @@ def same_distribution(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_component_gives_the_scores_of_the_model_for_the_same_tokens(
-    pipeline: Callable[..., Any], model_path: Path, scheme: str
+    pipeline: Any, model_path: Path, scheme: str
 ) -> None:
     nlp = pipeline(n_samples=50, seed=7)
     doc = nlp(parsed(nlp, scheme))
@@ -138,7 +139,7 @@ def test_the_component_gives_the_scores_of_the_model_for_the_same_tokens(
     assert np.array_equal(posterior.labels("map"), cs.map_clustering(distribution))
 
 
-def test_a_scheme_passed_in_the_config_is_used(pipeline: Callable[..., Any]) -> None:
+def test_a_scheme_passed_in_the_config_is_used(pipeline: Any) -> None:
     recognised, named, wrong = (pipeline(scheme=scheme) for scheme in (None, "clearnlp", "ud2"))
     docs = [nlp(parsed(nlp, "clearnlp"))._.coref for nlp in (recognised, named)]
     assert same_distribution(docs[0], docs[1])
@@ -150,7 +151,7 @@ def test_a_scheme_passed_in_the_config_is_used(pipeline: Callable[..., Any]) -> 
         recognised(odd)
 
 
-def test_min_prob_and_recalibration_are_those_of_the_engine(pipeline: Callable[..., Any], model_path: Path) -> None:
+def test_min_prob_and_recalibration_are_those_of_the_engine(pipeline: Any, model_path: Path) -> None:
     nlp = pipeline(min_prob=0.05, temperature=2.0, new_bias=-0.5)
     doc = nlp(parsed(nlp))
     tokens = tokens_of_doc(doc)
@@ -160,7 +161,7 @@ def test_min_prob_and_recalibration_are_those_of_the_engine(pipeline: Callable[.
     assert distribution.n_candidates < expected.n_mentions * (expected.n_mentions - 1) // 2
 
 
-def test_the_model_of_the_package_is_the_default(pipeline: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_of_the_package_is_the_default(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
     nlp = pipeline(model=None)
     doc = nlp(parsed(nlp))
@@ -179,7 +180,7 @@ def test_the_model_of_the_package_is_the_default(pipeline: Callable[..., Any], m
     assert np.array_equal(tempered(parsed(tempered))._.coref.distribution.scores, distribution.scores / 2.0)
 
 
-def test_recalibrations_of_a_file_stay_with_a_doc(pipeline: Callable[..., Any]) -> None:
+def test_recalibrations_of_a_file_stay_with_a_doc(pipeline: Any) -> None:
     doc = parsed(pipeline())
     tokens = tokens_of_doc(doc)
     mentions = mentions_from_parse(tokens)
@@ -190,7 +191,7 @@ def test_recalibrations_of_a_file_stay_with_a_doc(pipeline: Callable[..., Any]) 
 
 
 def test_a_pipeline_saved_without_a_recalibration_stays_without(
-    pipeline: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pipeline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
     nlp = pipeline(model=None)
@@ -208,7 +209,7 @@ def test_a_pipeline_saved_without_a_recalibration_stays_without(
 # --- doc_id and seed ---------------------------------------------------------------------------------------
 
 
-def test_without_a_doc_id_it_is_a_digest_of_the_text(pipeline: Callable[..., Any]) -> None:
+def test_without_a_doc_id_it_is_a_digest_of_the_text(pipeline: Any) -> None:
     nlp = pipeline()
     ids = [nlp(doc)._.coref.doc_id for doc in (parsed(nlp), parsed(nlp, "clearnlp"), spaced(nlp))]
     assert ids[0] == ids[1] != ids[2]  # the same text in two schemes
@@ -216,7 +217,7 @@ def test_without_a_doc_id_it_is_a_digest_of_the_text(pipeline: Callable[..., Any
 
 
 @pytest.mark.parametrize("doc_id", ["", 3, b"a"])
-def test_a_doc_id_that_is_not_a_name_is_rejected(pipeline: Callable[..., Any], doc_id: Any) -> None:
+def test_a_doc_id_that_is_not_a_name_is_rejected(pipeline: Any, doc_id: Any) -> None:
     nlp = pipeline()
     doc = parsed(nlp)
     doc.user_data["doc_id"] = doc_id
@@ -227,7 +228,7 @@ def test_a_doc_id_that_is_not_a_name_is_rejected(pipeline: Callable[..., Any], d
 # --- mentions and spans ------------------------------------------------------------------------------------
 
 
-def test_whitespace_changes_nothing_but_the_offsets(pipeline: Callable[..., Any]) -> None:
+def test_whitespace_changes_nothing_but_the_offsets(pipeline: Any) -> None:
     nlp = pipeline()
     doc = nlp(spaced(nlp))
     bare = nlp(doc_of_tokens(tokens_of_doc(doc), nlp.vocab))
@@ -242,7 +243,7 @@ def test_whitespace_changes_nothing_but_the_offsets(pipeline: Callable[..., Any]
     assert doc._.coref.number(doc[8:12]) == 3
 
 
-def test_mentions_can_be_those_of_a_group_in_any_order(pipeline: Callable[..., Any], model_path: Path) -> None:
+def test_mentions_can_be_those_of_a_group_in_any_order(pipeline: Any, model_path: Path) -> None:
     nlp = pipeline(mentions="mine")
     doc = spaced(nlp)
     doc.spans["mine"] = [doc[8:12], doc[6:7], doc[0:1], doc[0:3], doc[6:7]]
@@ -255,7 +256,7 @@ def test_mentions_can_be_those_of_a_group_in_any_order(pipeline: Callable[..., A
     assert [(span.start, span.end) for span in doc.spans["mine"]] == [(8, 12), (6, 7), (0, 1), (0, 3), (6, 7)]
 
 
-def test_a_doc_without_the_group_of_mentions_is_rejected(pipeline: Callable[..., Any]) -> None:
+def test_a_doc_without_the_group_of_mentions_is_rejected(pipeline: Any) -> None:
     nlp = pipeline(mentions="mine")
     doc = spaced(nlp)
     doc.spans["other"] = []
@@ -268,7 +269,7 @@ def test_a_doc_without_the_group_of_mentions_is_rejected(pipeline: Callable[...,
     assert not is_scored(doc)
 
 
-def test_what_is_not_a_mention_is_rejected(pipeline: Callable[..., Any]) -> None:
+def test_what_is_not_a_mention_is_rejected(pipeline: Any) -> None:
     nlp = pipeline()
     doc, other = nlp(spaced(nlp)), nlp(spaced(nlp))
     posterior = doc._.coref
@@ -288,7 +289,7 @@ def test_what_is_not_a_mention_is_rejected(pipeline: Callable[..., Any]) -> None
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "Run!"])
-def test_a_text_without_mentions_has_an_empty_posterior(pipeline: Callable[..., Any], text: str) -> None:
+def test_a_text_without_mentions_has_an_empty_posterior(pipeline: Any, text: str) -> None:
     nlp = pipeline(sample_groups=1)
     words = {"": [], "\n\n": ["\n\n"], "Run!": ["Run", "!"]}[text]
     n = len(words)
@@ -352,9 +353,7 @@ def joins(clustering: tuple[int, ...], mention: int, cluster: list[int], members
 
 @given(lists=strategies.antecedent_lists(min_mentions=3, scores=strategies.mild_scores), data=st.data())
 @settings(max_examples=40)
-def test_a_join_probability_is_the_share_of_samples_in_which_the_span_joins(
-    lists: strategies.Lists, data: st.DataObject
-) -> None:
+def test_a_join_probability_is_the_share_of_samples_with_the_join(lists: strategies.Lists, data: st.DataObject) -> None:
     doc = stored(lists, n_samples=60)
     n = len(lists.antecedents)
     mention = data.draw(st.integers(0, n - 1))
@@ -414,12 +413,6 @@ def test_a_cluster_without_other_mentions_is_rejected() -> None:
         doc._.coref.join_probability(1, [0], members="most")
 
 
-def test_a_cluster_that_no_sample_has_together_is_rejected() -> None:
-    doc = stored(strategies.Lists([[], [0], [0, 1]], [[], [-200.0], [0.0, 0.0]]))
-    with pytest.raises(ParameterError, match="one entity in at least one sample, got none of 200 samples"):
-        doc._.coref.join_probability(2, [0, 1], members="together")
-
-
 # --- clusterings -------------------------------------------------------------------------------------------
 
 FOUR = strategies.Lists([[], [0], [], [1, 2]], [[], [9.0], [], [-9.0, 9.0]])  # 0 and 1, 2 and 3
@@ -463,7 +456,7 @@ def named_by_hand(map_sets: list[set[int]], sets: list[set[int]]) -> dict[frozen
 
 @given(lists=strategies.antecedent_lists(scores=strategies.mild_scores), data=st.data())
 @settings(max_examples=60)
-def test_an_entity_has_the_name_of_the_entity_of_map_that_it_shares_most_with(
+def test_an_entity_is_called_as_that_of_map_that_it_shares_most_with(
     lists: strategies.Lists, data: st.DataObject
 ) -> None:
     posterior = stored(lists, n_samples=3)._.coref
@@ -499,8 +492,8 @@ def test_a_clustering_is_written_as_one_group_or_as_one_group_per_entity() -> No
             doc._.coref.add_clustering(key=bad)
 
 
-def test_the_component_writes_the_map_clustering_and_the_requested_number_of_samples(
-    pipeline: Callable[..., Any],
+def test_the_component_writes_the_map_clustering_and_the_samples_asked_for(
+    pipeline: Any,
 ) -> None:
     nlp = pipeline(sample_groups=2, spans_key="who")
     doc = parsed(nlp)
@@ -535,7 +528,7 @@ def by_pickle(doc: Any) -> Any:
 
 
 @pytest.mark.parametrize("way", [by_bytes, by_docbin, by_pickle, lambda doc: doc.copy()])
-def test_a_posterior_is_serialised_with_its_doc(pipeline: Callable[..., Any], way: Callable[[Any], Any]) -> None:
+def test_a_posterior_is_serialised_with_its_doc(pipeline: Any, way: Callable[[Any], Any]) -> None:
     nlp = pipeline(sample_groups=1, n_samples=20, seed=2**64 - 1)
     doc = nlp(spaced(nlp))
     _ = doc._.coref.link_marginals, doc._.coref.samples  # cached results must not be serialised
@@ -552,7 +545,7 @@ def test_a_posterior_is_serialised_with_its_doc(pipeline: Callable[..., Any], wa
     assert other.link_probability(again[0:2], again[9:12]) == one.link_probability(0, 3)
 
 
-def test_a_docbin_without_user_data_loses_the_posterior_and_says_so(pipeline: Callable[..., Any]) -> None:
+def test_a_docbin_without_user_data_loses_the_posterior_and_says_so(pipeline: Any) -> None:
     nlp = pipeline()
     packed = DocBin(docs=[nlp(spaced(nlp))]).to_bytes()
     (again,) = DocBin().from_bytes(packed).get_docs(nlp.vocab)
@@ -562,7 +555,7 @@ def test_a_docbin_without_user_data_loses_the_posterior_and_says_so(pipeline: Ca
     assert "coref_map" in again.spans
 
 
-def test_a_posterior_of_other_words_is_rejected(pipeline: Callable[..., Any]) -> None:
+def test_a_posterior_of_other_words_is_rejected(pipeline: Any) -> None:
     nlp = pipeline()
     doc = nlp(spaced(nlp))
     part = doc[6:13].as_doc(copy_user_data=True)
@@ -576,15 +569,6 @@ def test_a_posterior_of_other_words_is_rejected(pipeline: Callable[..., Any]) ->
     other = Doc(nlp.vocab, words=["x"] * 9, user_data=dict(doc.user_data))
     with error(ParameterError, "doc"):
         _ = other._.coref
-
-
-def test_scoring_again_replaces_the_posterior(pipeline: Callable[..., Any]) -> None:
-    first, second = pipeline(), pipeline(temperature=3.0)
-    doc = first(parsed(first))
-    before = doc._.coref
-    after = second(doc)._.coref
-    assert not same_distribution(before, after)
-    assert same_distribution(after, second(parsed(second))._.coref)
 
 
 @pytest.mark.parametrize(
@@ -613,7 +597,7 @@ def test_a_damaged_posterior_is_rejected(change: dict[str, Any], reason: str) ->
 
 
 @pytest.mark.parametrize("n_process", [1, 2])
-def test_streams_and_single_docs_give_the_same_result(pipeline: Callable[..., Any], n_process: int) -> None:
+def test_streams_and_single_docs_give_the_same_result(pipeline: Any, n_process: int) -> None:
     nlp = pipeline(n_samples=10)
     alone = [nlp(parsed(nlp))._.coref, nlp(spaced(nlp))._.coref]
     streamed = list(nlp.pipe([parsed(nlp), spaced(nlp)], n_process=n_process, batch_size=1))
@@ -639,7 +623,7 @@ def reloaded(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., An
     return to_and_from_disk if request.param == "disk" else to_and_from_bytes
 
 
-def test_a_saved_pipeline_carries_its_model(pipeline: Callable[..., Any], tmp_path: Path, reloaded: Any) -> None:
+def test_a_saved_pipeline_carries_its_model(pipeline: Any, tmp_path: Path, reloaded: Any) -> None:
     path = tmp_path / "away.npz"
     save_model(random_model(3), path)
     nlp = pipeline(model=str(path), n_samples=17, mentions="parse")
@@ -660,7 +644,7 @@ def recalibration_by_kind(path: Path, seed: int = 0) -> Recalibration:
     return recalibration
 
 
-def test_distributions_are_recalibrated_by_a_record_with_kinds(pipeline: Callable[..., Any], tmp_path: Path) -> None:
+def test_distributions_are_recalibrated_by_a_record_with_kinds(pipeline: Any, tmp_path: Path) -> None:
     recalibration = recalibration_by_kind(tmp_path / "r.json")
     plain, nlp = pipeline(), pipeline(recalibration=str(tmp_path / "r.json"))
     for make in (parsed, spaced):
@@ -673,9 +657,7 @@ def test_distributions_are_recalibrated_by_a_record_with_kinds(pipeline: Callabl
         assert not np.allclose(expected, usual.distribution.scores)
 
 
-def test_a_saved_pipeline_carries_its_recalibration(
-    pipeline: Callable[..., Any], tmp_path: Path, reloaded: Any
-) -> None:
+def test_a_saved_pipeline_carries_its_recalibration(pipeline: Any, tmp_path: Path, reloaded: Any) -> None:
     path, other = tmp_path / "away.json", tmp_path / "other.json"
     recalibration_by_kind(path)
     recalibration_by_kind(other, seed=1)
@@ -688,9 +670,7 @@ def test_a_saved_pipeline_carries_its_recalibration(
     assert same_distribution(changed(parsed(changed))._.coref, direct(parsed(direct))._.coref)
 
 
-def test_a_recalibration_excludes_a_temperature_and_must_be_a_record(
-    pipeline: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_recalibration_excludes_a_temperature_and_must_be_a_record(pipeline: Any, tmp_path: Path) -> None:
     rule = "^recalibration must be null with a temperature or a new_bias, got 'english'$"
     with pytest.raises(ParameterError, match=rule):
         pipeline(recalibration="english", temperature=2.0)
@@ -703,7 +683,7 @@ def test_a_recalibration_excludes_a_temperature_and_must_be_a_record(
 
 
 def test_a_saved_pipeline_carries_the_model_of_the_package_that_it_had(
-    pipeline: Callable[..., Any], reloaded: Any, monkeypatch: pytest.MonkeyPatch
+    pipeline: Any, reloaded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
     nlp = pipeline(model=None)
@@ -715,18 +695,7 @@ def test_a_saved_pipeline_carries_the_model_of_the_package_that_it_had(
     )
 
 
-def test_settings_given_on_loading_win_over_those_saved(
-    pipeline: Callable[..., Any], tmp_path: Path, reloaded: Any
-) -> None:
-    save_model(random_model(3), tmp_path / "other.npz")
-    nlp, other = pipeline(), pipeline(model=str(tmp_path / "other.npz"), seed=9)
-    again = reloaded(nlp, model=str(tmp_path / "other.npz"), seed=9)
-    found, expected = again(parsed(again))._.coref, other(parsed(other))._.coref
-    assert same_distribution(found, expected)
-    assert found.seed == 9
-
-
-def test_a_folder_or_bytes_of_something_else_are_rejected(pipeline: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_folder_or_bytes_of_something_else_are_rejected(pipeline: Any, tmp_path: Path) -> None:
     component = pipeline().get_pipe("corefsample")
     with pytest.raises(InputError, match=r"record.json: must be readable, got: No such file"):
         component.from_disk(tmp_path)
@@ -738,17 +707,10 @@ def test_a_folder_or_bytes_of_something_else_are_rejected(pipeline: Callable[...
             component.from_bytes(content)
 
 
-def test_a_file_that_is_not_a_model_is_rejected_when_the_component_is_added(
-    pipeline: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_missing_model_is_rejected_before_the_first_text_is_read(pipeline: Any, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no model")
     with error(InputError, place="notes.txt"):
         pipeline(model=str(tmp_path / "notes.txt"))
-
-
-def test_a_missing_model_is_rejected_before_the_first_text_is_read(
-    pipeline: Callable[..., Any], tmp_path: Path
-) -> None:
     nlp = pipeline(model=str(tmp_path / "none.npz"))
     calls: list[int] = []
 
@@ -777,7 +739,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in SETTINGS.items() for value in values])
 def test_a_setting_outside_its_range_is_rejected_when_the_component_is_added(
-    pipeline: Callable[..., Any], name: str, value: Any
+    pipeline: Any, name: str, value: Any
 ) -> None:
     with error(ParameterError, name):
         pipeline(**{name: value})
@@ -806,7 +768,7 @@ def test_a_parser_that_comes_after_is_rejected_on_initialising(model_path: Path)
     nlp.get_pipe("corefsample").initialize(list, nlp=nlp)
 
 
-def test_a_doc_without_a_parse_is_rejected(pipeline: Callable[..., Any]) -> None:
+def test_a_doc_without_a_parse_is_rejected(pipeline: Any) -> None:
     nlp = pipeline()
     for ask in (lambda: nlp("He left."), lambda: list(nlp.pipe(["He left."]))):
         with error(ParameterError, "doc"):
@@ -818,7 +780,7 @@ def test_a_doc_without_a_parse_is_rejected(pipeline: Callable[..., Any]) -> None
     assert not is_scored(mixed)
 
 
-def test_an_error_handler_of_spacy_sets_bad_docs_aside(pipeline: Callable[..., Any]) -> None:
+def test_an_error_handler_of_spacy_sets_bad_docs_aside(pipeline: Any) -> None:
     nlp = pipeline()
     failed: list[str] = []
     nlp.set_error_handler(lambda name, component, docs, fault: failed.append(f"{name}: {fault}"))
@@ -849,9 +811,7 @@ print(heavy, nlp.pipe_names, nlp.get_pipe_meta("corefsample").assigns)
     assert finished.stdout.strip() == "[] ['corefsample'] ['doc._.coref', 'doc.spans']"
 
 
-def test_spacy_looking_at_the_component_loads_no_model(
-    pipeline: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_looking_at_the_component_loads_no_model(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def load() -> AntecedentModel:
         raise AssertionError("loaded")
 
@@ -865,9 +825,7 @@ def test_spacy_looking_at_the_component_loads_no_model(
     assert not any(hasattr(component, name) for name in ("model", "listener_map"))
 
 
-def test_an_extension_of_another_package_is_not_taken_over(
-    pipeline: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_extension_of_others_is_not_taken_over(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     Doc.set_extension("coref", default=None, force=True)
     try:
         with pytest.raises(ParameterError, match=r"^doc._.coref must be free, got an extension of another package"):
@@ -887,9 +845,7 @@ TEXT = (
 @pytest.fixture(scope="module", params=[EN_GUM_UD, EN_CORE_WEB_SM], ids=lambda path: path.name)
 def real(request: pytest.FixtureRequest) -> Any:
     """Real pipelines, one with labels of Universal Dependencies and one with ClearNLP's."""
-    if not request.param.exists():
-        pytest.skip(f"the pipeline {request.param.name} is missing")
-    return spacy.load(request.param)
+    return loaded(request.param)
 
 
 def test_a_real_pipeline_is_scored_and_saved(real: Any, model_path: Path, tmp_path: Path) -> None:

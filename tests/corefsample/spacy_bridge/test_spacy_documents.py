@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import spacy
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import EN_CORE_WEB_SM, EN_GUM_UD
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
+from spacy_stubs import loaded
 
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import ScoredDocument
@@ -43,9 +43,7 @@ SCHEMES = {EN_GUM_UD: ("ud2",), EN_CORE_WEB_SM: ("clearnlp",)}
 @pytest.fixture(scope="module", params=SCHEMES, ids=lambda path: path.name)
 def nlp(request: pytest.FixtureRequest) -> Any:
     """A real spaCy pipeline; its meta names the scheme of its labels."""
-    if not request.param.exists():
-        pytest.skip(f"the pipeline {request.param.name} is missing")
-    pipeline = spacy.load(request.param)
+    pipeline = loaded(request.param)
     pipeline.meta["scheme"] = SCHEMES[request.param]
     return pipeline
 
@@ -97,20 +95,20 @@ def test_a_parse_in_clearnlp_labels_is_converted_word_by_word() -> None:
     assert word_offsets(attack()).tolist() == [0, 1, 3, 4, 5, 6, 7, 9, 10, 11]
 
 
-def test_a_word_below_whitespace_is_attached_to_the_word_above_it() -> None:
-    # c -> blank -> blank -> b
-    doc = made(["a", "b", " ", "\n", "c"], [1, 1, 1, 2, 3], ["det", "ROOT", "dep", "dep", "obj"])
-    tokens = tokens_of_doc(doc)
-    assert tokens.head.tolist() == [1, -1, 1]
-    assert list(tokens.dep) == ["det", "ROOT", "obj"]
-
-
-def test_the_first_word_below_a_root_of_whitespace_takes_its_place() -> None:
-    # a -> b -> blank <- blank <- c; the blank is the root
-    doc = made(["a", "b", "\n", " ", "c"], [1, 2, 2, 2, 3], ["det", "nsubj", "ROOT", "dep", "obj"])
-    tokens = tokens_of_doc(doc)
-    assert tokens.head.tolist() == [1, -1, 1]
-    assert list(tokens.dep) == ["det", "ROOT", "obj"]
+@pytest.mark.parametrize(
+    ("words", "heads", "labels"),
+    [
+        # c -> blank -> blank -> b: c is attached to b.
+        (["a", "b", " ", "\n", "c"], [1, 1, 1, 2, 3], ["det", "ROOT", "dep", "dep", "obj"]),
+        # a -> b -> blank <- blank <- c: the blank is the root, and b takes its place.
+        (["a", "b", "\n", " ", "c"], [1, 2, 2, 2, 3], ["det", "nsubj", "ROOT", "dep", "obj"]),
+    ],
+)
+def test_whitespace_gives_its_place_in_the_tree_to_a_word(
+    words: list[str], heads: list[int], labels: list[str]
+) -> None:
+    tokens = tokens_of_doc(made(words, heads, labels))
+    assert (tokens.head.tolist(), list(tokens.dep)) == ([1, -1, 1], ["det", "ROOT", "obj"])
     assert tokens.sent.tolist() == [0, 0, 0]
 
 

@@ -1,21 +1,33 @@
-"""The notation of paths through a parse, and how a document's labels determine its dependency scheme."""
+"""The notation of paths through a parse, traces of them, and how labels determine the dependency scheme."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import neutral_sentences
 import numpy as np
 import pytest
 from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
 from references import events as er
+from references import mention_ranking as reference
 from strategies.parses import UD2_PATHS, path_parses
 
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
+from corefsample.mention_ranking import AntecedentModel
+from corefsample.mention_ranking.features import _pair_kernels as pairs
+from corefsample.mention_ranking.features._codes import PairAtom
+from corefsample.mention_ranking.features._encoding import encode, word_hash
+from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
 from corefsample.syntax import SCHEMES
+from corefsample.syntax._codes import Role
+from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._path_traces import PathTrace, UnmetCondition, connecting_path, nearest_trace, trace_path
 from corefsample.syntax._paths import FlatParses, ParseView, follow, follow_all, leading_to, path_labels
+from corefsample.syntax._roles import NeutralParse, neutral_parse
 from corefsample.syntax._schemes import fitting_schemes
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
@@ -354,3 +366,173 @@ def test_more_labels_never_fit_more_schemes(labels: set[str]) -> None:
     fitting = set(fitting_schemes(labels))
     for label in labels:
         assert fitting <= set(fitting_schemes(labels - {label}))
+
+
+# --- how far a path leads, and the path that connects two tokens ----------------------------------------------
+
+# 0 Ten 1 were 2 killed 3 in 4 police 5 firing 6 by 7 soldiers
+POLICE = (
+    "Ten/NUM>3:nsubj:pass were=be/AUX>3:aux:pass killed=kill/VERB>0:root in/ADP>6:case police/NOUN>6:compound "
+    "firing/NOUN>3:obl by/ADP>8:case soldiers/NOUN>6:nmod"
+)
+
+
+def police() -> ParseView:
+    return ParseView(er.parsed(POLICE), SCHEMES["ud2"])
+
+
+OF_KILLED = ("nsubj:pass", "aux:pass", "obl")
+
+
+@pytest.mark.parametrize(
+    ("path", "start", "found"),
+    [
+        (">obl>compound", 2, ((4,), 2, 2, "", False, ())),
+        # No dependent of "killed" has the label.
+        (">obl:agent", 2, ((), 1, 0, ">obl:agent", False, (2,), OF_KILLED)),
+        # "firing" is obl, but its case is "in".
+        (
+            "[passive]>obl[case=by]",
+            2,
+            ((), 1, 0, ">obl[case=by]", True, (2,), OF_KILLED, (UnmetCondition(5, "case=by", ("in",)),)),
+        ),
+        # The second step fails, at "firing".
+        (">obl>nmod:poss+", 2, ((), 2, 1, ">nmod:poss+", False, (5,), ("case", "compound", "nmod"))),
+        ("[active]>obl", 2, ((), 1, 0, "[active]", False, (2,), (), (UnmetCondition(2, "active", ()),))),
+        # Of three conditions two fail: "firing" is a noun, has no dependent "amod", and is no "attack".
+        (
+            ">obl[upos=NOUN,amod=heavy,lemma=attack|raid]>nmod",
+            2,
+            (
+                *((), 2, 0, ">obl[upos=NOUN,amod=heavy,lemma=attack|raid]", True, (2,), OF_KILLED),
+                (UnmetCondition(5, "amod=heavy", ()), UnmetCondition(5, "lemma=attack|raid", ("firing",))),
+            ),
+        ),
+        # The root has no step up, though its label fits.
+        ("<root", 2, ((), 1, 0, "<root", False, (2,))),
+        (
+            "<obl[upos=NOUN]",
+            5,
+            ((), 1, 0, "<obl[upos=NOUN]", True, (5,), ("obl",), (UnmetCondition(2, "upos=NOUN", ("VERB",)),)),
+        ),
+        ("", 2, ((2,), 0, 0, "", False, ())),
+    ],
+)
+def test_a_trace_names_the_step_that_fails_and_what_was_there(path: str, start: int, found: tuple[Any, ...]) -> None:
+    assert trace_path(path, police(), start) == PathTrace(path, *found)
+
+
+@given(tokens=path_parses(), path=st.sampled_from(UD2_PATHS), data=st.data())
+def test_a_trace_ends_where_the_path_leads(tokens: Tokens, path: str, data: st.DataObject) -> None:
+    parse = ParseView(tokens, SCHEMES["ud2"])
+    start = data.draw(st.integers(0, len(tokens) - 1))
+    trace = trace_path(path, parse, start)
+    assert list(trace.ends) == sorted(follow(path, parse, start))
+    assert bool(trace.ends) == (trace.n_done == trace.n_steps and not trace.failed)
+    assert bool(trace.reached) != bool(trace.ends)
+
+
+def test_the_nearest_path_is_the_one_with_the_most_steps_done() -> None:
+    paths = [">obl:agent", "[passive]>obl[case=by]", ">obl>nmod:poss", ">nsubj"]
+    found = nearest_trace(paths, police(), 2)
+    assert found is not None
+    assert found.path == ">obl>nmod:poss"
+    # Where no step is done, a label that fits is nearer; then the first path.
+    assert nearest_trace(paths[:2], police(), 2) == trace_path(paths[1], police(), 2)
+    assert nearest_trace([paths[3], paths[0]], police(), 2) == trace_path(paths[3], police(), 2)
+    assert nearest_trace([], police(), 2) is None
+
+
+def test_the_path_between_two_tokens_is_in_the_notation_of_rules() -> None:
+    assert connecting_path(police(), 2, 4) == ">obl[case=in]>compound"
+    assert connecting_path(police(), 4, 0) == "<compound<obl>nsubj:pass"
+    assert connecting_path(police(), 2, 7) == ">obl[case=in]>nmod[case=by]"
+    assert connecting_path(police(), 3, 3) == ""
+    two = er.parsed("It/PRON>2:nsubj rained=rain/VERB>0:root", "They/PRON>2:nsubj left=leave/VERB>0:root")
+    assert connecting_path(ParseView(two, SCHEMES["ud2"]), 0, 2) is None
+    text = "arrest/NOUN>0:ROOT of/ADP>1:prep him/PRON>2:pobj"
+    assert connecting_path(ParseView(er.parsed(text), SCHEMES["clearnlp"]), 0, 2) == ">prep[lemma=of]>pobj"
+
+
+@given(tokens=path_parses(), data=st.data())
+def test_following_a_connecting_path_leads_to_its_end(tokens: Tokens, data: st.DataObject) -> None:
+    parse = ParseView(tokens, SCHEMES["ud2"])
+    start, end = (data.draw(st.integers(0, len(tokens) - 1)) for _ in range(2))
+    path = connecting_path(parse, start, end)
+    assert path is not None
+    assert end in follow(path, parse, start)
+
+
+# --- one sentence in every notation ----------------------------------------------------------------------------
+
+
+SENTENCES = {name: neutral_sentences.notations(text) for name, text in neutral_sentences.SENTENCES.items()}
+OTHERS = ("ud1", "clearnlp")
+VOCABULARY = np.unique(np.array([word_hash(word) for word in ("the", "dog", "of", "mary", "say", "met")], np.uint32))
+
+
+def model() -> AntecedentModel:
+    weights = np.random.default_rng(0).normal(0.0, 0.3, 1 << 12).astype(np.float32)
+    return AntecedentModel(weights, VOCABULARY, DEFAULT_TEMPLATES)
+
+
+def content(parse: NeutralParse, tokens: Tokens) -> list[tuple[int, ...]]:
+    """What the parse says of words that are no function words."""
+    columns = (parse.head, parse.link, parse.role, parse.governor, parse.marker)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    closed = {"ADP", "CCONJ", "SCONJ", "PUNCT", "PART", "AUX"}
+    return [row for row, link, upos in zip(rows, parse.link, tokens.upos, strict=True)
+            if link != Role.FUNCTION and upos not in closed]  # fmt: skip
+
+
+def pair_rows(tokens: Tokens, spans: np.ndarray) -> list[list[int]]:
+    doc, rows = encode(tokens, spans, VOCABULARY), []
+    for i in range(len(spans)):
+        between, pair = np.zeros(3, np.int32), np.zeros(len(PairAtom), np.uint32)
+        for k in range(i - 1, -1, -1):
+            pairs.fill_pair(doc, i, k, between, pair)
+            rows.append(pair.tolist())
+    return rows
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("scheme", OTHERS)
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_sentence_has_one_neutral_parse(name: str, scheme: str) -> None:
+    one, other = (reference.parsed(SENTENCES[name][each]) for each in ("ud2", scheme))
+    assert content(neutral_parse(one, "ud2"), one) == content(neutral_parse(other, scheme), other)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("scheme", OTHERS)
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_sentence_has_the_same_mentions_atoms_and_probabilities(name: str, scheme: str) -> None:
+    one, other = (reference.parsed(SENTENCES[name][each]) for each in ("ud2", scheme))
+    spans = mentions_from_parse(one, scheme="ud2")
+    assert len(spans) >= 1
+    np.testing.assert_array_equal(mentions_from_parse(other, scheme=scheme), spans)
+    np.testing.assert_array_equal(
+        encode(other, spans, VOCABULARY, scheme=scheme).atoms, encode(one, spans, VOCABULARY, scheme="ud2").atoms
+    )
+    scored = [model().score(tokens, spans, scheme=of) for tokens, of in ((one, "ud2"), (other, scheme))]
+    np.testing.assert_array_equal(scored[0].scores, scored[1].scores)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("scheme", OTHERS)
+def test_a_text_has_the_same_atoms_flat_names_included(scheme: str) -> None:
+    one, other = (reference.parsed(reference.PARSES[each]) for each in ("ud2", scheme))
+    spans, others = mentions_from_parse(one), mentions_from_parse(other)
+    np.testing.assert_array_equal(spans[:, :2], others[:, :2])
+    if scheme == "clearnlp":
+        assert (spans[:, 2] != others[:, 2]).any()  # a flat name hangs on its first word there, on its last here
+    np.testing.assert_array_equal(encode(one, spans, VOCABULARY).atoms, encode(other, others, VOCABULARY).atoms)
+    assert pair_rows(one, spans) == pair_rows(other, others)
+
+
+@pytest.mark.kernels
+def test_sentences_count_by_those_that_have_words() -> None:
+    tokens = reference.parsed(reference.PARSES["ud2"])
+    sparse = Tokens(tokens.text, tokens.lemma, tokens.upos, tokens.dep, tokens.head, tokens.sent * 300_000_000)
+    spans = mentions_from_parse(tokens)
+    np.testing.assert_array_equal(model().score(tokens, spans).scores, model().score(sparse, spans).scores)

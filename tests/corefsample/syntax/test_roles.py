@@ -49,7 +49,7 @@ def word(scheme: str, form: str) -> int:
         ("happy", Role.PREDICATE, "said", None),
     ],
 )
-def test_a_word_has_one_role_in_every_scheme(
+def test_a_word_has_one_role_everywhere(
     scheme: str, form: str, role: int, governor: str | None, marker: str | None
 ) -> None:
     tokens, parse = reference.parsed(reference.PARSES[scheme]), neutral(scheme)
@@ -194,7 +194,7 @@ def test_labels_of_several_schemes_are_read_if_all_agree() -> None:
         ),
     ],
 )
-def test_a_word_of_a_clearnlp_parse_hangs_as_in_universal_dependencies(
+def test_a_word_of_clearnlp_hangs_as_in_universal_dependencies(
     text: str, token: int, head: int, link: int, marker: int
 ) -> None:
     parse = neutral_parse(reference.parsed(text), "clearnlp")

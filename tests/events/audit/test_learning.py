@@ -240,9 +240,7 @@ def chosen_sheet(path: Path, doc_ids: list[str], label: str = "yes") -> Path:
     return path
 
 
-def test_chosen_documents_teach_and_count_but_estimate_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_chosen_documents_teach_but_estimate_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     words = dict(zip(FRAME.doc_ids.tolist(), np.where(TRUTH, "yes", "no").tolist(), strict=True))
     sheet = write_sheet(tmp_path / "s.csv", PLAN, words.__getitem__)
     others = np.setdiff1d(np.arange(400), PLAN.sample)[:30]
@@ -378,7 +376,7 @@ def test_columns_of_a_table_are_numbers_of_every_document(tmp_path: Path) -> Non
     with error(InputError, place="doc_id"):
         numeric_columns(tmp_path / "u.csv", FRAME)
     table.iloc[1:].to_csv(tmp_path / "v.csv", index=False)
-    with error(InputError, place="doc_id"):
+    with error(InputError, place="v.csv"):
         numeric_columns(tmp_path / "v.csv", FRAME)
 
 

@@ -1,4 +1,4 @@
-"""Sheets: what is written, what is read, and what is refused."""
+"""Sheets: what is written, what is read, and what is refused; and keyword expressions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pytest
 from events_audit_made import actor_frame, edit, frame, write_sheet
 from expected_errors import error
 
-from corefsample import InputError
+from corefsample import InputError, ParameterError
 from events._csv_cells import unescaped, write_csv
 from events.audit import AuditFrame, AuditPlan, extend_plan, plan_audit, read_sheets, sheet_table
+from events.audit._keywords import KeywordExpression
 from events.audit._sheets import MISSING, NO, SHEET_COLUMNS, UNSURE, YES, disagreement_sheet
 
 PLAN = plan_audit(frame(), 40)
@@ -226,3 +227,34 @@ def test_a_spreadsheets_rounding_and_byte_order_mark_are_accepted(tmp_path: Path
     edit(path, 0, inclusion_probability=f"{probability:.9g}")
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert np.all(read_sheets(PLAN, [path]).labels == YES)
+
+
+# --- keyword expressions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "text", "expected"),
+    [
+        ("raid", "A Raid at night", True),
+        ("raid", "raids at night", False),
+        ("raid*", "raids at night", True),
+        ('"air strike"', "an air\nstrike hit", True),
+        ('"air strike"', "strike by air", False),
+        ("air strike", "strike by air", True),
+        ("a or b and c", "a", True),
+        ("(a or b) and c", "a", False),
+        ("not a", "b", True),
+        ("not a and b", "a b", False),
+        ("not (a and b)", "a", True),
+        ("a not b", "a b", False),
+        ("u.s.", "the u.s. army", True),
+    ],
+)
+def test_expressions(expression: str, text: str, expected: bool) -> None:
+    assert KeywordExpression(expression).matches(text) is expected
+
+
+@pytest.mark.parametrize("expression", ["", "  ", "(a", "a)", "a or", "and a", '"a', '""', "not", "()"])
+def test_what_is_no_expression_is_refused(expression: str) -> None:
+    with pytest.raises(ParameterError, match="keyword must"):
+        KeywordExpression(expression)

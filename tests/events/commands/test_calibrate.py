@@ -11,12 +11,21 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import Calls
-from places import GUM_SCORED
+from expected_errors import error
+from places import EN_CORE_WEB_SM, EN_GUM_UD, GUM_SCORED
 
-from corefsample import AntecedentDistribution, InputError, ScoredDocument, write_documents
+from corefsample import (
+    AntecedentDistribution,
+    InputError,
+    ParameterError,
+    ScoredDocument,
+    link_tables,
+    read_corefud,
+    write_documents,
+)
 from corefsample.links import calibrate_links, compare_links, scorer_links
-from corefsample.links._pairs import link_tables
-from events.commands import CalibrateOptions, run_calibrate
+from events.commands import CalibrateOptions, CalibrateParsesOptions, run_calibrate, run_calibrate_parses
+from events.commands._parse_sampling import TreebankDocument
 from events.commands._results import CalibrationFolder
 
 OPTIONS = CalibrateOptions(bin_size=50, n_resamples=100)
@@ -92,8 +101,7 @@ def test_documents_without_gold_are_counted_and_none_with_it_is_bad_input(scored
 
 def test_the_command_prints_the_table(scored: Path, tmp_path: Path, call: Calls) -> None:
     out = tmp_path / "out"
-    status, printed, _ = call("calibrate", scored, "--bin-size", 50, "--resamples", 100, "--out", out)
-    assert status == 0
+    printed = call.good("calibrate", scored, "--bin-size", 50, "--resamples", 100, "--out", out)
     assert "12 documents with gold, 336 pairs of mentions" in printed
     assert all(len(line) <= 80 for line in printed.splitlines() if str(tmp_path) not in line)
     assert f"Picture  {out / 'reliability.png'}" in printed
@@ -101,9 +109,7 @@ def test_the_command_prints_the_table(scored: Path, tmp_path: Path, call: Calls)
     assert (status, json.loads(printed)["groups"][0]["n_pairs"]) == (0, 336)
 
 
-def test_a_paired_comparison_has_the_values_of_the_library_in_all_outputs(
-    call: Calls, scored: Path, tmp_path: Path
-) -> None:
+def test_a_paired_comparison_has_the_librarys_values(call: Calls, scored: Path, tmp_path: Path) -> None:
     write_documents(documents(scale=4.0), tmp_path / "sharp.jsonl")
     scorers = (scorer_links(documents(scale=scale)) for scale in (1.0, 4.0))
     expected = compare_links(*scorers, n_resamples=100).to_frame()
@@ -127,3 +133,89 @@ def test_the_real_file_has_about_the_known_error() -> None:
     assert overall.curve.bins.n_pairs == 9_635_560
     assert overall.share_true == pytest.approx(0.0315, abs=5e-5)
     assert overall.error == pytest.approx(0.0126, abs=2e-4)
+
+
+# --- parses of a treebank ----------------------------------------------------------------------------------
+
+
+DOCUMENT = """# newdoc id = {name}
+# sent_id = {name}1
+1	The	the	DET	DT	_	2	det	_	_
+2	president	president	NOUN	NN	_	3	nsubj	_	_
+3	met	meet	VERB	VBD	_	0	root	_	_
+4	her	her	PRON	PRP$	_	5	nmod:poss	_	_
+5	troops	troop	NOUN	NNS	_	3	obj	_	_
+6	near	near	ADP	IN	_	9	case	_	_
+7	the	the	DET	DT	_	9	det	_	_
+8	old	old	ADJ	JJ	_	9	amod	_	_
+9	{noun}	{noun}	NOUN	NN	_	3	obl	_	SpaceAfter=No
+10	.	.	PUNCT	.	_	3	punct	_	_
+
+"""
+
+
+def pipeline_at(path: Path) -> str:
+    if not path.exists():
+        pytest.skip(f"{path.name} is not there")
+    return str(path)
+
+
+@pytest.fixture
+def treebank(tmp_path: Path) -> Path:
+    path = tmp_path / "treebank.conllu"
+    nouns = {"a": "border", "b": "bridge", "c": "village"}
+    path.write_text("".join(DOCUMENT.format(name=name, noun=noun) for name, noun in nouns.items()))
+    return path
+
+
+def parse_options(path: Path, **more: object) -> CalibrateParsesOptions:
+    return CalibrateParsesOptions(pipeline=pipeline_at(path), n_samples=10, n_resamples=20, **more)  # type: ignore[arg-type]
+
+
+def test_a_temperature_is_fitted_to_the_other_half(treebank: Path, tmp_path: Path) -> None:
+    steps: list[tuple[int, int, int]] = []
+    out = tmp_path / "out"
+    chosen = parse_options(EN_GUM_UD, temperatures=(0.8, 1.5, 3.0), out=out)
+    run = run_calibrate_parses(treebank, chosen, on_progress=lambda *step: steps.append(step))
+    assert len(run.temperatures) == 2  # one for each half
+    assert run.schemes == ("ud2", "ud2")
+    assert (run.n_documents, run.n_words) == (3, 30)
+    assert steps[-1] == (12, 12, 12)  # three documents at three temperatures, and once more
+    table = pd.read_csv(out / "parse_calibration.csv")
+    assert {"arcs", "labelled arcs", "paths of 1 arc", "paths of 2 arcs", "roles"} <= set(table["property"])
+    record = json.loads((out / "parse_calibration.json").read_text())
+    assert record["summary"]["n_words"] == 30
+    with pytest.raises(ParameterError, match="out must be a new or empty folder"):
+        run_calibrate_parses(treebank, chosen)
+
+
+def test_other_documents_can_fit_the_temperature(treebank: Path) -> None:
+    run = run_calibrate_parses(treebank, parse_options(EN_GUM_UD, temperatures=(0.8, 1.5, 3.0), fit=(str(treebank),)))
+    assert run.temperatures == (run.fit.temperature,)
+
+
+def test_a_pipeline_of_another_scheme_is_measured_by_roles(treebank: Path) -> None:
+    run = run_calibrate_parses(treebank, parse_options(EN_CORE_WEB_SM, temperature=1.0, sentences="gold"))
+    assert run.schemes == ("ud2", "clearnlp")
+    assert run.fit is None
+    assert {each.name for each in run.calibration.properties} <= {"roles", "role paths"}
+    # Plain sentences, so that nearly all roles of the usual parse are right in both notations.
+    assert run.calibration["roles"].share_found > 0.9
+
+
+def test_the_beginning_of_a_document_has_whole_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "treebank.conllu"
+    second = DOCUMENT.format(name="a", noun="border").partition("\n")[2].replace("a1", "a2")
+    path.write_text(DOCUMENT.format(name="a", noun="border") + second)
+    (document,) = read_corefud(path)
+    lengths = [len(TreebankDocument.of(document, n_words).tokens) for n_words in (1, 10, 19, 20, None)]
+    assert lengths == [10, 10, 10, 20, 20]
+
+
+def test_bad_input_is_one_line(treebank: Path, tmp_path: Path) -> None:
+    with error(ParameterError, "fit"):
+        parse_options(EN_GUM_UD, temperature=1.0, fit=(str(treebank),))
+    single = tmp_path / "single.conllu"
+    single.write_text(DOCUMENT.format(name="a", noun="border"))
+    with pytest.raises(InputError, match="must have at least 2 documents, got 1"):
+        run_calibrate_parses(single, parse_options(EN_GUM_UD))

@@ -37,9 +37,7 @@ def helped(call: Calls) -> Helped:
     """Return the help of a command."""
 
     def printed(*words: str) -> str:
-        status, out, _ = call(*" ".join(words).split(), "--help")
-        assert status == 0
-        return out
+        return call.good(*" ".join(words).split(), "--help")
 
     return printed
 
@@ -128,7 +126,6 @@ def test_every_default_is_shown(helped: Helped, command: str) -> None:
         if option.is_flag and not option.secondary_opts:
             continue  # off, as flags are
         record = option.get_help_record(click.Context(LEAVES[command]))
-        assert record is not None
         message = " ".join(record[1].split())
         optional = {"pipeline", "held_out", "where", "attribution", "note", "compare", "entity_fields"}
         optional |= {"recalibration"}
@@ -171,5 +168,4 @@ def test_the_choices_in_the_help_are_those_of_the_library(command: str, name: st
 def test_the_size_of_a_model_has_the_limit_of_the_library() -> None:
     bits = options("train")["bits"].type
     assert isinstance(bits, click.IntRange)
-    assert bits.max is not None
     assert 2**bits.max == LARGEST_TABLE

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 from command_line import Calls
 from references import events as er
+from references import parses as pr
 from run_cases import CountOptions, count_events
 
-from events.commands import DoctorOptions, run_doctor
+from events import load_lexicon, load_rules
+from events.commands import DoctorOptions, ExplainOptions, run_doctor, run_explain
 from events.commands._rule_hits import RuleHits
-from events.commands.explain import ExplainOptions, run_explain
-from events.lexicon._lexicon import load_lexicon
-from events.rules._rules import load_rules
 from events.runs.counting._job import actor_notes
 
 SENTENCES = {
@@ -39,8 +36,7 @@ def scored(tmp_path: Path) -> Path:
 
 
 def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(call: Calls, scored: Path) -> None:
-    status, out, err = call("explain", scored, "--preset", "asserted")
-    assert (status, err) == (0, "")
+    out = call.good("explain", scored, "--preset", "asserted")
     blocks = [" ".join(block.split()) for block in out.split("\n\n")]
     assert blocks[0] == (
         "Rule attack, preset asserted, lexicon countries: 3 triggers in 4 documents: counted 1, excluded 1, no path 1."
@@ -60,8 +56,7 @@ def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(call: Ca
 
 
 def test_the_summary_for_programs_has_every_reason(call: Calls, scored: Path) -> None:
-    status, out, err = call("explain", scored, "--doc-id", "missed", "--json")
-    assert (status, err) == (0, "")
+    out = call.good("explain", scored, "--doc-id", "missed", "--json")
     content = json.loads(out)
     assert (content["n_documents"], content["n_triggers"], content["outcomes"]) == (4, 1, {"no path": 1})
     (shown,) = content["shown"]
@@ -81,7 +76,7 @@ def test_the_events_of_a_document_have_the_probabilities_of_a_run(tmp_path: Path
     other = er.json_document("other", "1999-01-05", SENTENCES["none"])
     path = er.write_lines(tmp_path / "scored.jsonl", [other, document])
     (shown,) = run_explain(path, ExplainOptions(seed=3)).shown
-    count_events(path, tmp_path / "run", CountOptions(seed=3), pictures=False)
+    count_events(path, tmp_path / "run", CountOptions(seed=3))
     evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet")
     assert [(each.actors, each.probability, each.mc_se) for each in shown.events or ()] == list(
         evidence[["actor", "probability", "mc_se"]].itertuples(index=False, name=None)
@@ -114,8 +109,7 @@ def test_a_sample_of_triggers_does_not_depend_on_the_order_of_documents(tmp_path
 
 
 def test_doctor_counts_what_a_rule_and_a_lexicon_find(call: Calls, scored: Path) -> None:
-    status, out, err = call("doctor", scored, "--rule", "attack", "--preset", "asserted", "--json")
-    assert (status, err) == (0, "")
+    out = call.good("doctor", scored, "--rule", "attack", "--preset", "asserted", "--json")
     _, hits = json.loads(out)
     counts = ("n_documents", "n_with_actor", "n_with_trigger", "n_with_event", "n_problems")
     assert [hits[name] for name in counts] == [4, 3, 3, 1, 0]
@@ -125,8 +119,7 @@ def test_doctor_counts_what_a_rule_and_a_lexicon_find(call: Calls, scored: Path)
     assert "IRQ Iraqi" in hits["unused"]
     assert not {"IRQ Iraq", "IRQ Iraqis"} & set(hits["unused"])
     assert hits["unmatched"] == {">obl[case=in]": [1, "missed"]}
-    status, out, _ = call("doctor", scored, "--rule", "meet")
-    assert status == 0
+    out = call.good("doctor", scored, "--rule", "meet")
     assert "no document has a trigger of the rule" in " ".join(out.split())
 
 
@@ -154,8 +147,7 @@ presets:
 def test_doctor_finds_paths_that_a_scheme_lacks(call: Calls, tmp_path: Path) -> None:
     rule = tmp_path / "strike.yaml"
     rule.write_text(RULE)
-    status, out, err = call("doctor", rule)
-    assert (status, err) == (0, "")
+    out = call.good("doctor", rule)
     out = " ".join(out.split())
     assert "preset paper examples hold (0); serves ud2, ud1, clearnlp " in out
     assert "serves ud2, ud1 (without near (agent)), clearnlp (without near (agent))" in out
@@ -174,8 +166,7 @@ def test_doctor_checks_the_classes_and_examples_of_a_rule_with_a_lexicon(call: C
     parse = "      1 Rebels rebel NOUN 2 nsubj\n      2 struck strike VERB 0 root\n"
     rule.write_text(f"{RULE}examples:\n  - expect: {{paper: [REB]}}\n    parse: |\n{parse}")
     lexicon.write_text("version: 1\nentries:\n  - {code: REB, name: Rebels, kind: rebel, nouns: [rebel]}\n")
-    status, out, err = call("doctor", rule, "--lexicon", lexicon)
-    assert (status, err) == (0, "")
+    out = call.good("doctor", rule, "--lexicon", lexicon)
     assert "preset paper examples hold (1: ud2 1)" in " ".join(out.split())
     status, _, err = call("doctor", rule, "--lexicon", "countries")
     assert status == 3
@@ -216,18 +207,6 @@ def test_a_run_says_that_its_lexicon_is_probably_another(call: Calls, scored: Pa
 # --- documents with several parses -------------------------------------------------------------------------
 
 
-def of_several_parses(doc_id: str, parses: Sequence[tuple[int, Sequence[str]]]) -> dict[str, Any]:
-    """A document with weighted parses of the same words, each given by its sentences."""
-    made = [er.json_document(doc_id, "1999-01-05", sentences) for _, sentences in parses]
-    words, *others = [each["tokens"].pop("text") for each in made]
-    assert all(each == words for each in others)
-    own = [
-        {"weight": weight, **{name: each[name] for name in ("tokens", "mentions", "antecedents", "scores")}}
-        for (weight, _), each in zip(parses, made, strict=True)
-    ]
-    return {"version": 2, "doc_id": doc_id, "date": "1999-01-05", "tokens": {"text": words}, "parses": own}
-
-
 @pytest.fixture
 def mixture(tmp_path: Path) -> Path:
     """A document of which "attacked" has the Iraqis as subject, as object, and as modifier of a noun."""
@@ -238,12 +217,11 @@ def mixture(tmp_path: Path) -> Path:
         (1, ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"]),
     ]
     one = er.json_document("one", "1999-01-05", SENTENCES["counted"])
-    return er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("several", parses), one])
+    return er.write_lines(tmp_path / "scored.jsonl", [pr.of_several_parses("several", parses), one])
 
 
 def test_a_trigger_of_several_parses_is_summed_up_unless_all_parses_are_wanted(call: Calls, mixture: Path) -> None:
-    status, out, err = call("explain", mixture, "--doc-id", "several")
-    assert (status, err) == (0, "")
+    out = call.good("explain", mixture, "--doc-id", "several")
     blocks = [" ".join(block.split()) for block in out.split("\n\n")]
     assert blocks[0].endswith("1 trigger in 2 documents: counted 1.")
     assert blocks[1].startswith(
@@ -252,8 +230,7 @@ def test_a_trigger_of_several_parses_is_summed_up_unless_all_parses_are_wanted(c
         "likeliest 0.600 of them, for example: trigger attack (frame verb) outcome counted (an event) "
         "agent Iraqis = IRQ, by >nsubj actor Iraqis = IRQ, at >nsubj P(event) IRQ 0.6"
     )
-    status, out, err = call("explain", mixture, "--doc-id", "several", "--all-parses")
-    assert (status, err) == (0, "")
+    out = call.good("explain", mixture, "--doc-id", "several", "--all-parses")
     block = " ".join(out.split("\n\n")[1].split())
     assert block.startswith(
         "several, 1999-01-05 sentence Iraqis [attacked] it parses 0.600 of them: trigger attack (frame verb) "
@@ -266,10 +243,9 @@ def test_a_trigger_of_several_parses_is_summed_up_unless_all_parses_are_wanted(c
 def test_a_document_with_several_parses_takes_at_most_a_screen(call: Calls, tmp_path: Path) -> None:
     # Forty triggers, in one parse with a subject and in the other with an object.
     sentences = [[f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"] * 40 for label in ("nsubj", "obj")]
-    line = of_several_parses("long", [(1, each) for each in sentences])
+    line = pr.of_several_parses("long", [(1, each) for each in sentences])
     path = er.write_lines(tmp_path / "scored.jsonl", [line])
-    status, out, _ = call("explain", path, "--doc-id", "long")
-    assert status == 0
+    out = call.good("explain", path, "--doc-id", "long")
     head, _, lines = out.partition("\n\n")
     assert "40 triggers in 1 document" in " ".join(head.split())
     shown = out.count("sentence")
@@ -290,7 +266,7 @@ def test_the_outcome_that_most_parses_share_is_the_likeliest_though_they_differ_
         (3, ["Police/NOUN>3:obj may/AUX>3:dep arrested=arrest/VERB>0:root"]),
         (4, ["Police/NOUN>3:nsubj may/AUX>3:aux arrested=arrest/VERB>0:root"]),
     ]
-    path = er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("d", parses)])
+    path = er.write_lines(tmp_path / "scored.jsonl", [pr.of_several_parses("d", parses)])
     run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police"))
     assert run.outcomes == {"counted": 1}
     assert [round(each.share, 9) for each in (run.shown[0], *run.shown[0].alternatives)] == [0.3, 0.3, 0.4]
@@ -321,8 +297,7 @@ def test_documents_are_counted_by_actor_and_by_nobody_where_a_role_is_optional(c
     path = er.write_lines(tmp_path / "scored.jsonl", documents)
     run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police"))
     assert (run.n_documents, run.n_with_event, run.n_by_actor, run.n_by_nobody) == (5, 3, 1, 3)
-    status, out, _ = call("explain", path, "--rule", "arrest", "--lexicon", "police")
-    assert status == 0
+    out = call.good("explain", path, "--rule", "arrest", "--lexicon", "police")
     flat = " ".join(out.split())
     assert "Without coreference, 3 documents with the event: 1 by an actor, 3 by nobody whom the lexicon names." in flat
     assert flat.count("counted (an event by nobody whom the lexicon names)") == 3
@@ -352,7 +327,7 @@ def test_shares_and_events_of_several_parses_are_those_of_a_run(tmp_path: Path, 
     several = next(each for each in shown if each.doc_id == "several")
     assert several.share == pytest.approx(0.6, abs=1e-12)
     assert [(each.trace.outcome, round(each.share, 12)) for each in several.alternatives] == [("no path", 0.3)]
-    count_events(mixture, tmp_path / "run", CountOptions(seed=7), pictures=False)
+    count_events(mixture, tmp_path / "run", CountOptions(seed=7))
     evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet").set_index("doc_id").loc["several"]
     (event,) = several.events or ()
     assert (event.probability, event.mc_se) == (evidence["probability"], evidence["mc_se"])
@@ -366,21 +341,20 @@ def test_shares_and_events_of_several_parses_are_those_of_a_run(tmp_path: Path, 
 
 def test_the_likeliest_reading_is_the_outcome_and_any_reading_has_the_lemma(tmp_path: Path) -> None:
     parses = [(n, [f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"]) for n, label in ((1, "nsubj"), (2, "obj"))]
-    path = er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("d", parses)])
+    path = er.write_lines(tmp_path / "scored.jsonl", [pr.of_several_parses("d", parses)])
     run = run_explain(path, ExplainOptions(trigger="attack"))
     assert (run.n_triggers, run.outcomes) == (1, {"no path": 1})
     assert [each.trace.outcome for each in run.shown[0].alternatives] == ["counted"]
 
 
 def test_doctor_says_how_many_documents_have_several_parses_and_how_many(call: Calls, mixture: Path) -> None:
-    status, out, _ = call("doctor", mixture)
-    assert status == 0
+    out = call.good("doctor", mixture)
     assert "1 document with several parses, on average 4.0" in " ".join(out.split())
 
 
 def test_doctor_inspects_the_likeliest_of_several_parses(call: Calls, tmp_path: Path) -> None:
     parses = [(n, [f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"]) for n, label in ((1, "obj"), (2, "nsubj"))]
-    path = er.write_lines(tmp_path / "scored.jsonl", [of_several_parses("d", parses)])
+    path = er.write_lines(tmp_path / "scored.jsonl", [pr.of_several_parses("d", parses)])
     *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).reports
     assert isinstance(hits, RuleHits)
     assert (hits.n_documents, hits.n_with_parses, hits.n_with_event, hits.n_problems) == (1, 1, 1, 0)

@@ -44,8 +44,7 @@ def fits(call: Calls, schema: dict[str, Any]) -> Fits:
     def assert_fits(command: str, *arguments: object) -> Any:
         """Run a command with --json, validate what it prints, and return it."""
         words = command.partition(" --")[0].split()
-        status, out, err = call(*words, *arguments, "--json")
-        assert status == 0, err
+        out = call.good(*words, *arguments, "--json")
         content = json.loads(out)
         part = {"$defs": schema["$defs"], **schema["properties"][command]}
         jsonschema.validate(content, part, cls=jsonschema.Draft202012Validator)

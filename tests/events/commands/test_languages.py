@@ -12,12 +12,17 @@ import numpy as np
 import pytest
 from command_line import Calls
 from expected_errors import error
+from references import events as er
 from references import scoring as sr
 
-from corefsample import ParameterError, ScoredDocument, Tokens, read_documents, write_documents
-from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample import (
+    InputError,
+    ParameterError,
+    ScoredDocument,
+    read_documents,
+    write_documents,
+)
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.errors import InputError
 from corefsample.mention_ranking import load_model, save_model, score_documents
 from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource
 from corefsample.mention_ranking._model_file import model_file
@@ -51,31 +56,26 @@ def spanish(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 # --- comparison --------------------------------------------------------------------------------------------
 
 
-def test_the_name_of_a_corpus_file_says_its_language(
-    call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
+def test_a_corpus_files_name_says_its_language(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     path = sr.corpus_file(tmp_path / "es_news-train.conllu", documents)
-    status, line = call.refused("score", path, "--out", tmp_path / "s.jsonl")
-    assert status == 3
+    line = call.refused("score", path, "--out", tmp_path / "s.jsonl")
     assert (
         "model must be of the language of the document (es), got a model of en (--model es takes that of the package)"
         in line
     )
 
 
-def test_train_takes_the_language_of_the_documents(
-    call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
-) -> None:
+def test_train_has_the_documents_language(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     options = ("--epochs", 1, "--bits", 8, "--orders", 1, "--held-out-share", 0)
     path = sr.corpus_file(tmp_path / "ru_news-train.conllu", documents)
     status, out, _ = call("train", path, "--out", tmp_path / "ru.npz", *options)
     assert (status, "Language: ru (resources: none)." in out) == (0, True)
     assert load_model(tmp_path / "ru.npz").language.code == "ru"
-    status, line = call.refused("train", path, "--out", tmp_path / "m.npz", "--language", "es", *options)
-    assert (status, "--language must be that of all documents, got es and ru" in line) == (2, True)
+    line = call.refused("train", path, "--out", tmp_path / "m.npz", "--language", "es", *options, status=2)
+    assert "--language must be that of all documents, got es and ru" in line
 
 
-def test_documents_of_few_english_words_must_say_their_language(
+def test_foreign_documents_must_say_their_language(
     call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]
 ) -> None:
     def foreign(document: AnnotatedDocument) -> AnnotatedDocument:
@@ -83,8 +83,8 @@ def test_documents_of_few_english_words_must_say_their_language(
         return dataclasses.replace(document, tokens=dataclasses.replace(document.tokens, text=text))
 
     path = sr.corpus_file(tmp_path / "corpus.conllu", map(foreign, documents))
-    status, line = call.refused("train", path, "--out", tmp_path / "m.npz")
-    assert (status, "--language is required: the documents do not say their language" in line) == (2, True)
+    line = call.refused("train", path, "--out", tmp_path / "m.npz", status=2)
+    assert "--language is required: the documents do not say their language" in line
     status, out, err = call("score", path, "--out", tmp_path / "s.jsonl")
     assert (status, "Words: the model knows" in out, "of the first texts, the model knows" in err) == (0, True, False)
 
@@ -97,9 +97,7 @@ def test_a_recalibration_of_another_language_is_an_error(tmp_path: Path, corpus:
     assert {document.metadata["lang"] for document in read_documents(tmp_path / "s.jsonl")} == {"es"}
 
 
-def test_scores_of_the_spanish_model_have_its_recalibration_unless_it_is_turned_off(
-    call: Calls, tmp_path: Path, corpus: Path
-) -> None:
+def test_scores_of_the_spanish_model_have_its_recalibration(call: Calls, tmp_path: Path, corpus: Path) -> None:
     out, options = tmp_path / "s.jsonl", {"model": "es", "mentions": "parse", "overwrite": True}
     run_score(corpus, ScoreOptions(out=out, recalibration="none", **options))
     plain = list(read_documents(out))
@@ -126,9 +124,7 @@ def test_folds_are_of_nearly_equal_size_and_depend_on_names_alone() -> None:
     assert folds_of(reversed(names), 4) == folds
 
 
-def test_each_document_is_scored_by_a_model_that_was_trained_without_its_fold(
-    tmp_path: Path, corpus: Path, spanish: Path
-) -> None:
+def test_documents_are_scored_by_a_model_without_their_fold(tmp_path: Path, corpus: Path, spanish: Path) -> None:
     run = run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), folds=3))
     found = list(read_documents(tmp_path / "s.jsonl"))
     from corefsample import read_corefud
@@ -183,19 +179,16 @@ def test_folds_that_cannot_be(options: dict[str, Any], tmp_path: Path, corpus: P
         run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), **options))
 
 
-def test_recalibrate_rejects_scores_of_documents_that_the_model_has_seen(
+def test_recalibrate_rejects_documents_of_the_training(
     call: Calls, tmp_path: Path, corpus: Path, spanish: Path
 ) -> None:
     status, out, _ = call("score", corpus, "--model", spanish, "--out", tmp_path / "s.jsonl")
     assert (status, "3 documents were in the training of the model" in out) == (0, True)
-    status, line = call.refused(
-        "recalibrate", tmp_path / "s.jsonl", tmp_path / "s.jsonl", "--out", tmp_path / "r.jsonl"
-    )
-    assert status == 3
+    line = call.refused("recalibrate", tmp_path / "s.jsonl", tmp_path / "s.jsonl", "--out", tmp_path / "r.jsonl")
     assert "got 3 of 7 documents with in_training_data (`corefsample score CORPUS --folds 5 --out FILE`" in line
 
 
-def test_a_recalibration_says_the_language_of_its_documents_and_is_not_applied_to_others(
+def test_a_recalibration_is_for_documents_of_its_language(
     call: Calls, tmp_path: Path, corpus: Path, spanish: Path
 ) -> None:
     call("score", corpus, "--model", spanish, "--folds", 2, "--out", tmp_path / "s.jsonl")
@@ -204,11 +197,10 @@ def test_a_recalibration_says_the_language_of_its_documents_and_is_not_applied_t
     write_documents(others, tmp_path / "o.jsonl")
     fit = ("--form", "global", "--objective", "likelihood", "--folds", 2, "--resamples", 2)
     gold = tmp_path / "s.jsonl"
-    status, _, err = call("recalibrate", gold, gold, "--out", tmp_path / "r.jsonl", *fit)
-    assert (status, err) == (0, "")
+    call.good("recalibrate", gold, gold, "--out", tmp_path / "r.jsonl", *fit)
     assert json.loads((tmp_path / "r.jsonl.recalibration.json").read_text())["language"] == "es"
-    status, line = call.refused("recalibrate", gold, tmp_path / "o.jsonl", "--out", tmp_path / "x.jsonl", *fit)
-    assert (status, "must be of the language of the fit (es), got ru" in line) == (3, True)
+    line = call.refused("recalibrate", gold, tmp_path / "o.jsonl", "--out", tmp_path / "x.jsonl", *fit)
+    assert "must be of the language of the fit (es), got ru" in line
 
 
 # --- rules and lexicons ------------------------------------------------------------------------------------
@@ -216,22 +208,8 @@ def test_a_recalibration_says_the_language_of_its_documents_and_is_not_applied_t
 
 def attacked(doc_id: str, **metadata: Any) -> ScoredDocument:
     """Rusia atacó Georgia, or the same in English."""
-    text = ["Rusia", "atacó", "Georgia"]
-    tokens = Tokens(text, ["Rusia", "atacar", "Georgia"], ["PROPN", "VERB", "PROPN"], ["nsubj", "root", "obj"],
-                    np.array([1, -1, 1]), np.zeros(3, int))  # fmt: skip
-    mentions = np.array([(0, 1, 0), (2, 3, 2)])
-    import datetime
-
-    none: list[list[Any]] = [[], []]
-    antecedents = AntecedentDistribution.from_lists(none, none)
-    return ScoredDocument(doc_id, mentions, antecedents, datetime.date(2008, 8, 8), tokens, None, metadata)
-
-
-def test_events_of_another_language_are_found_by_its_rule_and_lexicon() -> None:
-    counter = EventCounter(load_rules("es/attack"))
-    counter.update([attacked("a", lang="es"), attacked("b")])
-    counts = counter.counts().to_frame()
-    assert counts.loc[counts["mean"] > 0, ["actor", "mean"]].to_numpy().tolist() == [["RUS", 2.0]]
+    sentence = "Rusia/PROPN>2:nsubj atacó=atacar/VERB>0:root Georgia/PROPN>2:obj"
+    return dataclasses.replace(er.scored(er.json_document(doc_id, "2008-08-08", [sentence])), metadata=metadata)
 
 
 @pytest.mark.parametrize("one_by_one", [False, True])
@@ -257,8 +235,7 @@ def test_rules_and_lexicon_must_be_of_one_language() -> None:
 def test_a_spanish_rule_has_the_spanish_lexicon_by_default(command: str, call: Calls, tmp_path: Path) -> None:
     write_documents([attacked("a", lang="es")], tmp_path / "s.jsonl")
     out = ("--out", tmp_path / "run", "--no-pictures") if command == "events" else ()
-    status, text, _ = call(command, tmp_path / "s.jsonl", "--rule", "es/attack", *out)
-    assert status == 0
+    text = call.good(command, tmp_path / "s.jsonl", "--rule", "es/attack", *out)
     found = (tmp_path / "run" / "counts.csv").read_text() if command == "events" else text
     assert "RUS" in found
 
@@ -274,8 +251,7 @@ def test_words_of_conditions_are_those_of_the_language() -> None:
 
 @pytest.mark.parametrize("name", ["es/attack", "es/arrest", "es/countries"])
 def test_doctor_checks_what_is_shipped_for_spanish(call: Calls, name: str) -> None:
-    status, out, err = call("doctor", name)
-    assert (status, err) == (0, "")
+    out = call.good("doctor", name)
     assert "examples hold" in out or "157 codes" in out
 
 

@@ -69,9 +69,7 @@ def test_a_long_value_continues_below_itself(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(("kind", "is_watched"), [("xterm", True), ("dumb", False), ("unknown", False)])
-def test_a_terminal_is_watched_if_it_can_redraw_a_line(
-    monkeypatch: pytest.MonkeyPatch, kind: str, is_watched: bool
-) -> None:
+def test_a_terminal_is_watched_if_it_can_redraw(monkeypatch: pytest.MonkeyPatch, kind: str, is_watched: bool) -> None:
     terminal(monkeypatch, kind)
     assert screen.is_watched() is is_watched
     terminal(monkeypatch, kind, is_terminal=False)
@@ -92,9 +90,7 @@ def test_progress_is_shown_on_a_terminal_and_never_with_json(monkeypatch: pytest
     assert ("counting" in screened.getvalue()) == is_terminal  # in a log, lines come only after a while
 
 
-def test_without_a_terminal_progress_is_a_line_every_so_often(
-    monkeypatch: pytest.MonkeyPatch, clock: list[float]
-) -> None:
+def test_without_a_terminal_progress_comes_in_lines(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
     stream = terminal(monkeypatch, is_terminal=False)
     clock[0] = 100.0
     with screen.log_to_screen(verbose=False, quiet=False), screen.progress("scoring", True) as given:
@@ -135,7 +131,7 @@ def test_of_the_steps_of_long_work_one_is_printed_every_so_often(
 
 @pytest.mark.parametrize("is_terminal", [True, False])
 @pytest.mark.parametrize(("verbose", "quiet"), [(False, False), (True, False), (False, True)])
-def test_what_the_library_logs_is_printed_by_its_level(
+def test_logs_are_printed_by_level(
     monkeypatch: pytest.MonkeyPatch, is_terminal: bool, verbose: bool, quiet: bool
 ) -> None:
     stream = terminal(monkeypatch, is_terminal=is_terminal)
@@ -184,9 +180,7 @@ def test_counts_are_printed_unless_they_are_zero(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(("verbose", "quiet"), [(False, False), (False, True)])
-def test_a_log_file_has_everything_as_json_lines_and_the_screen_what_it_had(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verbose: bool, quiet: bool
-) -> None:
+def test_a_log_file_has_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verbose: bool, quiet: bool) -> None:
     stream = terminal(monkeypatch, is_terminal=False)
     path = tmp_path / "log.jsonl"
     path.write_text("earlier\n", "utf-8")

@@ -14,7 +14,7 @@ from references import events as er
 
 from corefsample import InputError, ParameterError
 from corefsample.formats import DocumentStream
-from events import EventCounter, load_lexicon, load_rules, simulate_documents
+from events import EventCounter, load_rules, simulate_documents
 from events.counting import evaluate_matches
 
 DOCUMENTS = [er.scored(document) for document in er.corpus()]
@@ -31,27 +31,10 @@ def test_adding_a_document_returns_its_events() -> None:
     result = {document.doc_id: counter.add(document) for document in DOCUMENTS}
     assert [doc_id for doc_id, found in result.items() if found is None] == ["doc 4", "doc 6", "doc 8", "doc 10"]
     third = result["doc 3"]
-    assert third is not None
     assert (third.doc_id, third.date, third.keys) == ("doc 3", datetime.date(1999, 2, 6), (("KWT",), ("USA",)))
     matches = third.parses[0].matches
     direct = evaluate_matches(DOCUMENTS[2].antecedents, matches, "doc 3", datetime.date(1999, 2, 6), n_samples=100)
     assert third.hits.tolist() == direct.hits.tolist()
-
-
-def test_a_rule_a_lexicon_and_a_scheme_can_be_given() -> None:
-    counter = counted(rule=load_rules("attack_target", "paper"), lexicon=load_lexicon(), scheme="ud2", period="year")
-    table = counter.counts().to_frame()
-    pairs = set(zip(table["actor"], table["target"], strict=True))
-    assert pairs == {("IRQ", "IRN"), ("IRQ", "IRQ"), ("USA", "KWT")}
-    assert set(table["event"]) == {"attack_target"}
-    assert set(table["period"]) == {"1999", "2000"}
-
-
-def test_the_level_and_kind_of_intervals_can_be_chosen_late() -> None:
-    counter = counted()
-    wide, narrow = (counter.counts(level=level, interval="normal").to_frame() for level in (0.99, 0.5))
-    assert (wide["lower"] <= narrow["lower"]).all()
-    assert (wide["upper"] > narrow["upper"]).any()
 
 
 def test_the_documents_nearest_one_half_come_first() -> None:
@@ -94,13 +77,6 @@ def test_a_document_without_what_events_need_is_rejected(changes: dict[str, Any]
     assert counter.tally.n_documents == 1
 
 
-def test_labels_of_no_scheme_are_rejected_with_the_document() -> None:
-    document = er.corpus()[1]
-    document["tokens"]["dep"] = ["SBJ"] * len(document["tokens"]["dep"])
-    with pytest.raises(InputError, match=r"doc_id 'doc 2': tokens\.dep must fit a dependency scheme"):
-        EventCounter().add(er.scored(document))
-
-
 @pytest.mark.parametrize(
     ("options", "parameter"),
     [
@@ -137,9 +113,8 @@ def test_anything_but_documents_is_rejected_with_the_way_to_read_them(documents:
 @pytest.mark.parametrize("document", ["file.jsonl", None, er.corpus()[0], next(simulate_documents(1))])
 def test_anything_but_a_document_is_rejected(document: Any) -> None:
     counter = EventCounter()
-    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got ") as found:
+    with pytest.raises(ParameterError, match=r"^document must be a ScoredDocument, got "):
         counter.add(document)
-    assert "\n" not in str(found.value)
     with error(ParameterError, "document"):
         counter.update([document])
     assert counter.tally.n_documents == 0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import itertools
+import json
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -25,10 +28,11 @@ from tallies import names
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior
-from events import EventCounter
+from events import EventCounter, load_rules
 from events.counting import _kernels, evaluate_matches, evaluate_predicate
 from events.counting._evaluation import DocumentEvents, evaluate_document, monte_carlo_errors
 from events.counting._kernel_inputs import KernelInputs, with_common_descriptions
+from events.counting._reasons import REASONS
 from events.matching._matching import ABSENT, DEFAULT, MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
@@ -74,49 +78,24 @@ def by_definition(case: Case, labels: list[list[int]]) -> list[set[str]]:
 
 
 @pytest.mark.kernels
-@settings(max_examples=150)
+@settings(max_examples=200)
 @given(cases(), st.integers(0, 5))
 def test_events_are_true_in_the_samples_of_the_definition(case: Case, seed: int) -> None:
+    """Instances and descriptions are credited with the samples in which they, or their entity, make the event."""
     events = case.evaluated(n_samples=20, seed=seed)
     labels = sample_clusterings(case.distribution, n_samples=20, seed=seed, doc_id="d").labels.tolist()
-    true_events = by_definition(case, labels)
-    assert [
-        [key in events_of_sample for events_of_sample in true_events] for key in names(events)
-    ] == events.hits.astype(bool).tolist()
-    assert set().union(*true_events) <= set(names(events))
-
-
-@pytest.mark.kernels
-@settings(max_examples=150)
-@given(cases())
-def test_instances_are_credited_with_the_samples_in_which_they_make_the_event(case: Case) -> None:
-    events = case.evaluated(n_samples=20)
-    labels = sample_clusterings(case.distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
-    expected = [
-        [sum(er.instance_event(instance, row, case.described) == key for row in labels) for key in names(events)]
+    true_events, keys = by_definition(case, labels), names(events)
+    assert events.hits.astype(bool).tolist() == [[key in each for each in true_events] for key in keys]
+    assert set().union(*true_events) <= set(keys)
+    assert events.parses[0].instance_hits.tolist() == [
+        [sum(er.instance_event(instance, row, case.described) == key for row in labels) for key in keys]
         for instance in case.instances
     ]
-    assert events.parses[0].instance_hits.tolist() == expected
-
-
-@pytest.mark.kernels
-@settings(max_examples=150)
-@given(cases())
-def test_descriptions_are_credited_with_the_samples_in_which_their_entity_makes_an_event(case: Case) -> None:
-    events = case.evaluated(n_samples=20)
-    labels = sample_clusterings(case.distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
     active = [er.active_mentions(row, case.described, case.instances) for row in labels]
-    expected = [sum(m in mentions for mentions in active) for m in case.matches.described_mentions.tolist()]
-    assert events.parses[0].description_hits.tolist() == expected
-
-
-@pytest.mark.kernels
-@settings(max_examples=100)
-@given(cases())
-def test_the_one_best_is_the_definition_on_the_likeliest_antecedents(case: Case) -> None:
-    events = case.evaluated(n_samples=1)
-    true_events = er.events_of_clustering(map_clustering(case.distribution).tolist(), case.described, case.instances)
-    assert {key for key, holds in zip(names(events), events.one_best, strict=True) if holds} == true_events
+    described = case.matches.described_mentions.tolist()
+    assert events.parses[0].description_hits.tolist() == [sum(m in each for each in active) for m in described]
+    (best,) = by_definition(case, [map_clustering(case.distribution).tolist()])
+    assert {key for key, holds in zip(keys, events.one_best, strict=True) if holds} == best
 
 
 @pytest.mark.kernels
@@ -132,27 +111,15 @@ def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, da
 
 
 @pytest.mark.kernels
-@settings(max_examples=100)
-@given(cases(), st.integers(0, 5))
-def test_where_actors_are_kept_apart_an_entity_counts_for_each_that_it_names(case: Case, seed: int) -> None:
+@settings(max_examples=120)
+@given(cases(), st.integers(0, 5), st.booleans())
+def test_events_are_those_of_the_clusterings_in_which_actors_are_apart(case: Case, seed: int, nobody: bool) -> None:
     """By the definition: the product over roles of all codes that the mentions of their entities name."""
-    matches = replace(case.matches, apart=np.zeros((0, 2), np.int32))
-    events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=20, seed=seed)
-    for s, row in enumerate(sample_clusterings(case.distribution, n_samples=20, seed=seed, doc_id="d").labels.tolist()):
-        named = [
-            set().union(*(case.described[j] for j in range(len(row)) if row[j] == row[m])) for m in range(len(row))
-        ]
-        expected = {">".join(key) for each in case.instances for key in itertools.product(*(named[m] for m in each))}
-        assert {name for name, hit in zip(names(events), events.hits[:, s], strict=True) if hit} == expected
-
-
-@pytest.mark.kernels
-@settings(max_examples=60)
-@given(cases(), st.integers(0, 5))
-def test_events_are_those_of_the_clusterings_in_which_distinct_actors_are_apart(case: Case, seed: int) -> None:
     described = [(m, codes) for m, codes in enumerate(case.described) if codes]
     pairs = [
-        (i, j) for (i, one), (j, other) in itertools.combinations(described, 2) if not (one <= other or other <= one)
+        (i, j)
+        for (i, one), (j, other) in itertools.combinations(described, 2)
+        if not (nobody or one <= other or other <= one)
     ]
     matches = replace(case.matches, apart=np.array(pairs, np.int32).reshape(-1, 2))
     events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=20, seed=seed)
@@ -411,8 +378,6 @@ def test_numbers_of_a_predicate_are_summed_by_convolution() -> None:
     shares = []
     for number in range(3):
         events = counter.add(er.scored({**PAIR, "doc_id": f"pair {number}"}))
-        assert events is not None
-        assert events.numbers is not None
         shares.append(np.bincount(events.numbers[0], minlength=3) / N_SAMPLES)
         assert events.one_best.tolist() == [1, 1]
     # Every combination of the three documents' numbers, which are 1 or 2 each.
@@ -450,9 +415,7 @@ def test_samples_must_be_a_whole_number_above_zero(n_samples: Any) -> None:
 
 
 @given(cases(n_roles=2), st.booleans(), st.integers(0, 2))
-def test_an_event_that_no_clustering_changes_is_evaluated_as_any_other(
-    case: Case, nameless: bool, n_roles: int
-) -> None:
+def test_an_event_of_every_clustering_is_evaluated_as_any_other(case: Case, nameless: bool, n_roles: int) -> None:
     # Without described mentions, or without mentions in any role, all roles are empty in every sample.
     described = [set[str]() for _ in case.described] if nameless else case.described
     instances: list[tuple[int, ...]] = case.instances if nameless else [(-1, -1)] * len(case.instances)
@@ -504,7 +467,7 @@ def ways_of_instance(case: Case, defaults: tuple[str, ...], instance: tuple[int,
 @pytest.mark.kernels
 @settings(max_examples=150)
 @given(cases_with_defaults(), st.sampled_from([False, True]))
-def test_default_actors_have_the_events_of_the_triggers_without_an_agent(
+def test_default_actors_have_events_without_an_agent(
     given_case: tuple[Case, MentionMatches], only_default: bool
 ) -> None:
     case, matches = given_case
@@ -521,3 +484,173 @@ def test_default_actors_have_the_events_of_the_triggers_without_an_agent(
         ways = {way for each in made for _, way in each}
         assert events.filled(e) == {(): "", (False,): "named", (True,): "default"}.get(tuple(ways), "both") * any(key)
         assert [row[e] for row in instance_hits] == [sum(bool(each & wanted) for each in of) for of in by_instance]
+
+
+# --- why an event does not hold: reasons by sample ---------------------------------------------------------
+
+
+N_PLAIN = 60  # seeds of cases without composite actors
+
+
+class DrawnCase(NamedTuple):
+    """Four to seven mentions, what they are described as, and what a rule found; drawn at random."""
+
+    lists: tuple[list[list[int]], list[list[float]]]
+    described: list[set[str]]
+    matches: MentionMatches
+
+    @classmethod
+    def drawn(cls, seed: int) -> DrawnCase:
+        rng = np.random.default_rng(seed)
+        n, n_roles = int(rng.integers(4, 8)), int(rng.integers(1, 3))
+        codes = ["AAA", "BBB", "CCC", "DDD"] if seed >= N_PLAIN else ["AAA", "BBB", "CCC"]
+        described = [{code for code in codes if rng.random() < 0.25} for _ in range(n)]
+        described[0].add("AAA")
+        actors = tuple(sorted(set().union(*described)))
+        instances = rng.integers(-1 if seed % 3 == 0 else 0, n, (int(rng.integers(1, 4)), n_roles))
+        matches = matches_of(
+            described,
+            instances.tolist(),
+            role_codes=tuple(((*actors, "") if seed % 3 == 0 else actors[: 1 + seed % 2]) for _ in range(n_roles)),
+            inner=frozenset(actors[-1:]) if seed % 4 == 0 else frozenset(),
+            apart=np.zeros((0, 2), np.int32) if seed % 5 == 0 else None,
+        )
+        if seed >= N_PLAIN:
+            matches = with_composites(matches, *WAYS[seed % len(WAYS)], optional=seed % 3 == 0)
+        lists = [list(range(i)) for i in range(n)], [rng.normal(0.0, 1.5, i).tolist() for i in range(n)]
+        return cls(lists, described, matches)
+
+
+# What inner actors count as, and the kinds of a role: any, or only inner actors.
+WAYS = [
+    (frozenset(counts_as), only_inner)
+    for n in range(1, 4)
+    for counts_as in itertools.combinations(("inner", "composite", "outer"), n)
+    for only_inner in (False, True)
+]
+
+
+def with_composites(
+    matches: MentionMatches, counts_as: frozenset[str], only_inner: bool, *, optional: bool
+) -> MentionMatches:
+    """The same with the last two of three or four actors as inner ones, and all codes that a role can have."""
+    inner = frozenset(matches.actors[-2:]) if len(matches.actors) > 2 else frozenset(matches.actors[-1:])
+    outer = [code for code in matches.actors if code not in inner]
+    composites = [f"{one}:{other}" for one in outer for other in inner] if "composite" in counts_as else []
+    codes = (*sorted([*composites, *inner, *([] if only_inner else outer)]), *([""] if optional else []))
+    role_codes = (codes,) * matches.instances.shape[1]
+    return dataclasses.replace(matches, inner=inner, inner_counts_as=counts_as, role_codes=role_codes)
+
+
+def composite_state(case: DrawnCase, labels: list[int], mention: int, role: int, code: str) -> int:
+    """3 if a role has what it needs, 2 if also another, 1 if no code, 0 if others: by sets."""
+    own = set(case.matches.codes_of_roles[role])
+    possible = {part for each in own for part in each.split(":")}
+    named = (case.described[m] for m, label in enumerate(labels) if mention >= 0 and label == labels[mention])
+    codes = set[str]().union(*named) & possible
+    found = er.counted(codes, case.matches) & own
+    if not code:
+        return 0 if found else 3
+    if code in found or not codes:
+        return 3 if code in found else 1
+    if not {*code.split(":")} <= codes:
+        return 0
+    # The actor is there: beside one that makes it another actor, or several.
+    joint, counts_as, inner = case.matches.apart is not None, case.matches.inner_counts_as, case.matches.inner
+    beside = codes - inner if code in inner else codes & inner
+    decides = "inner" not in counts_as if code in inner else ":" not in code and "outer" not in counts_as
+    return 0 if decides and counts_as != {"inner"} and beside and (joint or len(beside) == 1) else 2
+
+
+def state(case: DrawnCase, labels: list[int], mention: int, role: int, code: str) -> int:
+    """3 if a role has what it needs, 2 if also another, 1 if no code, 0 if others: by sets."""
+    codes: set[str] = set()
+    for other, label in enumerate(labels):
+        if mention >= 0 and label == labels[mention]:
+            codes |= case.described[other] & set(case.matches.codes_of_roles[role])
+    counted = codes & case.matches.inner or codes
+    if case.matches.apart is None and len(counted) > 1:
+        counted = set()
+    if not code:
+        return 0 if counted else 3
+    return 3 if code in counted else 2 if code in codes else 0 if codes else 1
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("seed", range(200))
+def test_reasons_are_those_of_a_plain_loop_and_add_up(seed: int) -> None:
+    case = DrawnCase.drawn(seed)
+    state_of = state if seed < N_PLAIN else composite_state
+    distribution = AntecedentDistribution.from_lists(*case.lists)
+    events = evaluate_matches(distribution, case.matches, "d", DAY, n_samples=200)
+    labels = sample_clusterings(distribution, n_samples=200, doc_id="d").labels.tolist()
+    for e, key in enumerate(events.keys):
+        expected: Counter[int] = Counter()
+        for row in labels:
+            best = max(
+                min(state_of(case, row, m, role, key[role]) for role, m in enumerate(instance))
+                for instance in case.matches.instances.tolist()
+            )
+            expected[best] += 1
+        assert expected.pop(3, 0) == events.n_hits[e]
+        if 0 < events.n_hits[e] < 200:
+            assert events.reasons[e].counts.tolist() == [expected[0], expected[1], expected[2], 0]
+            assert events.reasons[e].counts.sum() == 200 - events.n_hits[e]
+        else:
+            assert e not in events.reasons
+
+
+# Mention 2 fills the role; 0 is described as AAA, 1 as BBB.
+REASON_SCORES = ([[], [0], [0, 1]], [[], [-0.5], [1.0, 0.5]])
+MATCHES = matches_of([{"AAA"}, {"BBB"}], [(2,)])
+
+
+@pytest.mark.parametrize("are_apart", [False, True])
+def test_shares_are_those_of_enumeration(are_apart: bool) -> None:
+    together = references.clustering_probs(references.softmax_rows(*REASON_SCORES))
+    if are_apart:
+        together = {labels: p for labels, p in together.items() if labels[0] != labels[1]}
+    total = sum(together.values())
+    expected = {"event": 0.0, **dict.fromkeys(REASONS, 0.0)}
+    for labels, p in together.items():
+        with_first, with_second = labels[2] == labels[0], labels[2] == labels[1]
+        name = "several actors" if with_first and with_second else "event" if with_first else ""
+        expected[name or ("another actor" if with_second else "no actor")] += p / total
+    matches = dataclasses.replace(MATCHES, apart=np.array([[0, 1]], np.int32)) if are_apart else MATCHES
+    n = 20_000
+    events = evaluate_matches(AntecedentDistribution.from_lists(*REASON_SCORES), matches, "d", DAY, n_samples=n)
+    found = [int(events.n_hits[0]), *events.reasons[0].counts.tolist()]
+    assert tolerance.plausible_counts(found, n, list(expected.values())).all()
+    # The mention that names the other actor, in every sample with both.
+    assert events.reasons[0].others == (() if are_apart else ((0, 1, found[3]),))
+    assert (found[3] == 0) == are_apart
+
+
+def test_a_parse_without_the_event_is_a_reason() -> None:
+    """Weights 5, 2, 3: in the second parse AAA is not named, and in the third the event is not possible."""
+    other = dataclasses.replace(MATCHES, actors=("CCC", "DDD"))
+    parses = tuple(
+        ParsePosterior(AntecedentDistribution.from_lists(*REASON_SCORES), weight) for weight in (5.0, 2.0, 3.0)
+    )
+    (events,) = evaluate_document(DocumentPosterior("d", parses), {0: [MATCHES], 1: [other]}, DAY, n_samples=1000)
+    reasons = events.reasons[events.keys.index(("AAA",))].counts
+    assert reasons[3] == 500
+    assert reasons.sum() == 1000 - events.n_hits[0]
+
+
+def test_evidence_names_the_reasons_and_their_mentions() -> None:
+    sentences = [
+        "Iraq/PROPN>2:nsubj met=meet/VERB>0:root Iran/PROPN>2:obj",
+        "they/PRON>2:nsubj attacked=attack/VERB>0:root",
+    ]
+    document = er.scored(er.json_document("d", "1999-01-05", sentences, {1: {0: -1.0}, 2: {0: 0.5, 1: 0.0}}))
+    counter = EventCounter(load_rules("attack", "paper"), n_samples=1000)
+    counter.add(document)
+    for row in counter.evidence().itertuples():
+        parts = dict(part.split(" (")[0].rsplit(" ", 1) for part in row.reasons.split(" | "))
+        assert {*parts} == {"another actor", "no actor", "several actors"}
+        assert sum(map(float, parts.values())) == pytest.approx(1.0 - row.probability, abs=1e-9)
+        other, place = ("Iran [2-3]", 1) if row.actor == "IRQ" else ("Iraq [0-1]", 0)
+        assert f"several actors {parts['several actors']} ({other} {parts['several actors']})" in row.reasons
+        (several,) = (each for each in json.loads(row.places)["reasons"] if each[0] == "several actors")
+        assert several[1:] == [float(parts["several actors"]), [[place, float(parts["several actors"])]]]

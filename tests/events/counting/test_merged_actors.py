@@ -54,7 +54,6 @@ def test_the_probability_is_that_of_enumeration_before_conditioning() -> None:
     assert tolerance.plausible_counts([merged.n_merged // 2], N, [probability()]).all()
     assert not tolerance.plausible_counts([merged.n_merged // 2], N, [0.0]).all()
     summary = merged.summary(N)
-    assert summary is not None
     assert summary["n_mentions"] == 2.0
     assert summary["probability"] == merged.n_merged / (2 * N)
     assert summary["share_above_0.2"] == 1.0  # P = .378
@@ -160,7 +159,6 @@ def test_a_document_needs_no_rule_and_no_date(tmp_path: Path) -> None:
     assert merged.n_named == 2 * N  # in both parses
     assert tolerance.plausible_counts([merged.n_merged // 2], N, [probability()]).all()
     summary = merged.summary(N)
-    assert summary is not None
     assert {each["date"] for each in summary["worst"]} == {None}
     assert sum(summary["n_documents"].values()) == 1
 
@@ -175,13 +173,10 @@ def test_one_actor_is_merged_with_nobody() -> None:
 def test_a_rule_that_finds_nothing_does_not_change_what_is_apart_for_the_next() -> None:
     """Nobody kills here. Names are looked up only for rules with a trigger, but pairs are found once for all."""
     tokens, spans = document().tokens, document().mentions
-    assert tokens is not None
     found = [
         match_rules(tokens, spans, rules, load_lexicon(), None)[-1]
         for rules in ([RULE], [load_rules("kill", "extended"), RULE])
     ]
-    assert found[0].apart is not None
-    assert found[1].apart is not None
     assert found[0].apart.tolist() == found[1].apart.tolist()
     assert (found[1].n_distinct, len(found[1].apart)) == (1, 2)
 

@@ -17,8 +17,7 @@ from references import events as er
 from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
-from corefsample import AntecedentDistribution, read_documents, sample_clusterings
-from corefsample.errors import InputError, ParameterError
+from corefsample import AntecedentDistribution, InputError, ParameterError, read_documents, sample_clusterings
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior
 from events import EventCounter, load_lexicon, load_rules
@@ -93,7 +92,7 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(news: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("outcomes") / "run"
     options = CountOptions(rule=("attack", "arrest"), outcome=OUTCOMES, n_samples=200, compare=("USA|IRQ", "USA"))
-    count_events(news, out, options, pictures=False)
+    count_events(news, out, options)
     return out
 
 
@@ -149,7 +148,7 @@ def test_the_actor_of_a_rule_without_roles_is_anybody_beside_other_rules(news: P
     anyone.write_text("""{version: 1, name: anyone, description: Someone is arrested., event: [],
         trigger: {lemma: [arrest]}, presets: {asserted: {unless: []}}}""")
     options = CountOptions(rule=("arrest", str(anyone)), n_samples=20)
-    count_events(news, tmp_path / "run", options, pictures=False)
+    count_events(news, tmp_path / "run", options)
     empty = {}
     for table in ("counts", "evidence", "events"):
         path = tmp_path / "run" / f"{table}.parquet"
@@ -178,9 +177,7 @@ def test_a_merged_counter_has_the_table_of_the_run(news: Path, run: Path, tmp_pa
         alone.merge(parts[0])
 
 
-def test_files_of_rules_declare_outcomes_and_files_of_outcomes_name_rules(
-    news: Path, run: Path, tmp_path: Path
-) -> None:
+def test_rule_files_declare_outcomes_and_outcomes_name_rules(news: Path, run: Path, tmp_path: Path) -> None:
     own = {
         "name": "seize",
         "trigger": {"lemma": ["arrest"]},
@@ -191,7 +188,7 @@ def test_files_of_rules_declare_outcomes_and_files_of_outcomes_name_rules(
     content = {"rules": ["attack", "arrest", "seize.yaml"], "outcomes": {"either": ["attack|arrest:USA|IRQ"]}}
     (tmp_path / "union.yaml").write_text(yaml.safe_dump(content))
     options = CountOptions(rule=str(tmp_path / "union.yaml"), n_samples=200)
-    count_events(news, tmp_path / "run", options, pictures=False)
+    count_events(news, tmp_path / "run", options)
     found = means(pd.read_parquet(tmp_path / "run" / "counts.parquet"))
     expected = means(pd.read_parquet(run / "counts.parquet"))
     assert {key: mean for key, mean in found.items() if key[0] in ("attack", "arrest")} == {

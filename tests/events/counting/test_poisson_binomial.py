@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -25,13 +24,6 @@ levels = st.one_of(st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]), st.floats(0.01,
 def distributions(draw: Any) -> list[float]:
     weights = draw(st.lists(st.integers(0, 20), min_size=1, max_size=9).filter(any))
     return [weight / sum(weights) for weight in weights]
-
-
-@st.composite
-def exclusive_pairs(draw: Any) -> tuple[float, float]:
-    """P(one event alone), P(another alone)."""
-    first = draw(probabilities)
-    return first, draw(st.floats(0.0, 1.0, allow_subnormal=False)) * (1.0 - first)
 
 
 # --- the distribution ---------------------------------------------------------------------------------------
@@ -62,18 +54,6 @@ def test_hdi_intervals_are_the_shortest_of_all_and_then_the_lowest(pmf: list[flo
     assert hdi_interval(pmf, level) == min(er.shortest_intervals(pmf, level))
 
 
-def test_among_equally_short_intervals_the_most_probable_wins_then_the_lowest() -> None:
-    assert hdi_interval([0.3, 0.3, 0.4], 0.6) == (1, 2)  # contains .7, [0, 1] contains .6
-    assert hdi_interval([0.25, 0.25, 0.25, 0.25], 0.5) == (0, 1)
-
-
-@pytest.mark.parametrize("n", [62, 63, 200, 1000])
-@pytest.mark.parametrize("p", [0.02, 0.5, 0.9])
-def test_many_trials_have_the_quantiles_of_the_binomial(n: int, p: float) -> None:
-    expected = tuple(int(scipy.stats.binom.ppf(share, n, p)) for share in (0.025, 0.975))
-    assert quantile_interval(count_pmf([p] * n)) == expected
-
-
 @pytest.mark.parametrize("find", [quantile_interval, hdi_interval])
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.5, float("nan")])
 def test_a_level_outside_of_0_and_1_is_rejected(find: Any, level: float) -> None:
@@ -89,19 +69,6 @@ def test_anything_but_a_distribution_is_rejected(find: Any, pmf: list[float]) ->
 
 
 # --- comparison --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.kernels
-@settings(max_examples=80)
-@given(st.lists(exclusive_pairs(), max_size=6))
-def test_a_comparison_is_that_of_all_outcomes(pairs: list[tuple[float, float]]) -> None:
-    first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    distribution = er.difference_distribution(first, second)
-    result = compare_counts(first, second)
-    assert result.greater == pytest.approx(math.fsum(p for k, p in distribution.items() if k > 0), abs=1e-12)
-    assert result.equal == pytest.approx(distribution.get(0, 0.0), abs=1e-12)
-    assert result.less == pytest.approx(math.fsum(p for k, p in distribution.items() if k < 0), abs=1e-12)
-    assert result.mean_difference == pytest.approx(math.fsum(k * p for k, p in distribution.items()), abs=1e-12)
 
 
 @settings(max_examples=80)

@@ -13,10 +13,9 @@ from references import coreference as references
 from run_cases import CountOptions, count_events
 
 from corefsample import ScoredDocument, read_documents
-from events.lexicon._lexicon import load_lexicon
+from events import load_lexicon, load_rules
 from events.matching import match_document
 from events.matching._matching import MentionMatches
-from events.rules._rules import load_rules
 from events.runs.counting._options import EventsResult
 
 N_SAMPLES = 2000
@@ -27,10 +26,7 @@ SLOW_SAMPLES = 1500
 def conflict(gum_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[EventsResult, Path]:
     """A run of the rule of conflict verbs."""
     out = tmp_path_factory.mktemp("gum") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("events.runs.counting._finalise.event_bands", lambda *args, **keywords: None)
-        patch.setattr("events.runs._pictures.save_figure", lambda figure, path: Path(path).touch())
-        return count_events(gum_path, out, CountOptions(rule="conflict", preset="paper", n_samples=N_SAMPLES)), out
+    return count_events(gum_path, out, CountOptions(rule="conflict", preset="paper", n_samples=N_SAMPLES)), out
 
 
 def test_sixteen_documents_could_contain_a_conflict(conflict: tuple[EventsResult, Path]) -> None:
@@ -53,13 +49,6 @@ def test_a_likely_event_is_found(conflict: tuple[EventsResult, Path]) -> None:
     row = table.loc[("DEU", "2009Q2")]
     assert 0.8 < row["mean"] < 1.0
     assert row["one_best"] == 1
-
-
-def test_evidence_contains_a_verb_of_the_rule(conflict: tuple[EventsResult, Path]) -> None:
-    evidence = pd.read_csv(conflict[1] / "evidence.csv")
-    stems = r"attack|fight|fought|hit|kill|destroy|arrest"
-    assert evidence["sentences"].str.contains(stems, case=False).all()
-    assert evidence["probability"].between(0, 1, inclusive="right").all()
 
 
 def slow_counts(document: ScoredDocument, matches: MentionMatches, seed: int) -> dict[str, int]:
@@ -88,11 +77,8 @@ def slow_counts(document: ScoredDocument, matches: MentionMatches, seed: int) ->
     return counts
 
 
-def test_probabilities_agree_with_slow_samples_of_the_definition(
-    conflict: tuple[EventsResult, Path], gum_path: Path
-) -> None:
+def test_probabilities_agree_with_slow_samples(conflict: tuple[EventsResult, Path], gum_path: Path) -> None:
     document = next(d for d in read_documents(gum_path) if d.doc_id == "GUM_interview_chomsky")
-    assert document.tokens is not None
     matches = match_document(
         document.tokens, document.mentions, load_rules("conflict", "paper"), load_lexicon(), document.date
     )

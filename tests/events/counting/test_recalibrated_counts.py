@@ -47,16 +47,6 @@ def test_without_a_recalibration_there_is_no_column() -> None:
     assert "uncertainty" not in counted(None).counts().to_frame()
 
 
-def test_draws_that_are_all_alike_give_the_counts_of_one() -> None:
-    change = Recalibration(1.7, 0.4)
-    draws = RecalibrationDraws(np.full(3, 1.7), np.full(3, 0.4))
-    found = counted(UncertainRecalibration(change, draws)).counts().to_frame()
-    expected = counted(UncertainRecalibration(change)).counts().to_frame()
-    for column in ("mean", "one_best"):
-        assert found[column].equals(expected[column])
-    assert set(found["uncertainty"]) == {"fit"}
-
-
 def test_a_shared_shift_widens_counts() -> None:
     draws = RecalibrationDraws(np.ones(2), np.zeros(2))
     effect = DomainEffect(0.0, 3.0, 0.0, 0.0, n_domains=4)

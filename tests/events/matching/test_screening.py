@@ -8,18 +8,16 @@ import weakref
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import events as er
 
 from corefsample import InputError, ScoredDocument
 from corefsample.documents._batch import from_documents
-from events.lexicon._lexicon import load_lexicon
+from events import load_lexicon, load_rules
 from events.matching import match_document
 from events.matching._matching import MentionMatches
 from events.matching._screening import Screen
-from events.rules._rules import load_rules
 
 DAY = datetime.date(1999, 6, 1)
 WORDS = """
@@ -47,7 +45,6 @@ def documents(texts: list[str]) -> list[ScoredDocument]:
 
 
 def looked_at(document: ScoredDocument, scheme: str | None, preset: str) -> MentionMatches | str:
-    assert document.tokens is not None
     rule = load_rules("attack", preset)
     try:
         return match_document(document.tokens, document.mentions, rule, load_lexicon(), document.date, scheme)
@@ -90,21 +87,6 @@ def test_a_screen_serves_batch_after_batch() -> None:
     one = documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])
     other = documents(["Iraq/PROPN>2:nsubj slept=sleep/VERB>0:root", "Iran/PROPN>2:nsubj ATTACKED=ATTACK/VERB>0:root"])
     assert [possible(screen, many) for many in (one, other, one)] == [{0}, {1}, {0}]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Iraq/PROPN>2:nsubj attacked=attack/NOUN>0:root",  # no verb
-        "rebels/NOUN>2:nsubj attacked=attack/VERB>0:root",  # no country
-        "Iraq/PROPN>2:nsubj left=leave/VERB>0:root",  # no trigger
-        "Iraq/PROPN>2:obj attacked=attack/VERB>0:root",  # nobody attacks
-        "Iraq/PROPN>2:nsubj:pass attacked=attack/VERB>0:root",
-        "New/PROPN>2:compound Mexico/PROPN>3:nsubj attacked=attack/VERB>0:root",
-    ],
-)
-def test_a_document_without_one_of_the_parts_is_passed_over(text: str) -> None:
-    assert possible(Screen(load_rules(), load_lexicon()), documents([text])) == set()
 
 
 def test_an_empty_batch_has_no_matches() -> None:

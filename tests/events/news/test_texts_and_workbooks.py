@@ -50,9 +50,7 @@ def workbook(path: Path, **sheets: Sequence[Sequence[Any]]) -> Path:
     separator=st.sampled_from(",;\t|"),
     texts=st.lists(st.text(st.sampled_from("ab ,;|\t\"'\n.é"), max_size=12), max_size=4),
 )
-def test_a_table_may_have_any_usual_separator(
-    tmp_path_factory: pytest.TempPathFactory, separator: str, texts: list[str]
-) -> None:
+def test_tables_have_any_separator(tmp_path_factory: pytest.TempPathFactory, separator: str, texts: list[str]) -> None:
     content = io.StringIO(newline="")
     writer = csv.writer(content, delimiter=separator)
     writer.writerows([HEADER, *((i, DAY, text) for i, text in enumerate(texts))])
@@ -117,9 +115,7 @@ def test_a_file_that_is_no_workbook_raises(tmp_path: Path) -> None:
         assert error_text(path).startswith(f"{path}: file must be an Excel workbook, got: ")
 
 
-def test_a_workbook_is_read_up_to_a_size_that_its_compression_does_not_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_limit_of_a_workbook_is_of_its_decompressed_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = workbook(tmp_path / "news.xlsx", News=[HEADER, *((str(n), DAY, "word " * 4000) for n in range(70))])
     assert path.stat().st_size < 2**17
     assert len(list(ArticleStream(path))) == 70

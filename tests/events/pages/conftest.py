@@ -6,20 +6,16 @@ import datetime
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from chromium import chromium, requested, resize, until
+from chromium import Browser, chromium, requested, resize, until
 from page_documents import HOSTILE_TITLE, LEXICON, crossing, hostile, titled
 from report_pages import DRAWN
 from run_cases import CountOptions, count_events
 
 from corefsample import write_documents
+from events import simulate_documents
 from events.pages import write_report
-from events.simulation._documents import simulate_documents
-
-if TYPE_CHECKING:
-    from selenium.webdriver.remote.webdriver import WebDriver
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +37,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     write_documents([*simulated, hostile(), crossing(), titled()], news)
     options = CountOptions(n_samples=200, lexicon=str(folder / "lexicon.yaml"), threads=1)
-    count_events(str(news), folder / "run", options, pictures=False)
+    count_events(str(news), folder / "run", options)
     return folder / "run"
 
 
@@ -52,7 +48,7 @@ def page(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[WebDriver]:
+def session() -> Iterator[Browser]:
     with chromium() as browser:
         alerts = "window.alerts = []; window.alert = (text) => window.alerts.push(text);"
         browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": alerts})
@@ -60,7 +56,7 @@ def session() -> Iterator[WebDriver]:
 
 
 @pytest.fixture
-def browser(session: WebDriver, page: Path) -> Iterator[WebDriver]:
+def browser(session: Browser, page: Path) -> Iterator[Browser]:
     """The page, just opened; whatever a test does, there are no messages, no requests and no foreign scripts."""
     resize(session, 1280, 900)
     session.get("about:blank")

@@ -8,12 +8,12 @@ import math
 import urllib.parse
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import accessibility_faults, choose_scheme, missing, resize, until
+from chromium import Browser, accessibility_faults, choose_scheme, missing, resize, until
 from report_pages import (
     DRAWN,
     all_of,
@@ -36,20 +36,17 @@ from events import simulate_documents
 from events.counting import read_count_samples
 from events.pages import write_report
 
-if TYPE_CHECKING:
-    from selenium.webdriver.remote.webdriver import WebDriver
-
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 
-def state(browser: WebDriver) -> dict[str, str]:
+def state(browser: Browser) -> dict[str, str]:
     """What the address says."""
     fragment = urllib.parse.urlsplit(browser.current_url).fragment
     return dict(urllib.parse.parse_qsl(fragment))
 
 
-def actors(browser: WebDriver) -> list[str]:
+def actors(browser: Browser) -> list[str]:
     """Codes of actors in the order of the page."""
     found = browser.execute_script("return JSON.parse(document.getElementById('counts').textContent).actors")
     return [actor["code"] for actor in found]
@@ -62,7 +59,7 @@ def likeliest(run: Path, n: int = 1) -> Any:
     return plain.sort_values("probability", kind="stable").iloc[-n]
 
 
-def find(browser: WebDriver, words: str) -> None:
+def find(browser: Browser, words: str) -> None:
     field = one(browser, "#find")
     field.clear()
     field.send_keys(words)
@@ -71,7 +68,7 @@ def find(browser: WebDriver, words: str) -> None:
 # --- the address --------------------------------------------------------------------------------------------
 
 
-def test_back_returns_through_documents_and_actors(browser: WebDriver, run: Path) -> None:
+def test_back_returns_through_documents_and_actors(browser: Browser, run: Path) -> None:
     row = likeliest(run)
     first = text(browser, "#chart-actor")
     open_document(browser, row["doc_id"])
@@ -88,7 +85,7 @@ def test_back_returns_through_documents_and_actors(browser: WebDriver, run: Path
     assert state(browser) == {}
 
 
-def test_a_link_shows_what_its_sender_saw(browser: WebDriver, page: Path, run: Path) -> None:
+def test_a_link_shows_what_its_sender_saw(browser: Browser, page: Path, run: Path) -> None:
     row = likeliest(run)
     sent = {
         "actor": row["actor"],
@@ -107,7 +104,7 @@ def test_a_link_shows_what_its_sender_saw(browser: WebDriver, page: Path, run: P
     assert text(browser, "#readout").startswith(row["period"])
 
 
-def test_an_address_that_names_nothing_of_the_page_shows_the_first_view(browser: WebDriver, page: Path) -> None:
+def test_an_address_that_names_nothing_of_the_page_shows_the_first_view(browser: Browser, page: Path) -> None:
     browser.get("about:blank")
     browser.get(f"{page.as_uri()}#actor=XXX&beside=YYY&period=1700&show=some&order=none&document=<b>&of=&find=")
     until(browser, DRAWN)
@@ -115,7 +112,7 @@ def test_an_address_that_names_nothing_of_the_page_shows_the_first_view(browser:
     assert not one(browser, "#reader").is_displayed()
 
 
-def test_another_actor_closes_the_document_of_the_former(browser: WebDriver, run: Path) -> None:
+def test_another_actor_closes_the_document_of_the_former(browser: Browser, run: Path) -> None:
     row = likeliest(run)
     open_document(browser, row["doc_id"])
     shown = actors(browser)
@@ -128,7 +125,7 @@ def test_another_actor_closes_the_document_of_the_former(browser: WebDriver, run
 # --- search -------------------------------------------------------------------------------------------------
 
 
-def test_words_are_searched_in_texts_and_ids(browser: WebDriver, run: Path) -> None:
+def test_words_are_searched_in_texts_and_ids(browser: Browser, run: Path) -> None:
     table = evidence(run)
     texts = {each.doc_id: " ".join(each.tokens.text).lower() for each in read_documents(run / "documents.parquet")}  # type: ignore[union-attr]
     row = likeliest(run)
@@ -143,13 +140,13 @@ def test_words_are_searched_in_texts_and_ids(browser: WebDriver, run: Path) -> N
     assert state(browser)["find"] == word.upper()
 
 
-def quotes(browser: WebDriver) -> list[str]:
+def quotes(browser: Browser) -> list[str]:
     """Sentences of the list, once they are there."""
     until(browser, "document.querySelectorAll('#list .quote:empty').length === 0")
     return [str(each.get_attribute("textContent")) for each in all_of(browser, "#list .quote")]
 
 
-def test_each_line_of_the_list_has_the_sentence_with_its_trigger_and_its_actor(browser: WebDriver, run: Path) -> None:
+def test_each_line_of_the_list_has_the_sentence_with_its_trigger_and_its_actor(browser: Browser, run: Path) -> None:
     texts = {each.doc_id: each.tokens.text for each in read_documents(run / "documents.parquet")}  # type: ignore[union-attr]
     until(browser, "document.documentElement.dataset.quotes !== undefined")
     found = quotes(browser)
@@ -172,7 +169,7 @@ def test_each_line_of_the_list_has_the_sentence_with_its_trigger_and_its_actor(b
         assert all(word in said for name in names for word in name.split())
 
 
-def test_a_headline_leads_where_the_document_has_one(browser: WebDriver) -> None:
+def test_a_headline_leads_where_the_document_has_one(browser: Browser) -> None:
     find(browser, "titled")
     until(browser, "document.querySelector('#list .headline')?.textContent === 'A town attacked'")
     assert listed(browser) == ["titled"]
@@ -183,7 +180,7 @@ def test_a_headline_leads_where_the_document_has_one(browser: WebDriver) -> None
     assert text(browser, ".about") == "titleA town attacked"  # no fingerprint
 
 
-def test_reading_twelve_sentences_takes_no_click(browser: WebDriver) -> None:
+def test_reading_twelve_sentences_takes_no_click(browser: Browser) -> None:
     assert len(quotes(browser)) == 50
     visible = browser.execute_script(
         "const box = document.getElementById('list').getBoundingClientRect();"
@@ -193,7 +190,7 @@ def test_reading_twelve_sentences_takes_no_click(browser: WebDriver) -> None:
     assert visible >= 12
 
 
-def test_the_list_follows_the_actor_that_is_chosen(browser: WebDriver, run: Path) -> None:
+def test_the_list_follows_the_actor_that_is_chosen(browser: Browser, run: Path) -> None:
     code = likeliest(run)["actor"]
     choose_actor(browser, code)
     expected = evidence(run).query("actor == @code")["doc_id"]
@@ -201,7 +198,7 @@ def test_the_list_follows_the_actor_that_is_chosen(browser: WebDriver, run: Path
     assert state(browser)["show"] == "actor"
 
 
-def test_a_search_marks_its_hits_and_jumps_to_the_first(browser: WebDriver, run: Path) -> None:
+def test_a_search_marks_its_hits_and_jumps_to_the_first(browser: Browser, run: Path) -> None:
     texts = {
         each.doc_id: [word.lower() for word in each.tokens.text] for each in read_documents(run / "documents.parquet")
     }  # type: ignore[union-attr]
@@ -260,7 +257,7 @@ def greater(table: pd.DataFrame, a: str, b: str, period: str) -> tuple[float, fl
     return min(found), max(found)
 
 
-def compare(browser: WebDriver, a: str, b: str, n_columns: int = 10) -> None:
+def compare(browser: Browser, a: str, b: str, n_columns: int = 10) -> None:
     """Show two actors in one chart, and open its table."""
     script = (
         "const band = arguments; document.getElementById('actor').value = band[0];"
@@ -273,7 +270,7 @@ def compare(browser: WebDriver, a: str, b: str, n_columns: int = 10) -> None:
     until(browser, f"document.querySelectorAll('#band-table th[scope=col]').length === {n_columns}")
 
 
-def greater_in_table(browser: WebDriver) -> list[list[str]]:
+def greater_in_table(browser: Browser) -> list[list[str]]:
     """Periods and the texts of P(a > b)."""
     script = (
         "return [...document.querySelectorAll('#band-table tbody tr')].map((it) =>"
@@ -283,7 +280,7 @@ def greater_in_table(browser: WebDriver) -> list[list[str]]:
     return rows
 
 
-def test_the_probability_of_more_documents_is_that_of_the_enumeration(browser: WebDriver, run: Path) -> None:
+def test_the_probability_of_more_documents_is_that_of_the_enumeration(browser: Browser, run: Path) -> None:
     table = evidence(run)
     codes = [code for code in actors(browser) if len(code) == 3]
     n_checked = 0
@@ -302,11 +299,11 @@ def test_the_probability_of_more_documents_is_that_of_the_enumeration(browser: W
     assert state(browser)["beside"] == codes[:4][2]
 
 
-def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: WebDriver, tmp_path: Path) -> None:
+def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: Browser, tmp_path: Path) -> None:
     change = english_recalibration().recalibration
     documents = (change.apply_document(each.document) for each in simulate_documents(60, seed=3, event_share=1.0))
     write_documents(documents, tmp_path / "news.jsonl")
-    count_events(tmp_path / "news.jsonl", tmp_path / "run", CountOptions(n_samples=100, period="year"), pictures=False)
+    count_events(tmp_path / "news.jsonl", tmp_path / "run", CountOptions(n_samples=100, period="year"))
     write_report(tmp_path / "run", tmp_path / "page.html")
     session.get((tmp_path / "page.html").as_uri())
     until(session, DRAWN)
@@ -334,18 +331,18 @@ def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: WebDri
 
 
 @pytest.fixture
-def downloads(browser: WebDriver, tmp_path: Path) -> Path:
+def downloads(browser: Browser, tmp_path: Path) -> Path:
     allow_downloads(browser, tmp_path)
     return tmp_path
 
 
-def saved(browser: WebDriver, folder: Path, button: str, name: str) -> Path:
+def saved(browser: Browser, folder: Path, button: str, name: str) -> Path:
     """The file that a button downloads."""
     browser.execute_script("document.getElementById(arguments[0]).click()", button)
     return downloaded(folder, name)
 
 
-def test_the_table_of_an_actor_is_that_of_the_run(browser: WebDriver, run: Path, downloads: Path) -> None:
+def test_the_table_of_an_actor_is_that_of_the_run(browser: Browser, run: Path, downloads: Path) -> None:
     code = likeliest(run)["actor"]
     choose_actor(browser, code)
     path = saved(browser, downloads, "save-csv", f"counts-{code}.csv")
@@ -357,7 +354,7 @@ def test_the_table_of_an_actor_is_that_of_the_run(browser: WebDriver, run: Path,
     np.testing.assert_allclose(found[rounded], expected[rounded], rtol=1e-3)
 
 
-def test_charts_are_pictures_with_a_title(browser: WebDriver, downloads: Path) -> None:
+def test_charts_are_pictures_with_a_title(browser: Browser, downloads: Path) -> None:
     choose(browser, "#other", "1")
     svg = saved(browser, downloads, "save-svg", "*.svg").read_text(encoding="utf-8")
     assert svg.startswith("<svg")
@@ -370,7 +367,7 @@ def test_charts_are_pictures_with_a_title(browser: WebDriver, downloads: Path) -
     assert all_of(browser, ".hidden-drawing") == []
 
 
-def test_the_list_is_a_table_for_labels(browser: WebDriver, run: Path, downloads: Path) -> None:
+def test_the_list_is_a_table_for_labels(browser: Browser, run: Path, downloads: Path) -> None:
     choose(browser, "#order", "high")
     path = saved(browser, downloads, "save-list", "*.csv")
     found = pd.read_csv(path, encoding="utf-8-sig", keep_default_na=False)
@@ -386,7 +383,7 @@ def test_the_list_is_a_table_for_labels(browser: WebDriver, run: Path, downloads
 # --- documents without evidence -------------------------------------------------------------------------------
 
 
-def test_a_period_leads_to_its_documents_without_evidence(browser: WebDriver, run: Path) -> None:
+def test_a_period_leads_to_its_documents_without_evidence(browser: Browser, run: Path) -> None:
     label = likeliest(run)["period"]
     browser.execute_script("location.hash = arguments[0]", f"period={label}&show=period")
     until(browser, f"document.getElementById('documents-heading').textContent.includes({label!r})")
@@ -398,7 +395,7 @@ def test_a_period_leads_to_its_documents_without_evidence(browser: WebDriver, ru
     assert sorted(found) == sorted(expected)
 
 
-def test_a_run_without_any_event_can_be_browsed(session: WebDriver, tmp_path: Path) -> None:
+def test_a_run_without_any_event_can_be_browsed(session: Browser, tmp_path: Path) -> None:
     run, n_documents = quiet_run(tmp_path)
     session.get("about:blank")
     session.get_log("browser")
@@ -416,7 +413,7 @@ def test_a_run_without_any_event_can_be_browsed(session: WebDriver, tmp_path: Pa
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_targets_are_at_least_24_pixels(browser: WebDriver, run: Path, width: int) -> None:
+def test_targets_are_at_least_24_pixels(browser: Browser, run: Path, width: int) -> None:
     resize(browser, width, 800)
     open_document(browser, likeliest(run)["doc_id"])
     browser.execute_script("for (const it of document.querySelectorAll('details')) it.open = true")
@@ -430,7 +427,7 @@ def test_targets_are_at_least_24_pixels(browser: WebDriver, run: Path, width: in
 
 @pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_automated_checks_of_accessibility_pass(browser: WebDriver, run: Path, scheme: str) -> None:
+def test_the_automated_checks_of_accessibility_pass(browser: Browser, run: Path, scheme: str) -> None:
     """Axe's rules, contrast included, with a document open, and two actors in the chart."""
     choose_scheme(browser, scheme)
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -19,19 +20,17 @@ from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME, changed_table
 from references import events as er
 from report_pages import unpacked
 
-from corefsample import AntecedentDistribution, InputError, map_clustering, read_documents
+import events.pages._report_content
+from corefsample import AntecedentDistribution, InputError, Tokens, map_clustering, read_documents
 from corefsample.coreference._exact import canonical_labels
-from corefsample.documents._tokens import Tokens
 from corefsample.summaries import point_estimate
+from events import load_lexicon, load_rules
 from events.counting import evaluate_matches
 from events.counting._evidence import ParsedMentions, evidence_rows
-from events.lexicon._lexicon import load_lexicon
 from events.matching import match_document
-from events.pages._document_texts import checked_places
-from events.pages._marked_texts import spaced
-from events.pages._rendering import packed
-from events.pages._report_content import _ordered_actors, read_report
-from events.rules._rules import load_rules
+from events.pages._document_texts import named_places
+from events.pages._marked_texts import NAME, PLAIN, TRIGGER, Marker, spaced
+from events.pages._report_content import _ordered_actors, read_report, sampled_pairs
 
 
 def texts(folder: Path, **options: Any) -> dict[str, dict[str, Any]]:
@@ -127,7 +126,6 @@ def test_all_evidence_is_listed_even_if_texts_are_left_out(run: Path) -> None:
 def test_a_text_has_the_document_and_its_likeliest_antecedents(run: Path) -> None:
     contents = texts(run)
     for document in read_documents(run / "documents.parquet"):
-        assert document.tokens is not None
         content = contents[document.doc_id]
         assert [word.removeprefix(" ") for word in content["tokens"]] == list(document.tokens.text)
         assert [content["sentences"][s] for s in document.tokens.sent] == [
@@ -234,16 +232,20 @@ def test_words_are_spaced_by_the_column_of_the_document() -> None:
     assert spaced(tokens) == ["Don", "'t", " ,", " he"]
 
 
-@given(
-    st.recursive(
-        st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
-    )
-)
-def test_packed_text_can_be_unpacked(content: Any) -> None:
-    part = packed(content)
-    assert part.isascii()
-    assert not set(part) & set("<>&\"'\\")
-    assert unpacked(part) == content
+PLACES = {"instances": [[2, [-1], 0.7]], "descriptions": [], "parses": [[2, "nsubj troops", 0.7, 1.0]]}
+PLACES["reasons"] = [["several actors", 0.2, [[0, 0.2], [-1, 0.1]]], ["no actor", 0.1, []]]
+
+
+def test_places_have_what_the_parses_have_at_the_trigger() -> None:
+    assert named_places(json.dumps(PLACES)) == {
+        "instances": [{"trigger": 2, "mentions": [], "p": 700}],
+        "descriptions": [],
+        "reasons": [
+            {"text": "several actors", "p": 200, "mentions": [0]},
+            {"text": "no actor", "p": 100, "mentions": []},
+        ],
+        "parses": [{"trigger": 2, "text": "nsubj troops", "share": 700, "p": 1000}],
+    }
 
 
 @pytest.mark.parametrize(
@@ -252,18 +254,14 @@ def test_packed_text_can_be_unpacked(content: Any) -> None:
         "",
         "{}",
         "[]",
-        '{"instances": [[3, [0], 0.5]], "descriptions": []}',
-        '{"instances": [[-1, [0], 0.5]], "descriptions": []}',
-        '{"instances": [[0, [2], 0.5]], "descriptions": []}',
         '{"instances": [[0.5, [0], 0.5]], "descriptions": []}',
-        '{"instances": [], "descriptions": [[0, "IRQ", [1, 4], 0.5]]}',
         '{"instances": [], "descriptions": [[0, "IRQ", [], 0.5]]}',
         '{"instances": [], "descriptions": [[0, "IRQ", [0, 1], null]]}',
     ],
 )
-def test_places_outside_a_document_are_rejected(places: str) -> None:
-    with pytest.raises((ValueError, TypeError, KeyError)):
-        checked_places(places, 3, 2)
+def test_places_of_another_form_are_rejected(places: str) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        named_places(places)
 
 
 # --- invalid folders ---------------------------------------------------------------------------------------
@@ -273,9 +271,8 @@ def test_places_outside_a_document_are_rejected(places: str) -> None:
 def test_a_missing_or_damaged_file_is_named_in_one_line(run: Path, tmp_path: Path, name: str) -> None:
     folder = copied(run, tmp_path)
     (folder / name).write_bytes(b"no\nsuch\nthing")
-    with pytest.raises(InputError, match=f"{name}: (record|file) must be") as caught:
+    with pytest.raises(InputError, match=f"{name}: (record|file) must be"):
         read_report(folder)
-    assert "\n" not in str(caught.value)
     (folder / name).unlink()
     with pytest.raises(InputError, match=f"got no {name} "):
         read_report(folder)
@@ -308,11 +305,11 @@ def record(content: Any) -> Callable[[Path], object]:
         (without_places, r"column places is missing \(repeat the run with this version\)"),
         (without_a_document, "doc_id '.*' of the evidence is missing"),
         (lambda folder: (folder / "run.json").write_text("[" * 100_000), "record must be readable JSON"),
-        (evidence_with(places='{"instances": [[10000, [0], 1.0]], "descriptions": []}'), r"documents\.parquet: doc_id"),
+        (evidence_with(places='{"instances": 1}'), r"documents\.parquet: doc_id"),
         (evidence_with(actor="ZZZ"), "evidence must have only actors and periods of the counts, got ZZZ"),
     ],
 )
-def test_a_run_whose_files_do_not_fit_together_is_rejected(
+def test_a_run_of_files_that_do_not_fit(
     run: Path, tmp_path: Path, change: Callable[[Path], object], message: str
 ) -> None:
     folder = copied(run, tmp_path)
@@ -325,3 +322,91 @@ def test_actors_are_ordered_by_their_documents_and_nobody_named_is_last() -> Non
     means = {"kill: -": 9.0, "kill: USA": 1.0, "kill: -|USA": 4.0, "hit: -": 3.0, "hit: IRQ": 2.0}
     counts = pd.DataFrame({"name": [*means, "kill: USA"], "mean": [*means.values(), 2.0]})
     assert _ordered_actors(counts) == ["kill: -|USA", "kill: USA", "hit: IRQ", "kill: -", "hit: -"]
+
+
+# --- comparisons of actors by sample, against a loop over samples ------------------------------------------
+
+
+ACTORS, PERIODS = {"A": 0, "B": 1, "C": 2}, {"1999": 0, "2000": 1}
+CELLS = [(actor, period) for actor in ACTORS for period in PERIODS]
+
+
+def sampled_table(cells: dict[tuple[str, str], list[int]]) -> pd.DataFrame:
+    rows = [{"name": actor, "period": period, "counts": counts} for (actor, period), counts in cells.items()]
+    return pd.DataFrame(rows, columns=["name", "period", "counts"])
+
+
+@given(st.dictionaries(st.sampled_from(CELLS), st.lists(st.integers(0, 3), min_size=5, max_size=5)))
+def test_pairs_are_those_of_a_loop_over_samples(cells: dict[tuple[str, str], list[int]]) -> None:
+    found = sampled_pairs(sampled_table(cells), ACTORS, PERIODS)
+    assert found["compared"] == 3
+    names = ("period", "first", "second", "more", "less")
+    shares = {row[:3]: row[3:] for row in zip(*(found[name] for name in names), strict=True)}
+    expected = {}
+    for period, p in PERIODS.items():
+        drawn = {a: cells[actor, period] for actor, a in ACTORS.items() if (actor, period) in cells}
+        for a, counts in drawn.items():
+            for b, others in {**drawn, -1: [0] * 5}.items():
+                if b < 0 or a < b:
+                    pairs = list(zip(counts, others, strict=True))
+                    expected[p, a, b] = (sum(x > y for x, y in pairs) / 5, sum(x < y for x, y in pairs) / 5)
+    assert shares == expected
+
+
+def test_the_first_actors_are_compared_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A and B are a pair in both periods, C makes two more pairs in 1999.
+    cells = {(actor, "1999"): [1, 0] for actor in ACTORS} | {(actor, "2000"): [2, 1] for actor in "AB"}
+    for room, compared in ((1, 1), (2, 2), (3, 2), (4, 3)):
+        monkeypatch.setattr(events.pages._report_content, "_MOST_PAIRS", room)
+        found = sampled_pairs(sampled_table(cells), ACTORS, PERIODS)
+        assert found["compared"] == compared
+        assert max([*found["first"], *found["second"]]) == compared - 1
+
+
+def test_lists_of_different_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="got 1 and 2"):
+        sampled_pairs(sampled_table({("A", "1999"): [1, 2], ("B", "1999"): [1]}), ACTORS, PERIODS)
+
+
+def test_a_run_without_samples_has_no_pairs() -> None:
+    found = sampled_pairs(sampled_table({}), ACTORS, PERIODS)
+    assert found == {"compared": 3, "period": [], "first": [], "second": [], "more": [], "less": []}
+    assert np.array(found["more"]).size == 0
+
+
+# --- marked texts ------------------------------------------------------------------------------------------
+
+
+def parsed_tokens(*sentences: str) -> Tokens:
+    return Tokens(**er.token_columns(sentences))
+
+
+@pytest.fixture(scope="module")
+def marker() -> Marker:
+    return Marker([load_rules("attack")], load_lexicon())
+
+
+FIRST = "South/PROPN>2:compound Korean/ADJ>3:amod troops/NOUN>4:nsubj attacked=attack/VERB>0:root ./PUNCT>4:punct"
+SECOND = "The/DET>2:det attack/NOUN>3:nsubj failed=fail/VERB>0:root"
+
+
+def test_a_name_of_several_words_is_one_piece_and_a_noun_is_no_trigger(marker: Marker) -> None:
+    marked = marker.marked(parsed_tokens(FIRST, SECOND))
+    assert marked.pieces == (
+        (NAME, "South Korean"),
+        (PLAIN, " troops "),
+        (TRIGGER, "attacked"),
+        (PLAIN, ".\nThe attack failed"),
+    )
+
+
+def test_the_text_has_the_blanks_of_its_tokens_and_a_line_for_each_sentence(marker: Marker) -> None:
+    parsed = parsed_tokens(FIRST, SECOND)
+    text = marker.marked(parsed).text
+    assert text == Marker().marked(parsed).text
+    assert "".join(text.split()) == "".join(parsed.text)
+    assert text.replace("\n", " ") == "".join(spaced(parsed))
+
+
+def test_without_rule_and_lexicon_nothing_is_marked() -> None:
+    assert {kind for kind, _ in Marker().marked(parsed_tokens(FIRST)).pieces} == {PLAIN}

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import pytest
-from chromium import accessibility_faults, choose_scheme, missing, resize, until
+from chromium import Browser, accessibility_faults, choose_scheme, missing, resize, until
 from references import events as er
+from references import parses as pr
 from report_pages import DRAWN, all_of, choose_actor, one, open_document, text
 from run_cases import CountOptions, count_events
 
 from events.pages import write_report
-
-if TYPE_CHECKING:
-    from selenium.webdriver.remote.webdriver import WebDriver
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
@@ -33,21 +31,8 @@ HOSTILE = "<script>alert(1)</script>"
 
 def mixture() -> dict[str, Any]:
     """A document with these parses, whose town has a name that a page must not run."""
-    made = [(weight, er.json_document("several parses", "1999-01-05", [sentence])) for weight, sentence in PARSES]
-    parses = []
-    for weight, each in made:
-        tokens = dict(each["tokens"])
-        del tokens["text"]
-        own = {name: each[name] for name in ("mentions", "antecedents", "scores")}
-        parses.append({"weight": weight, "tokens": tokens, **own})
-    words = ["Iraqis", "attacked", HOSTILE, "yesterday", "."]
-    return {
-        "version": 2,
-        "doc_id": "several parses",
-        "date": "1999-01-05",
-        "tokens": {"text": words},
-        "parses": parses,
-    }
+    document = pr.of_several_parses("several parses", [(weight, [sentence]) for weight, sentence in PARSES])
+    return {**document, "tokens": {"text": ["Iraqis", "attacked", HOSTILE, "yesterday", "."]}}
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("parses")
     one_parse = er.json_document("one parse", "1999-02-05", [PARSES[0][1]])
     news = er.write_lines(folder / "news.jsonl", [mixture(), one_parse])
-    count_events(news, folder / "run", CountOptions(n_samples=1000, threads=1), pictures=False)
+    count_events(news, folder / "run", CountOptions(n_samples=1000, threads=1))
     return folder / "run"
 
 
@@ -64,14 +49,14 @@ def page(run: Path) -> Path:
     return Path(write_report(run, run.with_name("page.html")).out)
 
 
-def rows(browser: WebDriver) -> list[list[str]]:
+def rows(browser: Browser) -> list[list[str]]:
     return [
         [str(cell.get_attribute("textContent")) for cell in row.find_elements("css selector", "td")]
         for row in all_of(browser, "table.parses tbody tr")
     ]
 
 
-def test_the_parses_at_the_trigger_are_those_of_the_evidence(browser: WebDriver, run: Path) -> None:
+def test_the_parses_at_the_trigger_are_those_of_the_evidence(browser: Browser, run: Path) -> None:
     choose_actor(browser, "IRQ")
     open_document(browser, "several parses")
     evidence = pd.read_parquet(run / "evidence.parquet").set_index("doc_id").loc["several parses"]
@@ -90,7 +75,7 @@ def test_the_parses_at_the_trigger_are_those_of_the_evidence(browser: WebDriver,
     assert f"P(Iraq) = {evidence['probability']:.3f}" in text(browser, "#reader-facts")
 
 
-def test_a_document_with_one_parse_shows_no_at_trigger(browser: WebDriver) -> None:
+def test_a_document_with_one_parse_shows_no_at_trigger(browser: Browser) -> None:
     choose_actor(browser, "IRQ")
     open_document(browser, "one parse")
     assert not one(browser, "table.parses").is_displayed()
@@ -99,7 +84,7 @@ def test_a_document_with_one_parse_shows_no_at_trigger(browser: WebDriver) -> No
 @pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
 @pytest.mark.parametrize("width", [1280, 360])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_automated_checks_of_accessibility_pass(browser: WebDriver, scheme: str, width: int) -> None:
+def test_the_automated_checks_of_accessibility_pass(browser: Browser, scheme: str, width: int) -> None:
     choose_scheme(browser, scheme)
     resize(browser, width, 900)
     try:

@@ -63,9 +63,7 @@ def asked(targets: str, rules: str = "arrest", preset: str | None = None, lexico
         ("kill: POLICE|arrest: ARMY", {"rules": "kill, arrest"}, "Which of these does the article say, as a fact?"),
     ],
 )
-def test_the_question_is_that_of_the_rule_its_preset_and_the_actors(
-    targets: str, options: dict[str, str], text: str
-) -> None:
+def test_the_question_is_of_rule_preset_and_actors(targets: str, options: dict[str, str], text: str) -> None:
     assert asked(targets, **options).text == text
 
 

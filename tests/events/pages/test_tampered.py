@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import Calls
-from page_documents import changed_table
 from run_cases import CountOptions, count_events
 
 from corefsample import CorefsampleError, write_documents
@@ -31,7 +26,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     simulated = simulate_documents(20, seed=3, event_share=0.6, median_mentions=10)
     write_documents((each.document for each in simulated), folder / "news.parquet")
-    count_events(folder / "news.parquet", folder / "run", CountOptions(n_samples=50, threads=1), pictures=False)
+    count_events(folder / "news.parquet", folder / "run", CountOptions(n_samples=50, threads=1))
     return folder / "run"
 
 
@@ -44,26 +39,18 @@ def copy(run: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def nested(depth: int) -> Any:
-    content: Any = 1
-    for _ in range(depth):
-        content = {"a": content}
-    return content
-
-
 @pytest.mark.parametrize(
     ("section", "key", "value", "message"),
     [
-        ("arguments", "n_samples", None, "arguments.n_samples must be as a run writes it, got None"),
-        ("arguments", "level", "high", "arguments.level must be as a run writes it, got 'high'"),
-        ("arguments", "level", 2.0, "arguments.level must be as a run writes it, got 2.0"),
+        ("arguments", "n_samples", None, "$.arguments.n_samples"),
+        ("arguments", "level", "high", "$.arguments.level"),
+        ("arguments", "level", 2.0, "$.arguments.level"),
         ("arguments", "period", "fortnight", "must be"),
-        ("summary", "periods", ["1999Q1"], "summary.periods must be as a run writes it, got ['1999Q1']"),
-        ("summary", "n_documents", -1, "summary.n_documents must be as a run writes it, got -1"),
-        ("summary", "merged_actors", {"wrst": []}, "summary.merged_actors must be as a run writes it"),
-        ("summary", "triggers", {"a": 1}, "summary.triggers must be as a run writes it"),
-        ("rule", "name", {"a": 1}, "rule.name must be as a run writes it, got {'a': 1}"),
-        ("names", "XXX", nested(900), "record must be nested at most 20 deep, got more"),
+        ("summary", "periods", ["1999Q1"], "$.summary.periods"),
+        ("summary", "n_documents", -1, "$.summary.n_documents"),
+        ("summary", "merged_actors", {"wrst": []}, "the files of a run must fit together"),
+        ("summary", "triggers", {"a": 1}, "the files of a run must fit together"),
+        ("rule", "name", {"a": 1}, "$.rule.name"),
         ("names", "XXX", "\ud800", "record must be readable JSON"),
     ],
 )
@@ -71,22 +58,8 @@ def test_a_tampered_record(call: Calls, copy: Path, section: str, key: str, valu
     record = json.loads((copy / "run.json").read_text())
     record[section][key] = value
     (copy / "run.json").write_text(json.dumps(record))
-    status, line = call.refused("report", copy)
-    assert (status, message in line) == (3, True)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda frame: frame.assign(mean=np.inf), "column mean must be finite"),
-        (lambda frame: frame.assign(actor=[None, *frame["actor"][1:]]), "column actor must have no missing value"),
-        (lambda frame: frame.assign(mean=frame["mean"].astype(str)), "column mean must be double"),
-    ],
-)
-def test_tampered_counts(call: Calls, copy: Path, change: Callable[[pd.DataFrame], pd.DataFrame], message: str) -> None:
-    changed_table(copy / "counts.parquet", change)
-    status, line = call.refused("report", copy)
-    assert (status, f"counts.parquet: {message}" in line) == (3, True)
+    line = call.refused("report", copy)
+    assert message in line
 
 
 @pytest.mark.parametrize("about", [b"{", b'{"index_columns": 5}', b"\xff", b'{"index_columns": ["x"], "columns": []}'])
@@ -128,5 +101,5 @@ def test_a_column_whose_name_is_not_utf8_is_damaged_parquet(call: Calls, copy: P
         pq.write_table(table.append_column("QQQQQQQQ", pa.array([1] * len(table))), path)
         path.write_bytes(path.read_bytes().replace(b"QQQQQQQQ", b"\xff" * 8))
         arguments = (copy,) if command == "report" else (path, "--out", copy / "out")
-        status, line = call.refused(command, *arguments)
-        assert (status, f"{path}: file must be Parquet, got: " in line) == (3, True)
+        line = call.refused(command, *arguments)
+        assert f"{path}: file must be Parquet, got: " in line

@@ -19,9 +19,15 @@ from references import recalibration as rr
 from strategies import documents as strategies
 from strategies.documents import Lists
 
-from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, sample_clusterings
-from corefsample.documents._tokens import Tokens
-from corefsample.recalibration._model import Recalibration
+from corefsample import (
+    AntecedentDistribution,
+    InputError,
+    ParameterError,
+    Recalibration,
+    ScoredDocument,
+    Tokens,
+    sample_clusterings,
+)
 from events.queries import QueryScore
 from events.queries import _kernels as _query_kernels
 from events.queries._queries import MENTION_TYPES, DocumentQueries, match_queries, mention_types

@@ -58,8 +58,6 @@ def test_as_scored_comes_first_and_is_left_as_it_is(study: QueryStudy) -> None:
 @pytest.mark.parametrize("name", ["likelihood", "queries"])
 def test_every_document_has_the_probabilities_of_the_fit_without_it(study: QueryStudy, name: str) -> None:
     (variant,) = [each for each in study.variants if each.name == name]
-    assert variant.fit is not None
-    assert variant.draws is not None
     changes = [variant.fit.recalibration_of(doc_id) for doc_id in study.table.doc_ids]
     expected = study.table.probabilities(changes, n_samples=N_SAMPLES, seed=5)
     np.testing.assert_array_equal(variant.probabilities, expected)
@@ -145,7 +143,6 @@ def test_a_recalibration_from_elsewhere_is_measured() -> None:
     assert (as_scored.name, recalibrated.name) == ("as scored", "recalibrated")
     expected = found.table.probabilities(Recalibration(1.3, 0.2), n_samples=50)
     assert np.array_equal(recalibrated.probabilities, expected)
-    assert recalibrated.draws is not None
     assert recalibrated.draws.shape == (2, found.table.n_pairs)
     groups, overdispersion = found.misfit(n_draws=20)
     for variant in found.variants:
@@ -164,8 +161,6 @@ def test_scores_that_had_the_english_recalibration_have_its_uncertainty() -> Non
     options: dict[str, Any] = {"n_resamples": 3, "n_samples": 50, "objectives": ()}
     (own,) = study_queries(given, **options).variants
     _, elsewhere = study_queries(plain, recalibration=english, **options).variants
-    assert own.draws is not None
-    assert elsewhere.draws is not None
     # Scores differ by rounding: of 200 samples one may differ.
     np.testing.assert_allclose(own.draws, elsewhere.draws, atol=0.01)
     table = QueryTable.of(match_queries(document) for document in plain)
@@ -194,8 +189,6 @@ def test_held_out_intervals_by_kind_have_the_domain_effect() -> None:
     }
     study = study_queries(given, domains=domains, **options)
     (_, found) = study.variants
-    assert found.fit is not None
-    assert found.draws is not None
     fold_of = dict(zip(found.fit.doc_ids, found.fit.folds.tolist(), strict=True))
     uncertain = [*map(UncertainRecalibration, found.fit.recalibrations, found.fit.draws, found.fit.domain_effects)]
     for draw in range(2):

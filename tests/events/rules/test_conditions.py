@@ -14,16 +14,15 @@ import yaml
 from asserted_sentences import Sentence, sentences
 from references import events as er
 
-from corefsample.errors import InputError
+from corefsample import InputError
 from corefsample.languages._language import load_language
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._paths import ParseView, path_labels
-from events.lexicon._lexicon import load_lexicon
+from events import load_lexicon, load_rules
 from events.matching import match_document
 from events.matching._matching import MentionMatches
 from events.rules import shipped_rules
 from events.rules._conditions import conditions_with, shipped_conditions, shipped_words_and_conditions
-from events.rules._rules import load_rules
 
 DAY = datetime.date(2000, 1, 1)
 SENTENCES = sentences()
@@ -175,4 +174,3 @@ def test_conditions_outside_the_format_are_rejected(tmp_path: Path, changes: dic
     with pytest.raises(InputError) as error:
         load_rules(written(tmp_path, **changes))
     assert message in str(error.value)
-    assert "\n" not in str(error.value)

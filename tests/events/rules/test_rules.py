@@ -11,7 +11,7 @@ import yaml
 from expected_errors import error
 from places import TEST_DATA
 
-from corefsample.errors import InputError, ParameterError
+from corefsample import InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from events.counting._examples import check_examples
 from events.rules import shipped_rules
@@ -171,6 +171,42 @@ def test_another_role_can_be_the_event(tmp_path: Path) -> None:
     assert check_examples(load_rules(written(tmp_path, content))) == 1
 
 
+def own_path(path: str, **changes: Any) -> dict[str, Any]:
+    """A rule whose actors are described by a path of its own for ud2."""
+    presets = {"paper": {"described": ["own"], "roles": {"agent": ["subject"]}}}
+    return rule_file(**{"paths": {"own": {"ud2": [path]}}, "presets": presets, "examples": [], **changes})
+
+
+def test_a_description_may_go_up_the_parse(tmp_path: Path) -> None:
+    # "Iraq , army struck": the army, an apposition of Iraq, is described by what it stands beside.
+    parse = "1 Iraq Iraq PROPN 4 nsubj\n2 , , PUNCT 3 punct\n3 army army NOUN 1 appos\n4 struck strike VERB 0 root\n"
+    content = own_path(
+        "<appos",
+        paths={"own": {"ud2": ["<appos"]}, "beside": {"ud2": [">nsubj>appos"]}},
+        presets={"paper": {"described": ["own"], "roles": {"agent": ["beside"]}}},
+        examples=[{"parse": parse, "expect": {"paper": ["IRQ"]}}],
+    )
+    assert check_examples(load_rules(written(tmp_path, content))) == 1
+
+
+def test_a_rule_without_a_path_for_a_documents_scheme_rejects_it(tmp_path: Path) -> None:
+    parse = "1 Iraqis Iraqi PROPN 2 nsubj\n2 struck strike VERB 0 ROOT\n3 towns town NOUN 2 dobj\n4 in in ADP 3 prep\n"
+    examples = [{"scheme": "clearnlp", "parse": parse, "expect": {"paper": []}}]
+    with pytest.raises(InputError, match=r"a scheme that the rule strike has paths for, got clearnlp"):
+        check_examples(load_rules(written(tmp_path, own_path(">amod", examples=examples))))
+
+
+@pytest.mark.parametrize("path", [">obl:by", ">nope", "[no >dobj]>amod", ">nmod[has >prep]"])
+def test_a_path_with_a_label_that_its_scheme_never_has_is_rejected(tmp_path: Path, path: str) -> None:
+    with error(InputError, place="strike.yaml: paths.own.ud2"):
+        load_rules(written(tmp_path, own_path(path)))
+
+
+def test_a_part_of_speech_that_does_not_exist_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"trigger\.upos must be universal parts of speech"):
+        load_rules(written(tmp_path, rule_file(trigger={"lemma": ["strike"], "upos": ["Verb"]})))
+
+
 CASES = (TEST_DATA / "refused_rules.txt").read_text(encoding="utf-8")
 CHANGES = re.findall(r"^# (.*)\n(\{.*)\n-> (.*)$", CASES, flags=re.M)
 
@@ -183,7 +219,6 @@ def test_a_file_that_breaks_the_format_is_rejected(tmp_path: Path, changes: str,
     message = str(error.value)
     assert message.startswith(f"{path}: ")
     assert fragment in message
-    assert "\n" not in message
 
 
 def test_every_case_is_read() -> None:
@@ -196,7 +231,6 @@ def test_yaml_without_a_mapping_is_rejected(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError) as error:
         load_rules(path)
     assert str(error.value).startswith(f"{path}:")  # and perhaps the line
-    assert "\n" not in str(error.value)
 
 
 def test_values_of_other_types_are_named_all_the_first_with_its_rule(tmp_path: Path) -> None:
@@ -250,7 +284,6 @@ def checked(folder: Path, *examples: dict[str, Any], preset: str = "paper") -> i
 def failure(folder: Path, *examples: dict[str, Any]) -> str:
     with pytest.raises(InputError) as error:
         checked(folder, *examples)
-    assert "\n" not in str(error.value)
     return str(error.value)
 
 
@@ -455,9 +488,7 @@ def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_ano
         ({"extends": None, "add": {"frames": {}}, **rule_file()}, "wide.yaml", "add needs extends"),
     ],
 )
-def test_what_an_extending_file_cannot_change_is_named(
-    tmp_path: Path, changes: dict[str, Any], place: str, message: str
-) -> None:
+def test_wrong_changes_of_a_base_are_named(tmp_path: Path, changes: dict[str, Any], place: str, message: str) -> None:
     with pytest.raises(InputError, match=r"\A[^\n]*\Z") as caught:
         load_rules(extending(tmp_path, **changes))
     assert str(caught.value.place).endswith(place)

@@ -1,12 +1,14 @@
-"""The batch job on a small corpus of hand-made documents."""
+"""The batch job on a small corpus of hand-made documents, and its tables."""
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import errno
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from expected_errors import error
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from references import coreference as references
 from references import events as er
 from run_cases import CountOptions, count_events
@@ -26,11 +30,17 @@ import events.counting._counter
 import events.runs._pictures
 import events.runs.counting._finalise
 import events.runs.counting._job
-from corefsample import InputError, OutputError, ParameterError, read_documents
+from corefsample import InputError, OutputError, read_documents
 from corefsample._processors import processors
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
-from events.counting._tables import count_columns
+from events._csv_cells import unescaped
+from events.audit import read_run_documents
+from events.audit._features import _RunTables
+from events.counting._evidence import EvidenceRow, evidence_schema
+from events.counting._tables import count_columns, rows_batch
+from events.runs._output_folder import RunFolder
+from events.runs.counting._finalise import write_counts
 from events.runs.counting._options import EventsResult
 from events.runs.counting._plan import planned
 
@@ -51,11 +61,6 @@ FILES = {
 }
 OPTIONS = CountOptions(n_samples=300, compare=("USA", "IRQ"))
 TABLES = ("counts.csv", "comparisons.csv", "evidence.csv", "near_half.csv", "events.csv")
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
 
 
 def run(inputs: Any, out: Path, *, pictures: bool = False, **options: Any) -> EventsResult:
@@ -90,28 +95,6 @@ def test_a_comparison_has_its_own_file(corpus: Path, tmp_path: Path) -> None:
     assert set(table["first"]) == {"USA"}
     assert set(table["second"]) == {"IRQ"}
     assert (table[["p_first_greater", "p_equal", "p_second_greater"]].sum(axis=1) - 1).abs().max() < 1e-12
-
-
-def test_counts_are_the_sums_of_the_evidence(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run")
-    counts = pd.read_csv(tmp_path / "run" / "counts.csv")
-    assert list(counts.columns) == list(count_columns(["actor"]))
-    assert len(counts) == 3 * 6  # three countries in the six quarters from 1999Q1 to 2000Q2
-    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv")
-    sums = evidence.groupby(["actor", "period"])["probability"].sum()
-    for row in counts.to_dict("records"):
-        assert row["mean"] == pytest.approx(sums.get((row["actor"], row["period"]), 0.0), abs=1e-12)
-    assert counts.groupby("period")["n_docs"].first().tolist() == [5, 0, 0, 3, 1, 1]
-
-
-def test_tables_say_the_same_in_both_formats(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run")
-    for name in ("counts", "evidence"):
-        csv = pd.read_csv(tmp_path / "run" / f"{name}.csv", keep_default_na=False)
-        parquet = pq.read_table(tmp_path / "run" / f"{name}.parquet").to_pandas()
-        dates = [column for column in ("date", "period_start") if column in parquet]
-        parquet = parquet.assign(**{column: parquet[column].astype(str) for column in dates})
-        pd.testing.assert_frame_equal(csv, parquet, check_dtype=False)
 
 
 def test_evidence_quotes_the_text(corpus: Path, tmp_path: Path) -> None:
@@ -155,16 +138,6 @@ def test_the_record_names_inputs_arguments_and_versions(corpus: Path, tmp_path: 
     assert record["summary"] == json.loads(json.dumps(summary.to_json()))
     assert record["rule"] == {"name": "attack", "preset": "asserted", "source": "attack", "extends": []}
     assert "numpy" in record["versions"]
-
-
-def test_probabilities_are_those_of_the_documents_by_themselves(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run", preset="paper", n_samples=20_000)
-    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv").set_index(["doc_id", "actor"])["probability"]
-    # Doc 2: the link to Iraqis has score 1 beside NEW's 0. Doc 3: forces and Kuwait stay apart, score -2.
-    # Doc 9 likewise, score -4. Five standard errors of 20,000 samples.
-    for key, p in {("doc 2", "IRQ"): 1.0, ("doc 3", "USA"): 2.0, ("doc 9", "IRQ"): 4.0}.items():
-        exact = 1.0 / (1.0 + np.exp(-p))
-        assert abs(evidence[key] - exact) < 5 * np.sqrt(exact * (1 - exact) / 20_000)
 
 
 # --- the same results however they are come by --------------------------------------------------------------
@@ -214,16 +187,7 @@ def test_options_reach_the_parts_they_are_for(corpus: Path, tmp_path: Path) -> N
     assert set(table["level"]) == {0.5}
 
 
-def test_a_users_lexicon_and_rule_are_used(corpus: Path, tmp_path: Path) -> None:
-    lexicon = tmp_path / "own.yaml"
-    lexicon.write_text("version: 1\nentries:\n  - {code: THEM, name: They, aliases: [they]}\n")
-    run(corpus, tmp_path / "run", lexicon=str(lexicon), compare=None)
-    assert set(pd.read_csv(tmp_path / "run" / "counts.csv")["actor"]) == {"THEM"}
-
-
-def test_a_run_names_the_rules_that_its_rule_extends_and_their_change_is_another_run(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_a_run_depends_on_the_rules_that_its_rule_extends(corpus: Path, tmp_path: Path) -> None:
     base, own = tmp_path / "base.yaml", tmp_path / "own.yaml"
     base.write_text("name: base\nextends: attack_target\n")
     own.write_text("name: own\nextends: base.yaml\n")
@@ -298,9 +262,7 @@ def test_quarantine_leaves_the_results_of_the_good_documents(corpus: Path, tmp_p
 
 
 @pytest.mark.parametrize("size", [1, 2, 256])
-def test_a_bad_document_does_not_take_the_doc_id_of_a_good_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
+def test_a_bad_document_does_not_take_a_doc_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(events.runs.counting._job, "_BATCH", size)
     good = er.corpus()
     unknown = {**good[1], "tokens": good[1]["tokens"] | {"dep": ["SBJ"] * len(good[1]["tokens"]["dep"])}}
@@ -319,58 +281,15 @@ def test_a_corpus_of_only_bad_documents_is_rejected_with_the_first_reason(tmp_pa
     assert os.listdir(tmp_path) == ["bad.jsonl"]
 
 
-def dated(*dates: str) -> list[dict[str, Any]]:
-    documents = er.corpus()[: len(dates)]
-    return [{**document, "date": date} for document, date in zip(documents, dates, strict=True)]
-
-
-@pytest.mark.parametrize("on_error", ["stop", "quarantine"])
-def test_an_outlying_date_stops_a_daily_run_early(tmp_path: Path, on_error: str) -> None:
-    path = er.write_lines(tmp_path / "corpus.jsonl", dated("1999-01-05", "1999-02-06", "0999-02-06", "1999-02-07"))
-    with pytest.raises(InputError) as caught:
-        run(path, tmp_path / "run", period="day", on_error=on_error)
-    rule = "date must leave at most 100,000 periods (day) from first to last document, got 0999-02-06"
-    assert str(caught.value) == f"{path}: line 3: doc_id 'doc 3': {rule}"
-    assert os.listdir(tmp_path) == ["corpus.jsonl"]
-    assert run(path, tmp_path / "years", period="year").n_documents == 4  # where it makes a thousand periods
-
-
 # --- folders -----------------------------------------------------------------------------------------------
 
 
 def test_overwrite_replaces_an_earlier_run_and_all_its_files(corpus: Path, tmp_path: Path) -> None:
     run(corpus, tmp_path / "run")
-    count_events(corpus, tmp_path / "run", CountOptions(n_samples=10), overwrite=True, pictures=False)
+    count_events(corpus, tmp_path / "run", CountOptions(n_samples=10), overwrite=True)
     files = {path.name for path in (tmp_path / "run").iterdir()}
     assert files == FILES - {"bands.png", "bands.svg"}  # comparisons.csv is gone
     assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "run"}
-
-
-@pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize("record", [None, '{"runner": "another program"}'])
-def test_a_foreign_folder_or_file_is_never_replaced(
-    corpus: Path, tmp_path: Path, overwrite: bool, record: str | None
-) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("mine")
-    if record is not None:
-        (tmp_path / "mine" / "run.json").write_text(record)
-    for out in (tmp_path / "mine", tmp_path / "mine" / "thesis.txt"):
-        with error(ParameterError, "out"):
-            count_events(corpus, out, OPTIONS, overwrite=overwrite)
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "mine"
-
-
-def test_a_failing_run_leaves_nothing_and_keeps_the_earlier_one(tmp_path: Path, corpus: Path) -> None:
-    run(corpus, tmp_path / "run")
-    before = tables(tmp_path / "run")
-    bad = er.write_lines(tmp_path / "bad.jsonl", [*er.corpus(), "[]"])
-    with error(InputError, place="line 11"):
-        count_events(bad, tmp_path / "run", OPTIONS, overwrite=True)
-    with error(InputError, place="line 11"):
-        count_events(bad, tmp_path / "new", OPTIONS)
-    assert tables(tmp_path / "run") == before
-    assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "bad.jsonl", "run"}
 
 
 def _full(*args: Any, **keywords: Any) -> None:
@@ -390,7 +309,7 @@ def _full(*args: Any, **keywords: Any) -> None:
         "os.replace",
     ],
 )
-def test_a_full_disk_is_reported_and_leaves_complete_partitions_alone(
+def test_a_full_disk_leaves_complete_partitions_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str
 ) -> None:
     path = er.write_lines(tmp_path / "corpus.jsonl", ["[]", *er.corpus()])
@@ -416,4 +335,140 @@ def test_arrow_leaves_a_processor_while_documents_are_counted(corpus: Path, tmp_
         pa.set_cpu_count(before)
 
 
-# --- options -----------------------------------------------------------------------------------------------
+# --- the table of all documents ----------------------------------------------------------------------------
+
+
+MORE_SAMPLES = CountOptions(n_samples=300)
+
+
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("all")
+    corpus = er.write_lines(folder / "corpus.jsonl", er.corpus())
+    count_events(corpus, folder / "run", MORE_SAMPLES)
+    return folder
+
+
+def test_every_document_has_a_row_in_the_order_of_date_and_id(finished_run: Path) -> None:
+    rows = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
+    expected = sorted((each["date"], each["doc_id"]) for each in er.corpus())
+    assert [(str(row["date"]), row["doc_id"]) for row in rows] == expected
+    assert {row["period"] for row in rows} == {"1999Q1", "1999Q4", "2000Q1", "2000Q2"}
+
+
+def test_its_probabilities_are_those_of_the_evidence(finished_run: Path) -> None:
+    rows = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
+    listed = {
+        (row["doc_id"], name): p
+        for row in rows
+        for name, p in zip(row["actors"], row["probabilities"], strict=True)
+        if name != "*"
+    }
+    evidence = pd.read_parquet(finished_run / "run" / "evidence.parquet")
+    expected = zip(evidence["doc_id"], evidence["actor"], evidence["probability"], strict=True)
+    assert listed == {(doc_id, country): p for doc_id, country, p in expected}
+
+
+def test_the_probability_of_some_event_counts_samples_with_any_of_them(finished_run: Path) -> None:
+    """Two countries that exclude each other add up, those that go together do not."""
+    counter = EventCounter(n_samples=300)
+    expected = {}
+    for document in read_documents(finished_run / "corpus.jsonl"):
+        events = counter.add(document)
+        some = 0 if events is None else sum(events.hits[:, s].any() for s in range(300))
+        expected[document.doc_id] = (some / 300, events is not None)
+    rows = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
+    assert {row["doc_id"]: (row["probability"], row["sampled"]) for row in rows} == expected
+
+
+def test_triggers_and_actors_are_found_word_by_word(finished_run: Path) -> None:
+    found = {row["doc_id"]: row for row in pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()}
+    for each in er.corpus():
+        tokens = each["tokens"]
+        pairs = zip(tokens["lemma"], tokens["upos"], strict=True)
+        assert found[each["doc_id"]]["trigger"] == any(pair == ("attack", "VERB") for pair in pairs)
+        if found[each["doc_id"]]["sampled"]:
+            assert found[each["doc_id"]]["actor"]
+    assert not all(row["actor"] for row in found.values())
+
+
+def test_triggers_have_the_conditions_that_leave_them_out(finished_run: Path) -> None:
+    """Added up they are the numbers of the record; lengths are those of the documents."""
+    table = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
+    lengths = {each["doc_id"]: len(each["tokens"]["text"]) for each in er.corpus()}
+    assert {row["doc_id"]: row["n_tokens"] for row in table} == lengths
+    texts = [text for row in table for text in row["triggers"]]
+    said = json.loads((finished_run / "run" / "run.json").read_text())["summary"]["triggers"]["attack"]
+    assert len(texts) == said["n_triggers"] > 0
+    assert sum(": " in text for text in texts) == said["n_excluded"]
+    conditions = Counter(each for text in texts if ": " in text for each in text.partition(": ")[2].split(", "))
+    assert conditions == said["conditions"]
+
+
+def test_features_of_a_run_are_those_of_its_tables(finished_run: Path) -> None:
+    frame = read_run_documents(finished_run / "run", ["USA"])
+    columns = _RunTables(finished_run / "run", frame).columns("attack", "USA")
+    table = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
+    evidence = pd.read_parquet(finished_run / "run" / "evidence.parquet")
+    assert [row["doc_id"] for row in table] == frame.doc_ids.tolist()
+    for d, row in enumerate(table):
+        p = dict(zip(row["actors"], row["probabilities"], strict=True))
+        others = [value for name, value in p.items() if name not in ("*", "-", "USA")]
+        own = evidence[(evidence["doc_id"] == row["doc_id"]) & (evidence["actor"] == "USA")]
+        n_instances = [len(text.split(" | ")) for text in own["role_mentions"]]
+        expected = {
+            "P of attack by USA": p.get("USA", 0.0),
+            "P of attack by anybody": p.get("*", 0.0),
+            "P of attack by another actor": max(others, default=0.0),
+            "triggers": np.log1p(sum(text == "attack" for text in row["triggers"])),
+            "variance among parses": 0.0,  # the documents have one parse
+            "log of triggers that make it": np.log1p(max(n_instances, default=0)),
+            "name of an actor": float(row["actor"]),
+            "log of length": np.log1p(row["n_tokens"]),
+        }
+        assert {name: columns[name][d] for name in expected} == pytest.approx(expected)
+
+
+# --- tables of evidence ------------------------------------------------------------------------------------
+
+
+DAY = datetime.date(1999, 1, 1)
+
+
+def row(number: int, probability: float = 0.5, text: str = "") -> EvidenceRow:
+    texts = text, text, text
+    return EvidenceRow(f"d{number:05}", DAY, "1999Q1", "attack", ("AAA",), probability, 0.01, True, *texts)
+
+
+def written(rows: list[EvidenceRow], out: Path, at_once: int = 30) -> None:
+    """Write evidence that comes in parts, the last part first."""
+    counter = EventCounter()
+    for start in reversed(range(0, len(rows), at_once)):
+        part, table = rows[start : start + at_once], counter.rows.evidence
+        table.add(rows_batch(table.schema, part, {"attack": ("actor",)}, ("actor",)))
+    with RunFolder(out) as folder:
+        write_counts(folder, counter, CountOptions(), names={}, pictures=False)
+        folder.finish_record({"corefsample": "0"})
+
+
+@settings(max_examples=8)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8), max_size=20))
+def test_any_text_survives_in_both_tables(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    out = tmp_path_factory.mktemp("text") / "run"
+    written([row(n, text=text) for n, text in enumerate(texts)], out)
+    table = pq.read_table(out / "evidence.parquet")
+    assert table.schema.equals(evidence_schema(["actor"]))
+    assert table.column("sentences").to_pylist() == texts
+    # With line ends of \n, the reader keeps all other line ends within quotes.
+    again = pd.read_csv(out / "evidence.csv", keep_default_na=False, dtype=str, lineterminator="\n")
+    assert again["sentences"].map(unescaped).tolist() == texts
+    assert not again["sentences"].str.match(r"[=+\-@\t\r\n]").any()  # a spreadsheet would run it as a formula
+
+
+@pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 250, 4500])
+def test_near_half_keeps_the_hundred_nearest_and_the_earlier_of_ties(tmp_path: Path, n: int) -> None:
+    rows = [row(k, probability=((k * 37) % 50) / 50) for k in range(n)]
+    written(rows, tmp_path / "run")
+    near = pd.read_csv(tmp_path / "run" / "near_half.csv")
+    expected = sorted(rows, key=lambda r: abs(r.probability - 0.5))[:100]  # stable: the earlier first
+    assert near["doc_id"].tolist() == [r.doc_id for r in expected]

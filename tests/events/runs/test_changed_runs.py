@@ -79,9 +79,7 @@ def test_an_input_that_is_given_twice_is_set_aside_once(run: Callable[..., Any],
     assert (found.n_documents, found.n_quarantined) == (20, 20)
 
 
-def test_of_an_input_that_is_given_twice_the_first_counts(
-    counting: Case, run: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_of_an_input_given_twice_the_first_counts(counting: Case, run: Callable[..., Any], tmp_path: Path) -> None:
     run("a b", tmp_path / "run")
     run("a b a", tmp_path / "again")
     assert counting.content(tmp_path / "run") == counting.content(tmp_path / "again")
@@ -105,7 +103,7 @@ def test_a_doc_id_that_a_partition_has_twice_is_excluded_at_once(counting: Case,
 
 
 @pytest.mark.parametrize("kind", ["wrong", "repeated"])
-def test_a_growth_that_failed_leaves_the_finished_run_as_it_was(
+def test_a_failed_growth_leaves_the_run_alone(
     counting: Case, run: Callable[..., Any], tmp_path: Path, kind: str
 ) -> None:
     out, stop = tmp_path / "run", {"on_error": "stop"}
@@ -125,7 +123,7 @@ def test_a_growth_that_failed_leaves_the_finished_run_as_it_was(
         run("a", out, **stop)
 
 
-def test_parts_of_a_growth_with_other_content_are_not_used(
+def test_parts_of_another_growth_are_not_used(
     counting: Case, given: dict[str, Path], run: Callable[..., Any], tmp_path: Path
 ) -> None:
     """The growth is stopped, its input changes, and the numbers of its partitions must not be given again."""
@@ -201,9 +199,7 @@ def test_a_file_of_which_some_partitions_are_complete_may_be_corrected(counting:
 @pytest.mark.parametrize(
     ("old", "new"), [("a.parquet", "d.parquet"), ('"excluded": {"', '"excluded": {"1'), ("0", "1")]
 )
-def test_one_changed_byte_of_a_plan_is_an_error(
-    counting: Case, run: Callable[..., Any], tmp_path: Path, old: str, new: str
-) -> None:
+def test_plans_have_a_checksum(counting: Case, run: Callable[..., Any], tmp_path: Path, old: str, new: str) -> None:
     out = tmp_path / "run"
     options = counting.options(on_error="quarantine")
     for number in initialise_run([tmp_path / "a.parquet", tmp_path / "b.parquet"], out, options):
@@ -219,9 +215,7 @@ def test_one_changed_byte_of_a_plan_is_an_error(
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc", "..", "."])
-def test_a_record_names_nothing_outside_of_its_folder(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path, name: str
-) -> None:
+def test_a_record_names_nothing_outside(counting: Case, counted: dict[str, bytes], tmp_path: Path, name: str) -> None:
     out = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         counting.run(out, on_progress=stop_after(2, out))
@@ -234,9 +228,7 @@ def test_a_record_names_nothing_outside_of_its_folder(
     assert counting.content(out) == counted
 
 
-def test_a_result_that_was_changed_without_its_size_is_made_again(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_result_of_the_same_size_is_made_again(counting: Case, counted: dict[str, bytes], tmp_path: Path) -> None:
     out = tmp_path / "run"
     summary = counting.run(out)
     for name in ("counts.csv", "evidence.parquet", "run.json"):
@@ -294,9 +286,7 @@ def test_a_score_that_was_killed_after_its_last_rename_is_completed(
     assert sorted(os.listdir(tmp_path)) == [out.name, f"{out.name}.scoring.json"]
 
 
-def test_a_score_that_was_killed_while_its_parts_were_removed_is_finished(
-    scoring: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_score_killed_while_parts_are_removed(scoring: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)
         scoring.run(scoring.out(tmp_path))
@@ -305,9 +295,7 @@ def test_a_score_that_was_killed_while_its_parts_were_removed_is_finished(
     assert scoring.n_left(scoring.run(scoring.out(tmp_path), overwrite=True)) == 0
 
 
-def test_a_file_that_is_not_the_output_of_the_killed_run_stays(
-    scoring: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_another_than_that_run_stays(scoring: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = scoring.out(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(_run, "remove_file", sys.exit)

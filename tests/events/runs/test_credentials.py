@@ -95,9 +95,7 @@ def test_a_message_shows_no_credentials(tmp_path: Path, call: Calls) -> None:
             assert name[-5:] not in printed
 
 
-def test_an_input_that_is_gone_is_not_called_changed(
-    counting: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_input_is_not_called_changed(counting: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bucket is removed while its partitions are computed; so is a local file."""
     monkeypatch.chdir(tmp_path)
     system = memory()

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from expected_errors import error
 from places import PROJECT
-from run_cases import Case, complete, left, slowly, started, stop_after, wait_for
+from run_cases import Case, complete, engine_options, left, slowly, started, stop_after, wait_for
 from worker_processes import is_alive, workers_of
 
 from corefsample import ParameterError
@@ -38,12 +38,6 @@ SENT = [
     *(("events", "here", signal.SIGINT), ("score", "here", signal.SIGTERM), ("events", "here", signal.SIGKILL)),
     *(("score", "workers", signal.SIGINT), ("events", "workers", signal.SIGTERM), ("score", "workers", signal.SIGKILL)),
 ]
-
-
-def engine_options(engine: str, request: pytest.FixtureRequest) -> dict[str, Any]:
-    if engine == "scheduler":
-        return {"scheduler": request.getfixturevalue("cluster").scheduler_address}
-    return {"workers": 2} if engine == "workers" else {"workers": 1}
 
 
 def require_resumed(case: Case, out: Path, reference: dict[str, bytes]) -> None:
@@ -119,9 +113,7 @@ def made(folder: Path) -> Path:
     return folder
 
 
-def test_a_job_killed_at_random_moments_loses_nothing_and_counts_nothing_twice(
-    case: Case, reference: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_job_killed_at_random_moments_loses_nothing(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
     rng = random.Random(os.environ.get("COREFSAMPLE_KILLS_SEED", "1"))
     out = case.out(tmp_path)
     for _ in range(int(os.environ.get("COREFSAMPLE_KILLS", "4"))):
@@ -244,9 +236,7 @@ def test_a_part_that_is_no_longer_as_recorded_is_computed_again(
 # --- two runs ----------------------------------------------------------------------------------------------
 
 
-def test_a_second_run_says_who_works_there_and_disturbs_nothing(
-    case: Case, reference: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_second_run_says_who_works_there(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
     out = case.out(tmp_path)
     with started(tmp_path, case.command(out), slow=0.3) as job:
         wait_for(lambda: complete(out), job)

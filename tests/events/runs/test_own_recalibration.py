@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 import shutil
 from collections import defaultdict
-from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from command_line import Calls
 from expected_errors import error
+from page_documents import changed_table
 from run_cases import CountOptions, count_events
 
 from corefsample import (
@@ -29,24 +28,21 @@ from corefsample import (
     sample_clusterings,
     write_documents,
 )
-from corefsample.mention_ranking._model import MENTION_SOURCES
+from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource
 from corefsample.mention_ranking.features import mention_kinds
-from corefsample.recalibration import english_recalibration
-from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.commands.explain import ExplainOptions, run_explain
+from corefsample.recalibration import english_recalibration, score_english
+from events import EventCounter, count_posterior, count_samples, load_lexicon, load_rules, simulate_documents
+from events.commands import ExplainOptions, RecalibrateOptions, run_explain, run_recalibrate
 from events.counting import evaluate_clustering, read_count_posterior, read_count_samples
-from events.counting._count_posterior import count_posterior
-from events.counting._count_samples import count_samples
 from events.counting._periods import Calendar
 from events.matching import match_document
 
 N_SAMPLES, N_DRAWS = 100, 50
 GENRES = ("news", "news", "speech", None)
-TABLES = ("counts.csv", "counts.parquet", "evidence.csv", "comparisons.csv", "count_samples.parquet")
 
 
 @cache
-def scored(n: int = 24) -> list[ScoredDocument]:
+def scored(n: int = 14) -> list[ScoredDocument]:
     """Documents as of a model without a recalibration, most of which name their genre."""
     documents = [each.document for each in simulate_documents(n, seed=2, event_share=1.0)]
     return [
@@ -56,7 +52,7 @@ def scored(n: int = 24) -> list[ScoredDocument]:
 
 
 @cache
-def recalibrated(n: int = 24) -> list[ScoredDocument]:
+def recalibrated(n: int = 14) -> list[ScoredDocument]:
     return [english_recalibration().recalibration.apply_document(each) for each in scored(n)]
 
 
@@ -72,8 +68,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def counted(source: Any, out: Path, **options: Any) -> Path:
-    chosen = CountOptions(**{"n_samples": N_SAMPLES, "period": "year", "compare": ("USA", "RUS"), **options})
-    count_events(source, out, chosen, pictures=False)
+    chosen = CountOptions(**{"n_samples": N_SAMPLES, "period": "year", "compare": ("YUG", "RUS"), **options})
+    count_events(source, out, chosen)
     return out
 
 
@@ -86,10 +82,6 @@ def without_genre(document: ScoredDocument) -> ScoredDocument:
     return dataclasses.replace(document, metadata={"recalibration": document.metadata["recalibration"]})
 
 
-def contents(run: Path) -> dict[str, bytes]:
-    return {name: (run / name).read_bytes() for name in TABLES}
-
-
 def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], np.ndarray[Any, Any]]:
     """Counts by sample of each country and year, by one loop over documents, draws and samples."""
     rule, lexicon = load_rules("attack"), load_lexicon()
@@ -97,8 +89,6 @@ def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], n
     assert len(shipped) == 2
     calendar, counts = Calendar("year"), defaultdict(lambda: np.zeros(N_SAMPLES, int))
     for document in documents:
-        assert document.tokens is not None
-        assert document.date is not None
         matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
         kinds = mention_kinds(document.tokens, document.mentions)
         (period,) = calendar.periods(calendar.numbers([document.date]))
@@ -139,9 +129,7 @@ def test_scores_of_annotated_mentions_and_of_the_parse_have_the_draws_of_their_o
         np.testing.assert_array_equal(found, each)
 
 
-def test_counts_are_those_of_the_same_scores_before_their_recalibration(
-    folder: Path, run: Path, tmp_path: Path
-) -> None:
+def test_counts_are_those_of_the_scores_before_recalibration(folder: Path, run: Path, tmp_path: Path) -> None:
     before = pd.read_parquet(
         counted(folder / "plain.jsonl", tmp_path / "run", recalibration="english") / "counts.parquet"
     )
@@ -159,22 +147,6 @@ def test_the_uncertainty_can_be_turned_off(folder: Path, run: Path, tmp_path: Pa
     assert tables["uncertainty"].equals(tables["recalibration"])
     shared = pd.read_parquet(run / "counts.parquet")
     assert shared["mean"].tolist() != tables["recalibration"]["mean"].tolist()
-
-
-@pytest.mark.parametrize(("workers", "options"), [(1, {}), (1, {"threads": 1}), (2, {})])
-def test_partitions_threads_and_processes_give_the_same_bytes(
-    run: Path, tmp_path: Path, workers: int, options: dict[str, Any]
-) -> None:
-    given = recalibrated()
-    inputs = [tmp_path / f"{n}.jsonl" for n in range(5)]  # each of them a partition
-    for n, path in enumerate(inputs):
-        write_documents(given[5 * n : 5 * n + 5], path)
-    chosen = CountOptions(n_samples=N_SAMPLES, period="year", compare=("USA", "RUS"), **options)
-    summary = count_events(inputs, tmp_path / "run", chosen, pictures=False, workers=workers)
-    assert (summary.n_partitions, summary.uncertainty) == (5, "domain")
-    assert contents(tmp_path / "run") == contents(run)
-    again = count_events(inputs, tmp_path / "run", chosen, pictures=False)
-    assert (again.n_computed, again.uncertainty) == (0, "domain")
 
 
 def test_the_counter_has_the_counts_and_samples_of_the_run(run: Path) -> None:
@@ -198,7 +170,7 @@ def test_the_counter_has_the_counts_and_samples_of_the_run(run: Path) -> None:
 
 def test_actors_are_compared_by_their_joint_samples(run: Path) -> None:
     compared = pd.read_csv(run / "comparisons.csv", dtype={"period": str}).set_index("period")
-    samples = read_count_samples(run, ["USA", "RUS"])
+    samples = read_count_samples(run, ["YUG", "RUS"])
     difference = samples.counts[:, 0] - samples.counts[:, 1]
     for t, period in enumerate(samples.periods):
         assert compared.loc[period, "p_first_greater"] == pytest.approx((difference[:, t] > 0).mean())
@@ -207,10 +179,10 @@ def test_actors_are_compared_by_their_joint_samples(run: Path) -> None:
 
 def test_samples_of_a_run_are_chosen_by_country_and_rule(folder: Path, run: Path, tmp_path: Path) -> None:
     both = counted(folder / "own.jsonl", tmp_path / "run", rule=("attack", "arrest"), compare=None)
-    assert (read_count_samples(both, ["USA"], event="attack").counts == read_count_samples(run, ["USA"]).counts).all()
+    assert (read_count_samples(both, ["YUG"], event="attack").counts == read_count_samples(run, ["YUG"]).counts).all()
     with error(ParameterError, "event"):
-        read_count_samples(both, ["USA"], event="sue")
-    for actors in (["USA", "USA"], "USA"):
+        read_count_samples(both, ["YUG"], event="sue")
+    for actors in (["YUG", "YUG"], "YUG"):
         with error(ParameterError, "actors"):
             read_count_samples(run, actors)
     (both / "count_samples.parquet").unlink()
@@ -218,58 +190,15 @@ def test_samples_of_a_run_are_chosen_by_country_and_rule(folder: Path, run: Path
         read_count_samples(both, event="attack")
 
 
-DAMAGE: dict[str, tuple[str, str, Callable[[list[Any]], Any]]] = {
-    "short": ("count_samples", "counts", lambda lists: [lists[0][:-1], *lists[1:]]),
-    "all short": ("count_samples", "counts", lambda lists: [each[:-1] for each in lists]),
-    "null": ("count_samples", "counts", lambda lists: [None, *lists[1:]]),
-    "null inside": ("count_samples", "counts", lambda lists: [[None, *lists[0][1:]], *lists[1:]]),
-    "negative": ("count_samples", "counts", lambda lists: [[-1, *lists[0][1:]], *lists[1:]]),
-    "text": ("count_samples", "counts", lambda lists: [list(map(str, each)) for each in lists]),
-    "half": ("count_samples", "", lambda content: content),
-    "no column": ("counts", "n_samples", lambda numbers: None),
-    "text as a number": ("counts", "n_samples", lambda numbers: list(map(str, numbers))),
-    "no number": ("counts", "mean", lambda numbers: [float("nan")] * len(numbers)),
-}
-
-
-@pytest.mark.parametrize(("name", "column", "change"), DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_table_of_a_run_is_one_line(
-    run: Path, tmp_path: Path, call: Calls, name: str, column: str, change: Callable[[list[Any]], Any]
-) -> None:
+def test_damaged_samples_of_a_run_are_one_line(run: Path, tmp_path: Path, call: Calls) -> None:
+    """They are needed by posteriors and reports."""
     broken = shutil.copytree(run, tmp_path / "broken")
-    path = broken / f"{name}.parquet"
-    if column:
-        table = pq.read_table(path)
-        place, values = table.schema.names.index(column), change(table.column(column).to_pylist())
-        others = table.remove_column(place)
-        if values is not None:
-            try:
-                others = others.add_column(place, column, pa.array(values, table.schema.field(column).type))
-            except (TypeError, ValueError):  # of the texts
-                others = others.add_column(place, column, pa.array(values))
-        pq.write_table(others, path)
-    else:
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     cell = pd.read_parquet(run / "count_samples.parquet").iloc[0]
-    for read in (
-        lambda: read_count_samples(broken),
-        lambda: read_count_posterior(broken, str(cell["actor"]), str(cell["period"])),
-    ):
-        with pytest.raises(InputError) as caught:
-            read()
-        assert f"{name}.parquet" in str(caught.value.place)
-        assert "\n" not in str(caught.value)
-    if name == "count_samples":
-        status, line = call.refused("report", broken, "--out", tmp_path / "page.html")
-        assert (status, "count_samples.parquet" in line) == (3, True)
-
-
-def test_damaged_metadata_for_pandas_do_no_harm(run: Path, tmp_path: Path) -> None:
-    broken = shutil.copytree(run, tmp_path / "broken")
-    path = broken / "counts.parquet"
-    table = pq.read_table(path)
-    pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), b"pandas": b"{"}), path)
-    assert np.array_equal(read_count_samples(broken).counts, read_count_samples(run).counts)
+    changed_table(broken / "count_samples.parquet", lambda samples: samples.assign(counts=[None] * len(samples)))
+    with error(InputError, place="count_samples.parquet"):
+        read_count_posterior(broken, str(cell["actor"]), str(cell["period"]))
+    line = call.refused("report", broken, "--out", tmp_path / "page.html")
+    assert "count_samples.parquet" in line
 
 
 def test_scores_of_two_kinds_are_not_counted_together(folder: Path, tmp_path: Path, call: Calls) -> None:
@@ -280,8 +209,8 @@ def test_scores_of_two_kinds_are_not_counted_together(folder: Path, tmp_path: Pa
     own = folder / "own.jsonl"
     for n, inputs in enumerate(((tmp_path / "mixed.jsonl",), (own, tmp_path / "more.jsonl"))):
         for more in ((), ("--on-error", "quarantine")):  # the corpus is wrong, not a document
-            status, line = call.refused("events", *inputs, *more, "--out", tmp_path / f"run{n}{len(more)}")
-            assert (status, rule in line) == (3, True)
+            line = call.refused("events", *inputs, *more, "--out", tmp_path / f"run{n}{len(more)}")
+            assert rule in line
             assert line.endswith("(--uncertainty none counts all as they are)")
             assert n or "mixed.jsonl: line 5: doc_id" in line
     counter = EventCounter(n_samples=N_SAMPLES)
@@ -298,9 +227,7 @@ def test_partitions_that_were_counted_apart_must_agree(folder: Path, tmp_path: P
         count_events([folder / "own.jsonl", tmp_path / "more.jsonl"], tmp_path / "run", options, workers=2)
 
 
-def test_other_recalibrations_are_left_alone_and_reported(
-    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_other_recalibrations_are_reported(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="corefsample"):
         found = counted(folder / "other.jsonl", tmp_path / "run")
     mark = next(read_documents(folder / "other.jsonl")).metadata["recalibration"]
@@ -358,10 +285,46 @@ def test_a_predicate_gets_the_samples_of_the_draws() -> None:
 
     EventCounter(predicate=predicate, n_samples=N_SAMPLES, period="year").update(documents[:1])
     english, document = english_recalibration(), documents[0]
-    assert document.tokens is not None
     kinds = mention_kinds(document.tokens, document.mentions)
     draws = english.sampled("domain", N_DRAWS, domain="news")
     for sample in (0, 1, 2, 55, N_SAMPLES - 1):
         changed = draws[sample // 2].relative_to(english.recalibration).apply(document.antecedents, kinds)
         expected = sample_clusterings(changed, n_samples=1, doc_id=document.doc_id, first_sample=sample)
         np.testing.assert_array_equal(seen[0][sample], expected.labels[0])
+
+
+# --- fits to recalibrated scores, and the English model as a command ---------------------------------------
+
+
+def test_a_fit_to_recalibrated_scores_is_for_such_scores(tmp_path: Path) -> None:
+    options = partial(RecalibrateOptions, objective="likelihood", form="global", n_folds=2, n_resamples=2)
+    documents = [each.document for each in simulate_documents(16, seed=1, event_share=1.0)]
+    change, other = Recalibration(1.3, 0.2), Recalibration(1.5, 0.1)
+    write_documents(map(change.apply_document, documents), tmp_path / "gold.jsonl")
+    write_documents(map(other.apply_document, documents), tmp_path / "other.jsonl")
+    run = run_recalibrate(tmp_path / "gold.jsonl", tmp_path / "gold.jsonl", options(out=tmp_path / "again.jsonl"))
+    record = json.loads(Path(run.record).read_text(encoding="utf-8"))
+    assert record["base"] == change.fingerprint()
+    marks = {document.metadata["recalibration"] for document in read_documents(run.out)}
+    assert marks == {f"{change.fingerprint()} {run.applied.fingerprint()}"}
+    with error(InputError, place="other.jsonl: line 1: doc_id 'sim-000000'"):
+        run_recalibrate(tmp_path / "gold.jsonl", tmp_path / "other.jsonl", options(out=tmp_path / "out.jsonl"))
+
+
+@pytest.mark.parametrize("mentions", MENTION_SOURCES)
+def test_the_english_model_scores_as_the_command_does(mentions: MentionSource, tmp_path: Path, call: Calls) -> None:
+    documents = [each.document for each in simulate_documents(3, seed=4)]
+    plain = list(score_english(documents, recalibrated=False, mentions=mentions))
+    change = english_recalibration(mentions).recalibration
+    write_documents(documents, tmp_path / "d.jsonl")
+    call("score", tmp_path / "d.jsonl", "--mentions", mentions, "--out", tmp_path / "s.jsonl")
+    by_command = read_documents(tmp_path / "s.jsonl")
+    for scored, other, document in zip(score_english(documents, mentions=mentions), by_command, plain, strict=True):
+        expected = change.apply_document(document)
+        assert scored.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
+        np.testing.assert_allclose(other.antecedents.scores, expected.antecedents.scores, atol=1e-5)
+        assert scored.metadata["recalibration"] == other.metadata["recalibration"] == change.fingerprint()
+    record = json.loads((tmp_path / "s.jsonl.scoring.json").read_text(encoding="utf-8"))
+    assert record["recalibration"]["fingerprint"] == change.fingerprint()
+    assert record["model"]["path"] == "the English model of the package"
+    assert record["summary"]["recalibration"] == ("english" if mentions == "parse" else "english-annotated")

@@ -10,10 +10,15 @@ import pytest
 import tolerance
 from references import recalibration as rr
 
-from corefsample import ScoredDocument, link_marginals, read_documents, sample_clusterings
+from corefsample import (
+    Recalibration,
+    ScoredDocument,
+    fit_recalibration,
+    link_marginals,
+    read_documents,
+    sample_clusterings,
+)
 from corefsample.recalibration import RecalibrationFitter
-from corefsample.recalibration._fitter import fit_recalibration
-from corefsample.recalibration._model import Recalibration
 from events.queries._queries import match_queries
 from events.queries._study import study_queries
 from events.queries._table import QueryTable

@@ -61,9 +61,7 @@ def test_a_run_has_the_bytes_of_a_local_one(case: Case, reference: dict[str, byt
     assert "temporary" not in json.dumps(record)
 
 
-def test_an_interrupted_run_is_continued_from_the_current_folder(
-    case: Case, reference: dict[str, bytes], system: Any, url: str
-) -> None:
+def test_an_interrupted_run_continues_from_here(case: Case, reference: dict[str, bytes], system: Any, url: str) -> None:
     local = Path(url).name
     with pytest.raises(KeyboardInterrupt, match=rf"which are in {local}\.partial; the same command resumes"):
         case.run(url, inputs=at_url(case), on_progress=stop_after(2, Path(local)))
@@ -74,7 +72,7 @@ def test_an_interrupted_run_is_continued_from_the_current_folder(
     assert not os.listdir()
 
 
-def test_an_upload_that_fails_is_done_by_the_next_call(
+def test_a_failed_upload_is_repeated(
     case: Case, reference: dict[str, bytes], system: Any, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put, n_uploads = type(system).put, 0
@@ -97,9 +95,7 @@ def test_an_upload_that_fails_is_done_by_the_next_call(
     assert not os.listdir()
 
 
-def test_a_finished_run_is_replaced_only_when_told(
-    case: Case, reference: dict[str, bytes], system: Any, url: str
-) -> None:
+def test_a_finished_run_is_replaced_if_told(case: Case, reference: dict[str, bytes], system: Any, url: str) -> None:
     other = case.options(**({"seed": 3, "compare": None} if case.name == "events" else {"min_prob": 0.5}))
     case.run(url, options=other)
     before = uploaded(case, system)
@@ -127,9 +123,7 @@ def test_a_folder_with_other_files_is_never_replaced(counting: Case, system: Any
     assert stored_in(system, "/b/run") == {"thesis.txt": b"years of work"}
 
 
-def test_a_local_run_of_the_same_name_is_another_run(
-    counting: Case, counted: dict[str, bytes], system: Any, tmp_path: Path
-) -> None:
+def test_a_local_run_of_that_name_stays(counting: Case, counted: dict[str, bytes], system: Any, tmp_path: Path) -> None:
     counting.run("run")
     before = {path: path.read_bytes() for path in Path("run").rglob("*.*")}
     assert counting.run("memory://b/out/run").n_computed == 7

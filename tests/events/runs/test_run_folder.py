@@ -14,21 +14,12 @@ import pytest
 from places import PROJECT
 
 from corefsample import ParameterError
-from corefsample.documents._rejected import Rejected
 from events.runs._output_folder import RunFolder
 
 
 def finished(folder: RunFolder) -> None:
     folder.file("counts.csv").touch()
     folder.finish_record({"corefsample": "0", "run": 1})
-
-
-def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run") as folder:
-        finished(folder)
-        assert not (tmp_path / "run").exists()
-    assert os.listdir(tmp_path) == ["run"]
-    assert json.loads((tmp_path / "run" / "run.json").read_text()) == {"corefsample": "0", "run": 1}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="umasks are of POSIX")
@@ -43,27 +34,6 @@ def test_the_rights_of_a_folder_and_its_files_follow_the_umask(tmp_path: Path, m
     for made in (tmp_path / "new", tmp_path / "new" / "run"):
         assert stat.S_IMODE(made.stat().st_mode) == 0o777 & ~mask
     assert {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "new" / "run").iterdir()} == {0o666 & ~mask}
-
-
-# --- quarantine --------------------------------------------------------------------------------------------
-
-
-def test_bad_documents_are_set_aside_as_they_came(tmp_path: Path) -> None:
-    rejected = Rejected("corpus.jsonl", "line", 3, "d", "date is missing", '{"doc_id": "d"}\u2028"')
-    with RunFolder(tmp_path / "run") as folder:
-        folder.set_aside(rejected)
-        folder.set_aside(rejected)
-        finished(folder)
-    lines = (tmp_path / "run" / "quarantine.jsonl").read_text(encoding="utf-8").split("\n")
-    assert [json.loads(line) for line in lines[:-1]] == [
-        {
-            "source": "corpus.jsonl",
-            "place": "line 3",
-            "doc_id": "d",
-            "reason": "date is missing",
-            "document": '{"doc_id": "d"}\u2028"',
-        }
-    ] * 2
 
 
 # --- killed runs ---------------------------------------------------------------------------------------------
@@ -138,9 +108,7 @@ def test_tables_without_a_record_are_not_taken_for_a_run(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("exists", [False, True])
-def test_the_next_run_removes_what_a_killed_run_left_and_says_so(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, exists: bool
-) -> None:
+def test_the_next_run_removes_what_one_left(tmp_path: Path, caplog: pytest.LogCaptureFixture, exists: bool) -> None:
     folder = tmp_path / "run"
     if exists:
         fill(folder, "old")

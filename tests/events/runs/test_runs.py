@@ -11,15 +11,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from expected_errors import error
 from places import PROJECT
 from references import events as er
 from references import scoring as sr
-from run_cases import Case, complete, documents, failing, half_sent, in_groups, left, stop_after
+from run_cases import Case, complete, documents, engine_options, failing, half_sent, in_groups, left, stop_after
 
-from corefsample import InputError, OutputError, ParameterError, write_documents
+from corefsample import InputError, OutputError, ParameterError
 from events.runs import finalise_run, initialise_run, run_partition
 from events.runs._engines import Engine
 
@@ -98,9 +97,7 @@ def test_another_content_of_a_rule_or_a_model_is_named(case: Case, tmp_path: Pat
         case.run(out, options=options)
 
 
-def test_changed_content_is_named_and_a_new_time_alone_is_not(
-    case: Case, reference: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_changed_content_is_named_and_not_a_new_time(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
     corpus = Path(shutil.copy(case.corpus, tmp_path / case.corpus.name))
     out = stopped(case, case.out(tmp_path), inputs=corpus)
     os.utime(corpus, (1, 1))
@@ -170,16 +167,13 @@ def with_bad_documents(case: Case, folder: Path, *numbers: int) -> Path:
 
 @pytest.mark.filterwarnings("ignore")  # the cluster's
 @pytest.mark.parametrize("engine", ["here", "workers", "scheduler"])
-def test_the_first_bad_document_is_told_whatever_the_engine(
+def test_the_first_bad_document_is_told(
     case: Case, tmp_path: Path, request: pytest.FixtureRequest, engine: str
 ) -> None:
     path = with_bad_documents(case, tmp_path, 25, 58)
-    keywords: dict[str, Any] = {"workers": 2} if engine == "workers" else {"workers": 1}
-    if engine == "scheduler":
-        keywords = {"scheduler": request.getfixturevalue("cluster").scheduler_address}
     place = f"{path}: row 26: doc_id" if case.name == "events" else f"{path}: document 26: doc_id"
     with error(InputError, place=place):
-        case.run(case.out(tmp_path), inputs=path, **keywords)
+        case.run(case.out(tmp_path), inputs=path, **engine_options(engine, request))
     assert complete(case.out(tmp_path))
 
 
@@ -244,35 +238,6 @@ def test_scores_are_those_of_selected_documents(scoring: Case, tmp_path: Path) -
 # --- partitions of events ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("size", "n_partitions"), [(3, 20), (30, 2)])
-def test_the_number_of_partitions_does_not_matter(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path, size: int, n_partitions: int
-) -> None:
-    summary = counting.run(tmp_path / "run", options=counting.options(partition_size=size))
-    assert summary.n_partitions == n_partitions
-    assert counting.content(tmp_path / "run") == counted
-
-
-@pytest.mark.parametrize("interval", ["hdi", "normal"])
-def test_other_intervals_do_not_depend_on_partitions_either(counting: Case, tmp_path: Path, interval: Any) -> None:
-    for name, size in (("one", 1000), ("many", 3)):
-        counting.run(tmp_path / name, options=counting.options(interval=interval, partition_size=size))
-    assert counting.content(tmp_path / "one") == counting.content(tmp_path / "many")
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_shuffled_documents_and_lines_of_json_do_not_matter(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path, seed: int
-) -> None:
-    shuffled = documents()
-    np.random.default_rng(seed).shuffle(shuffled)
-    counting.run(tmp_path / "parquet", inputs=in_groups(tmp_path / "news.parquet", shuffled))
-    er.write_lines(tmp_path / "first.jsonl", shuffled[:25])
-    write_documents(map(er.scored, shuffled[25:]), tmp_path / "second.jsonl.gz")
-    counting.run(tmp_path / "lines", inputs=[tmp_path / "second.jsonl.gz", tmp_path / "first.jsonl"])
-    assert counting.content(tmp_path / "parquet") == counting.content(tmp_path / "lines") == counted
-
-
 def test_the_three_steps_by_hand_in_any_order(counting: Case, counted: dict[str, bytes], tmp_path: Path) -> None:
     out, options = tmp_path / "run", counting.options()
     for step in (lambda: run_partition(out, 1), lambda: finalise_run(out)):
@@ -306,9 +271,7 @@ def test_a_finished_run_is_not_computed_again(counting: Case, counted: dict[str,
     assert counting.content(tmp_path / "run") == counted
 
 
-def test_a_corrected_file_is_all_that_is_computed_again(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_only_a_corrected_file_is_computed_again(counting: Case, counted: dict[str, bytes], tmp_path: Path) -> None:
     first = er.write_lines(tmp_path / "1.jsonl", documents()[:30])
     second = er.write_lines(tmp_path / "2.jsonl", [*documents()[30:], "[]"])
     with error(InputError, place="2.jsonl: line 31"):
@@ -318,9 +281,7 @@ def test_a_corrected_file_is_all_that_is_computed_again(
     assert counting.content(tmp_path / "run") == counted
 
 
-def test_a_corpus_may_grow_before_and_after_it_is_finished(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_corpus_may_grow_at_any_time(counting: Case, counted: dict[str, bytes], tmp_path: Path) -> None:
     files = [in_groups(tmp_path / f"{n}.parquet", documents()[20 * n : 20 * n + 20]) for n in range(3)]
     out = stopped(counting, tmp_path / "run", 1, inputs=files[1:2])
     assert counting.run(out, inputs=files[1:]).n_computed == 3
@@ -333,9 +294,7 @@ def test_a_corpus_may_grow_before_and_after_it_is_finished(
     assert "of a run with the input" in caught.value.message
 
 
-def test_overwrite_begins_anew_beside_the_finished_run(
-    counting: Case, counted: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_overwrite_begins_beside_the_finished_run(counting: Case, counted: dict[str, bytes], tmp_path: Path) -> None:
     out = tmp_path / "run"
     counting.run(out, options=counting.options(seed=4))
     numbers = initialise_run(counting.corpus, out, counting.options(), overwrite=True)
@@ -434,9 +393,7 @@ def test_a_stray_date_in_another_partition_is_found(counting: Case, tmp_path: Pa
     ("engine", "parameter"),
     [({"scheduler": "localhost"}, "scheduler"), ({"workers": 0}, "workers"), ({"workers": 2, "scheduler": "t://"}, "")],
 )
-def test_options_of_engines_are_checked_before_the_work(
-    case: Case, tmp_path: Path, engine: dict[str, Any], parameter: str
-) -> None:
+def test_engines_options_are_checked_first(case: Case, tmp_path: Path, engine: dict[str, Any], parameter: str) -> None:
     with error(ParameterError, parameter or "workers"):
         case.run(case.out(tmp_path), **engine)
     assert not list(tmp_path.iterdir())

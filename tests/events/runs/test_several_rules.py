@@ -1,19 +1,25 @@
-"""Several rules in one pass: the tables have the rows of each rule's own run."""
+"""Several rules, and several parses, in one pass: the rows of each rule's own run, the numbers of the counter."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from expected_errors import error
 from references import events as er
+from references import parses as pr
 from run_cases import CountOptions, count_events
 
-from corefsample import ParameterError, read_documents, write_documents
+from corefsample import InputError, ParameterError, read_documents, write_documents
+from corefsample.recalibration import read_recalibration
 from events import EventCounter, TrueEvents, load_rules
+from events.commands import run_calibrate
 from events.counting import read_count_posterior
 from events.pages._report_content import read_report
+from events.runs.counting._options import EventsResult
 
 SENTENCES = [
     "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj",
@@ -36,7 +42,7 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(news: Path, folder: Path, rule: str | tuple[str, ...], **options: str) -> dict[str, pd.DataFrame]:
-    count_events(news, folder, CountOptions(rule=rule, n_samples=50, **options), pictures=False)  # type: ignore[arg-type]
+    count_events(news, folder, CountOptions(rule=rule, n_samples=50, **options))  # type: ignore[arg-type]
     return {name: pd.read_parquet(folder / f"{name}.parquet") for name in ("counts", "evidence")}
 
 
@@ -88,7 +94,8 @@ def test_a_counter_needs_different_rules_and_the_name_of_one() -> None:
 
 
 def test_the_comparison_of_each_event_is_drawn(news: Path, tmp_path: Path) -> None:
-    count_events(news, tmp_path / "run", CountOptions(rule=RULES[:2], n_samples=20, compare=("IRQ", "IRN")))
+    options = CountOptions(rule=RULES[:2], n_samples=20, compare=("IRQ", "IRN"))
+    count_events(news, tmp_path / "run", options, pictures=True)
     assert {"comparison.png", "comparison.svg"} <= {path.name for path in (tmp_path / "run").iterdir()}
     drawn = (tmp_path / "run" / "comparison.svg").read_text("utf-8")
     assert "attack" in drawn
@@ -129,3 +136,103 @@ def test_the_evidence_names_the_condition_that_excluded_a_trigger(news: Path, tm
 def test_rules_are_different_and_at_least_one(rule: tuple[str, ...]) -> None:
     with error(ParameterError, "rule"):
         CountOptions(rule=rule)
+
+
+# --- several parses ----------------------------------------------------------------------------------------
+
+
+OPTIONS = CountOptions(n_samples=80, compare=("USA", "IRQ"), partition_size=7, threads=1)
+PARSE_COLUMNS = ["n_parses", "parse_variance", "coreference_variance", "parses", "trigger_parses"]
+
+
+def parsed_documents() -> list[dict[str, Any]]:
+    """Thirty documents; every third has one parse."""
+    made = []
+    for number in range(3):
+        for n, each in enumerate(er.corpus()):
+            document = {**each, "doc_id": f"{each['doc_id']} of round {number}"}
+            made.append(document if n % 3 == 2 else pr.with_other_parses(document, (5, 1, 2 + number)))
+    return made
+
+
+def run_parses(inputs: Any, out: Path, **changed: Any) -> EventsResult:
+    workers = {"workers": changed.pop("workers")} if "workers" in changed else {}
+    return count_events(inputs, out, dataclasses.replace(OPTIONS, **changed), **workers)
+
+
+@pytest.fixture(scope="module")
+def parsed_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return er.write_lines(tmp_path_factory.mktemp("corpus") / "news.jsonl", parsed_documents())
+
+
+@pytest.fixture(scope="module")
+def reference(parsed_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("reference") / "run"
+    assert run_parses(parsed_corpus, out, partition_size=1000).n_partitions == 1
+    return out
+
+
+def test_a_run_has_the_numbers_of_the_counter(parsed_corpus: Path, reference: Path) -> None:
+    counter = EventCounter(n_samples=OPTIONS.n_samples)
+    counter.update(read_documents(parsed_corpus))
+    evidence = pd.read_parquet(reference / "evidence.parquet")
+    expected = counter.evidence()
+    order = ["date", "doc_id", "actor"]
+    expected = expected.sort_values(order).reset_index(drop=True)
+    found = evidence.sort_values(order).reset_index(drop=True)
+    for name in ("doc_id", "actor", "probability", *PARSE_COLUMNS):
+        assert found[name].tolist() == expected[name].tolist()
+    assert {1, 3} == set(found["n_parses"])
+    assert (found["parse_variance"] > 0).any()
+    counts = pd.read_parquet(reference / "counts.parquet")
+    assert counts["mean"].tolist() == counter.counts().to_frame()["mean"].tolist()
+
+
+@pytest.mark.parametrize("uncertainty", ["none", "fit", "domain"])
+def test_recalibrated_runs_have_the_counters_numbers(parsed_corpus: Path, tmp_path: Path, uncertainty: Any) -> None:
+    # That of the English model has offsets by kind, and a parse has mentions and kinds of its own.
+    recalibration = read_recalibration("english")
+    run_parses(parsed_corpus, tmp_path / "run", recalibration="english", uncertainty=uncertainty)
+    counter = EventCounter(n_samples=OPTIONS.n_samples, recalibration=recalibration, uncertainty=uncertainty)
+    counter.update(read_documents(parsed_corpus))
+    counts, expected = pd.read_parquet(tmp_path / "run" / "counts.parquet"), counter.counts().to_frame()
+    for name in ("actor", "mean", "sd", "lower", "upper", "one_best", "uncertainty"):
+        assert counts[name].tolist() == expected[name].tolist()
+    plain = EventCounter(n_samples=OPTIONS.n_samples)
+    plain.update(read_documents(parsed_corpus))
+    assert counts["mean"].tolist() != plain.counts().to_frame()["mean"].tolist()
+
+
+def test_a_mixture_is_recalibrated_parse_by_parse(parsed_corpus: Path) -> None:
+    change = read_recalibration("english").recalibration
+    assert change.offsets is not None
+    n_parses = 0
+    for document in read_documents(parsed_corpus):
+        changed = change.apply_document(document)
+        for k in range(document.n_parses):
+            alone = document.with_parse(k)
+            own = changed.with_parse(k).antecedents
+            assert own.scores.tolist() == change.apply_document(alone).antecedents.scores.tolist()
+            n_parses += 1
+    assert n_parses > 30
+
+
+def test_documents_parquet_has_the_first_parse_of_each(parsed_corpus: Path, reference: Path) -> None:
+    given = {document.doc_id: document for document in read_documents(parsed_corpus)}
+    for document in read_documents(reference / "documents.parquet"):
+        assert document.n_parses == 1
+        own = given[document.doc_id].tokens
+        assert list(document.tokens.dep) == list(own.dep)
+
+
+def test_commands_for_one_parse_say_so(parsed_corpus: Path) -> None:
+    with error(InputError, place="line 1: doc_id"):
+        run_calibrate(parsed_corpus)
+
+
+def test_a_parse_with_labels_of_no_scheme_is_named(tmp_path: Path) -> None:
+    document = pr.with_other_parses(er.corpus()[0], (1, 1))
+    tokens = document["parses"][1]["tokens"]
+    tokens["dep"] = ["strange"] * len(tokens["dep"])
+    with pytest.raises(InputError, match=r"parses\[1\]: "):
+        run_parses(er.write_lines(tmp_path / "bad.jsonl", [document]), tmp_path / "run")

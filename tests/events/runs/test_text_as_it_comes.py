@@ -13,8 +13,7 @@ from command_line import Calls
 from expected_errors import error
 from run_cases import score_corpus, stop_after
 
-from corefsample import read_documents
-from corefsample.errors import ParameterError
+from corefsample import ParameterError, read_documents
 from events.news._quality import TextTally
 from events.runs.scoring._options import ScoringOptions
 
@@ -36,20 +35,16 @@ def news(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_screen_says_what_is_wrong_with_texts_and_what_to_do(
-    call: Calls, news: Path, model_path: Path, tiny: str
-) -> None:
+def test_the_screen_says_what_is_wrong_with_texts(call: Calls, news: Path, model_path: Path, tiny: str) -> None:
     arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--quiet")
-    status, out, err = call(*arguments, "--out", news.with_name("s.jsonl"))
-    assert (status, err) == (0, "")
+    out = call.good(*arguments, "--out", news.with_name("s.jsonl"))
     out = " ".join(out.split())
     assert "Without upper case: 1 of 4 documents (25.0%)." in out
     assert "Characters of a wrong encoding, as in “didnâ€™t”: 1 of 4 documents (25.0%)." in out
     assert "repair the text with --fix-text" in out
     assert "Characters lost (\N{REPLACEMENT CHARACTER}): 1 of 4 documents (25.0%)." in out
     assert "Text repaired" not in out
-    status, out, err = call(*arguments, "--fix-text", "--json", "--out", news.with_name("r.jsonl"))
-    assert (status, err) == (0, "")
+    out = call.good(*arguments, "--fix-text", "--json", "--out", news.with_name("r.jsonl"))
     assert json.loads(out)["texts"] == {
         "n_texts": 4,
         "n_lower_case": 1,
@@ -63,13 +58,10 @@ def test_texts_are_repaired_before_they_are_parsed(news: Path, model_path: Path,
     options = ScoringOptions(model=str(model_path), pipeline=tiny, fix_text=True)
     score_corpus(news, news.with_name("s.jsonl"), options)
     tokens = [document.tokens for document in read_documents(news.with_name("s.jsonl"))]
-    assert tokens[2] is not None
     assert list(tokens[2].text) == ["The", "rebels", "did", "n’t", "leave", "."]
 
 
-def test_a_long_run_warns_after_its_first_part_and_a_resumed_one_counts_all_texts(
-    news: Path, model_path: Path, tiny: str, call: Calls
-) -> None:
+def test_a_long_run_warns_early_and_counts_all_texts(news: Path, model_path: Path, tiny: str, call: Calls) -> None:
     rows = [json.loads(line) for line in news.read_text(encoding="utf-8").splitlines()]
     rows = [{**rows[1 if n % 4 else 0], "doc_id": str(n)} for n in range(20)]
     news.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

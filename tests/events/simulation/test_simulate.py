@@ -16,17 +16,11 @@ from expected_errors import error
 from references.coreference import connected_components
 from tolerance import plausible_counts, plausible_means
 
+from corefsample import ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample._arrays import Ints32
-from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import ParameterError
-from corefsample.formats.scored._stream import read_documents
-from corefsample.formats.scored._writing import write_documents
-from events.counting._counter import EventCounter
-from events.counting._truth import TrueEvents
-from events.lexicon._lexicon import load_lexicon
+from events import EventCounter, TrueEvents, load_lexicon, load_rules
 from events.matching import match_document
 from events.matching._matching import MentionMatches
-from events.rules._rules import load_rules
 from events.simulation._countries import SimulatedCountry, default_countries
 from events.simulation._documents import NEW, CandidateScores, SimulatedDocument, _drawn_apart, simulate_documents
 
@@ -46,8 +40,6 @@ def few() -> list[SimulatedDocument]:
 
 def same(first: SimulatedDocument, second: SimulatedDocument) -> bool:
     a, b = first.document, second.document
-    assert a.tokens is not None
-    assert b.tokens is not None
     return (
         (a.doc_id, a.date, a.gold) == (b.doc_id, b.date, b.gold)
         and (list(a.tokens.text), list(a.tokens.dep)) == (list(b.tokens.text), list(b.tokens.dep))
@@ -63,7 +55,6 @@ lexicon = cache(load_lexicon)
 
 
 def matched(document: ScoredDocument, preset: str = "paper") -> MentionMatches:
-    assert document.tokens is not None
     return match_document(document.tokens, document.mentions, rules("attack", preset), lexicon(), document.date)
 
 
@@ -174,9 +165,7 @@ def test_countries_attack_in_their_episodes() -> None:
         SimulatedCountry("FRA", "France", "French", rate=0.0),
     ]
     for each in simulate_documents(30, event_share=1.0, countries=countries, median_mentions=20.0):
-        assert each.document.date is not None
         assert (each.document.date.year, each.document.date.month) == (1995, 7)
-        assert each.document.tokens is not None
         assert {"Iraq", "Iraqi", "Iraqis"} & set(each.document.tokens.text)
 
 
@@ -245,8 +234,6 @@ def test_temperature_one_is_calibrated_a_high_one_overconfident_a_low_one_underc
 
 def test_temperature_multiplies_the_scores_and_nothing_else() -> None:
     plain, hot = (next(simulate_documents(1, temperature=t)).document for t in (1.0, 4.0))
-    assert plain.tokens is not None
-    assert hot.tokens is not None
     assert list(plain.tokens.text) == list(hot.tokens.text)
     np.testing.assert_array_equal(plain.antecedents.antecedents, hot.antecedents.antecedents)
     np.testing.assert_allclose(hot.antecedents.scores, 4.0 * plain.antecedents.scores, atol=4 * 0.0005 + 0.0005)
@@ -274,10 +261,6 @@ def test_unlikely_candidates_are_left_out(few: list[SimulatedDocument]) -> None:
         ("temperature", {"temperature": float("nan")}),
         ("event_share", {"event_share": 1.5}),
         ("median_mentions", {"median_mentions": 5.0}),
-        ("countries", {"countries": default_countries()[:2]}),
-        ("countries", {"countries": default_countries()[:3] * 2}),
-        ("countries", {"countries": [SimulatedCountry(code, "Iraq", rate=-1.0) for code in "ABC"]}),
-        ("event_share", {"countries": [SimulatedCountry(code, "Iraq", rate=0.0) for code in "ABC"]}),
     ],
 )
 def test_parameters_outside_their_range_raise_at_once(parameter: str, values: dict[str, object]) -> None:
@@ -287,8 +270,6 @@ def test_parameters_outside_their_range_raise_at_once(parameter: str, values: di
 
 def test_a_country_may_begin_to_exist_within_the_period() -> None:
     countries = [*default_countries()[:2], SimulatedCountry("NEW", "Newland", since=DAY)]
-    with pytest.raises(ParameterError, match="got 2 on 1995-05-04"):
-        simulate_documents(1, start=DAY - datetime.timedelta(1), end=DAY, countries=countries)
     assert len(list(simulate_documents(3, start=DAY, end=DAY, countries=countries, event_share=1.0))) == 3
 
 
@@ -308,9 +289,7 @@ def kept_apart() -> list[tuple[SimulatedDocument, SimulatedDocument, Ints32]]:
     return [(a, b, truth.apart(a.document)) for a, b in zip(free, given, strict=True)]
 
 
-def test_distinct_actors_are_never_one_true_entity(
-    kept_apart: list[tuple[SimulatedDocument, SimulatedDocument, Ints32]],
-) -> None:
+def test_distinct_actors_are_never_one(kept_apart: list[tuple[SimulatedDocument, SimulatedDocument, Ints32]]) -> None:
     n_changed = 0
     for free, given, pairs in kept_apart:
         gold = np.array(given.document.gold)
