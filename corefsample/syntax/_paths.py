@@ -175,7 +175,6 @@ class Path:
     opening: str  # conditions at the beginning, as they are written
     start: tuple[Test, ...]
     steps: tuple[Step, ...]
-    is_descent: bool  # each step goes down once, without conditions: from one token at most it leads to a given end
 
 
 def path_labels(path: str) -> tuple[str, ...]:
@@ -194,23 +193,20 @@ def path_labels(path: str) -> tuple[str, ...]:
 
 def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
     """Tokens where a path ends that starts at token `start`, each once, in no particular order."""
-    return _ends(compiled_path(path), view, start)
-
-
-def follow_all(paths: tuple[str, ...], view: ParseView, start: int) -> set[int]:
-    """Tokens where one of the paths ends that start at token `start`; cheaper than following each."""
-    return {end for compiled in _together(paths) for end in _ends(compiled, view, start)}
-
-
-def _ends(path: Path, view: ParseView, start: int) -> Iterable[int]:
-    if path.start and not all(test(view, start) for test in path.start):
+    compiled = compiled_path(path)
+    if not all(test(view, start) for test in compiled.start):
         return ()
     here = {start}
-    for step in path.steps:
+    for step in compiled.steps:
         here = _reached(step, view, here)
         if not here:
             break
     return here
+
+
+def follow_all(paths: Iterable[str], view: ParseView, start: int) -> set[int]:
+    """Tokens where one of the paths ends that start at token `start`."""
+    return {end for path in paths for end in follow(path, view, start)}
 
 
 def step_by(label: str) -> Step:
@@ -218,44 +214,18 @@ def step_by(label: str) -> Step:
     return compiled_path(f">{label}").steps[0]
 
 
-def leading_to(paths: tuple[str, ...], view: ParseView, end: int) -> set[int]:
+def leading_to(paths: Iterable[str], view: ParseView, end: int) -> set[int]:
     """Tokens from which one of the paths leads to token `end`: the inverse of `follow`.
 
     Cheaper than following the paths from every token, where only few ends matter.
     """
     starts: set[int] = set()
-    for compiled in _together(paths):
-        if compiled.is_descent:
-            starts.update(_ancestor(compiled.steps, view, end))
-            continue
+    for compiled in map(compiled_path, paths):
         here = {end}
         for step in reversed(compiled.steps):
             here = _before(step, view, here)
         starts.update(token for token in here if all(test(view, token) for test in compiled.start))
     return starts
-
-
-@lru_cache(maxsize=1024)
-def _together(paths: tuple[str, ...]) -> tuple[Path, ...]:
-    """Compiled paths; those of one plain step down become a single one that takes all their labels."""
-    compiled = [compiled_path(path) for path in paths]
-    single = [each.steps[0] for each in compiled if each.is_descent and len(each.steps) == 1]
-    others = [each for each in compiled if not (each.is_descent and len(each.steps) == 1)]
-    if single:
-        labels = frozenset[str]().union(*(step.labels for step in single))
-        bases = frozenset[str]().union(*(step.bases for step in single))
-        others.append(Path("", (), (Step(False, labels, bases, (), False),), True))
-    return tuple(others)
-
-
-def _ancestor(steps: tuple[Step, ...], view: ParseView, end: int) -> tuple[int, ...]:
-    """The token from which plain steps down lead to `end`, if there is one."""
-    for step in reversed(steps):
-        head = view.heads[end]
-        if head < 0 or not step.fits(view.labels[end]):
-            return ()
-        end = head
-    return (end,)
 
 
 def _before(step: Step, view: ParseView, here: set[int]) -> set[int]:
@@ -316,8 +286,7 @@ def compiled_path(path: str) -> Path:
         labelled = way == "<", frozenset(exact), frozenset(bases)
         steps.append(Step(*labelled, tests, bool(plus), match.group(), conditions or ""))
         text = text[match.end() :].lstrip()
-    is_descent = not start and not any(step.up or step.tests or step.repeats for step in steps)
-    return Path(opening, start, tuple(steps), is_descent)
+    return Path(opening, start, tuple(steps))
 
 
 def _tests(conditions: str, path: str) -> tuple[Test, ...]:
