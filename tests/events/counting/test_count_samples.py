@@ -22,7 +22,6 @@ from corefsample import InputError, ParameterError, ScoredDocument, read_documen
 from corefsample._extras import install_hint
 from events import EventCounter, EventCounts, count_posterior, count_samples, load_rules, simulate_documents
 from events.arviz_export import to_arviz
-from events.audit import read_run_documents
 from events.counting import CountSamples, read_count_posterior, read_count_samples
 
 N_SAMPLES = 40
@@ -239,14 +238,6 @@ IMPOSSIBLE = [
     ("counts", "mean", np.nan),
     ("evidence", "probability", 2.0),
     ("evidence", "probability", np.nan),
-    ("all_documents", "doc_id", None),
-    ("all_documents", "doc_id", ""),
-    ("all_documents", "date", None),
-    ("all_documents", "probabilities", [2.0]),
-    ("all_documents", "probabilities", [np.nan]),
-    ("all_documents", "probabilities", []),
-    ("all_documents", "actors", [None]),
-    ("all_documents", "events", None),
     ("counts", "n_samples", None),
     ("counts", "actor", None),
     ("counts", "mean", np.inf),
@@ -273,8 +264,5 @@ def test_impossible_values_of_a_run_are_rejected(run: Path, tmp_path: Path, tabl
     pq.write_table(content.set_column(content.schema.get_field_index(name), name, column), path)
     row = pq.read_table(run / "evidence.parquet").to_pylist()[changed]
     with error(InputError, place=f"{table}.parquet"):
-        if table == "all_documents":
-            read_run_documents(folder)
-        else:
-            read_count_samples(folder)
-            read_count_posterior(folder, row["actor"], row["period"])
+        read_count_samples(folder)
+        read_count_posterior(folder, row["actor"], row["period"])

@@ -68,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def counted(source: Any, out: Path, **options: Any) -> Path:
-    chosen = CountOptions(**{"n_samples": N_SAMPLES, "period": "year", "compare": ("USA", "RUS"), **options})
+    chosen = CountOptions(**{"n_samples": N_SAMPLES, "period": "year", "compare": ("YUG", "RUS"), **options})
     count_events(source, out, chosen)
     return out
 
@@ -170,7 +170,7 @@ def test_the_counter_has_the_counts_and_samples_of_the_run(run: Path) -> None:
 
 def test_actors_are_compared_by_their_joint_samples(run: Path) -> None:
     compared = pd.read_csv(run / "comparisons.csv", dtype={"period": str}).set_index("period")
-    samples = read_count_samples(run, ["USA", "RUS"])
+    samples = read_count_samples(run, ["YUG", "RUS"])
     difference = samples.counts[:, 0] - samples.counts[:, 1]
     for t, period in enumerate(samples.periods):
         assert compared.loc[period, "p_first_greater"] == pytest.approx((difference[:, t] > 0).mean())
@@ -179,10 +179,10 @@ def test_actors_are_compared_by_their_joint_samples(run: Path) -> None:
 
 def test_samples_of_a_run_are_chosen_by_country_and_rule(folder: Path, run: Path, tmp_path: Path) -> None:
     both = counted(folder / "own.jsonl", tmp_path / "run", rule=("attack", "arrest"), compare=None)
-    assert (read_count_samples(both, ["USA"], event="attack").counts == read_count_samples(run, ["USA"]).counts).all()
+    assert (read_count_samples(both, ["YUG"], event="attack").counts == read_count_samples(run, ["YUG"]).counts).all()
     with error(ParameterError, "event"):
-        read_count_samples(both, ["USA"], event="sue")
-    for actors in (["USA", "USA"], "USA"):
+        read_count_samples(both, ["YUG"], event="sue")
+    for actors in (["YUG", "YUG"], "YUG"):
         with error(ParameterError, "actors"):
             read_count_samples(run, actors)
     (both / "count_samples.parquet").unlink()

@@ -654,8 +654,9 @@ def test_the_record_says_how_parses_were_sampled(wire: Path, parser: Path, tmp_p
 def test_a_pipeline_that_cannot_be_sampled_is_rejected_first(
     wire: Path, tiny: str, tmp_path: Path, call: Calls
 ) -> None:
-    line = call.refused("score", wire, "--pipeline", tiny, "--parses", 3, "--out", tmp_path / "s.jsonl")
-    assert "--pipeline must have a transition parser (spaCy's parser), got the components" in str(line)
+    arguments = ("--pipeline", tiny, "--parses", 3, "--out", tmp_path / "s.jsonl")
+    line = call.refused("score", wire, *arguments, status=2)
+    assert "--pipeline must have a transition parser (spaCy's parser), got the components" in line
     assert not list(tmp_path.iterdir())
 
 
