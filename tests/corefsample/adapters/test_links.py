@@ -194,9 +194,9 @@ def test_the_result_is_the_distribution_given_that_no_removed_link_was_chosen(ch
 @pytest.mark.parametrize(("start", "end"), [(3, 3), (-1, 3)])
 def test_bad_spans_are_rejected_by_their_row(start: int, end: int) -> None:
     links = Links.from_square("s", np.zeros((2, 2)), np.zeros(2))
-    with error(ParameterError, "spans[1]") as caught:
+    with pytest.raises(ParameterError) as caught:
         assemble("test", links, spans_of([(0, 1), (start, end)]), doc_id="a")
-    assert caught.value.message == f"must have 0 <= start < end, got start {start} and end {end} (exclusive)"
+    assert str(caught.value) == f"spans[1] must have 0 <= start < end, got start {start} and end {end} (exclusive)"
 
 
 def test_metadata_of_the_user_stays_beside_that_of_the_adapter() -> None:

@@ -265,7 +265,7 @@ def test_words_instead_of_a_text_need_no_offsets() -> None:
 
 def test_a_span_that_begins_inside_a_token_is_rejected_widened_or_dropped() -> None:
     coarse = [(0, 3), (4, 7), (8, 12), (13, 16), (17, 22)]  # "Bob." is one token here
-    with error(ParameterError, "char_map span[1]"):
+    with pytest.raises(ParameterError, match=r"^char_map span\[1\] must begin and end at token bounds, got"):
         from_fastcoref(result(), offsets=coarse, doc_id="a")
     widened = from_fastcoref(result(), offsets=coarse, doc_id="a", alignment="expand")
     assert widened.mentions.tolist() == [[0, 1, 0], [2, 3, 2], [3, 4, 3]]

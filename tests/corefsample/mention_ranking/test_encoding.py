@@ -110,6 +110,49 @@ def test_atoms_of_a_real_document_are_those_of_plain_python(gum_path: Path, spli
 # --- by hand -----------------------------------------------------------------------------------------------
 
 
+def sole(text: str, head: int) -> dict[str, int]:
+    """Atoms of a mention that is all of a text."""
+    tokens = ranking_references.parsed(text)
+    return atoms(encoded(tokens, [(0, len(tokens), head)]))[0]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("text", "head", "kind", "group"),
+    [
+        ("I I PRON 0 root", 0, "FIRST", "CLASS_SPEAKER"),
+        ("you you PRON 0 root", 0, "SECOND", "CLASS_SPEAKER"),
+        ("she she PRON 0 root", 0, "THIRD", "CLASS_THIRD"),
+        ("my my PRON 0 root", 0, "POSSESSIVE_PRONOUN", "CLASS_SPEAKER"),
+        ("its its PRON 0 root", 0, "POSSESSIVE_PRONOUN", "CLASS_THIRD"),
+        ("yourself yourself PRON 0 root", 0, "REFLEXIVE_PRONOUN", "CLASS_SPEAKER"),
+        ("himself himself PRON 0 root", 0, "REFLEXIVE_PRONOUN", "CLASS_THIRD"),
+        ("this this DET 0 root", 0, "DEMONSTRATIVE_PRONOUN", "CLASS_DEMONSTRATIVE"),
+        ("who who PRON 0 root", 0, "RELATIVE_PRONOUN", "CLASS_OTHER_PRONOUN"),
+        ("everyone everyone PRON 0 root", 0, "OTHER_PRONOUN", "CLASS_OTHER_PRONOUN"),
+        ("there there PRON 0 root", 0, "EXISTENTIAL_PRONOUN", "CLASS_OTHER_PRONOUN"),
+        ("Mary Mary PROPN 0 root", 0, "NAME", "CLASS_NAME"),
+        ("the the DET 2 det\nHague Hague PROPN 0 root", 1, "NAME_WITH_DETERMINER", "CLASS_NAME"),
+        ("the the DET 2 det\ndog dog NOUN 0 root", 1, "DEFINITE", "CLASS_DEFINITE"),
+        ("that that DET 2 det\ndog dog NOUN 0 root", 1, "DEMONSTRATIVE_NOUN", "CLASS_DEFINITE"),
+        ("a a DET 2 det\ndog dog NOUN 0 root", 1, "INDEFINITE", "CLASS_INDEFINITE"),
+        ("every every DET 2 det\ndog dog NOUN 0 root", 1, "QUANTIFIED", "CLASS_INDEFINITE"),
+        ("all all DET 3 det:predet\nthe the DET 3 det\ndogs dog NOUN 0 root", 2, "QUANTIFIED", "CLASS_INDEFINITE"),
+        ("my my PRON 2 nmod:poss\ndog dog NOUN 0 root", 1, "PRONOUN_POSSESSED", "CLASS_POSSESSED"),
+        ("Mary Mary PROPN 3 nmod:poss\n's 's PART 1 case\ndog dog NOUN 0 root", 2, "NOUN_POSSESSED", "CLASS_POSSESSED"),
+        ("dog dog NOUN 0 root", 0, "BARE_SINGULAR", "CLASS_BARE"),
+        ("dogs dog NOUN 0 root", 0, "BARE_PLURAL", "CLASS_BARE"),
+        ("seven seven NUM 0 root", 0, "NUMBER", "CLASS_BARE"),
+        ("to to PART 2 mark\nrun run VERB 0 root", 1, "VERBAL", "CLASS_CLAUSE"),
+        ("the the DET 2 det\npoor poor ADJ 0 root", 1, "ADJECTIVAL", "CLASS_CLAUSE"),
+        ("here here ADV 0 root", 0, "ADVERBIAL", "CLASS_CLAUSE"),
+    ],
+)
+def test_a_mention_is_of_a_kind_and_a_class(text: str, head: int, kind: str, group: str) -> None:
+    found = sole(text, head)
+    assert (found["kind"], found["class"]) == (getattr(codes, kind), getattr(codes, group))
+
+
 def phrases(*texts: str) -> Encoded:
     """Phrases, each a sentence: words with their parts of speech; the last noun is the head of those before it."""
     blocks, spans, start = [], [], 0
@@ -125,6 +168,57 @@ def phrases(*texts: str) -> Encoded:
         spans.append((start, start + len(words), start + head))
         start += len(words)
     return encoded(ranking_references.parsed("\n\n".join(blocks)), spans)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("first", "second", "how", "numerals", "level"),
+    [
+        ("the/DET dog/NOUN", "The/DET dog/NOUN", "M_FULL", 0, 9),
+        ("the/DET dog/NOUN", "a/DET dog/NOUN ,/PUNCT", "M_FULL", 0, 9),
+        ("dog/NOUN", "dog/NOUN here/ADV", "M_CORE_BARE", 0, 8),
+        ("big/ADJ dog/NOUN", "big/ADJ dog/NOUN here/ADV", "M_CORE_NESTED", 0, 7),
+        ("old/ADJ dog/NOUN run/VERB", "old/ADJ dog/NOUN walk/VERB", "M_CORE", 0, 6),
+        ("this/DET dog/NOUN", "not/PART dog/NOUN", "M_HEAD_BARE", 0, 9),
+        ("big/ADJ old/ADJ dog/NOUN", "old/ADJ big/ADJ dog/NOUN", "M_HEAD_SAME", 0, 8),
+        ("big/ADJ dog/NOUN", "dog/NOUN", "M_HEAD_LESS", 0, 5),
+        ("dog/NOUN", "big/ADJ dog/NOUN", "M_HEAD_MORE", 0, 6),
+        ("big/ADJ red/ADJ dog/NOUN", "big/ADJ old/ADJ dog/NOUN", "M_HEAD_SOME", 0, 4),
+        ("red/ADJ dog/NOUN", "old/ADJ dog/NOUN", "M_HEAD_OTHER", 0, 3),
+        ("dog/NOUN house/NOUN", "house/NOUN dog/NOUN", "M_BOTH_WITHIN", 0, 2),
+        ("dog/NOUN house/NOUN", "dog/NOUN", "M_WITHIN_BARE", 0, 2),
+        ("dog/NOUN house/NOUN", "red/ADJ dog/NOUN", "M_WITHIN", 0, 1),
+        ("dog/NOUN", "dog/NOUN house/NOUN", "M_HOLDS_BARE", 0, 2),
+        ("red/ADJ dog/NOUN", "dog/NOUN house/NOUN", "M_HOLDS", 0, 1),
+        ("red/ADJ cat/NOUN", "red/ADJ dog/NOUN", "M_ONE_WORD", 0, 1),
+        ("big/ADJ red/ADJ cat/NOUN", "big/ADJ red/ADJ dog/NOUN", "M_WORDS", 0, 1),
+        ("the/DET European/PROPN Union/PROPN", "EU/PROPN", "M_ACRONYM", 0, 7),
+        ("E.U./PROPN", "the/DET European/PROPN Union/PROPN", "M_ACRONYM", 0, 7),
+        # Initials are read up to three words past the head, and not of a determiner.
+        ("United/ADJ States/NOUN Of/ADP The/DET America/ADV", "USOA/PROPN", "M_ACRONYM", 0, 7),
+        ("United/ADJ States/NOUN Of/ADP The/DET x/ADV America/ADV", "USOA/PROPN", "M_NONE", 0, 0),
+        ("United/ADJ States/NOUN", "old/ADJ US/PROPN", "M_NONE", 0, 0),
+        ("Union/NOUN", "U/PROPN", "M_NONE", 0, 0),
+        ("attacker/NOUN", "attack/NOUN", "M_STEM", 0, 3),
+        ("cat/NOUN", "dog/NOUN", "M_NONE", 0, 0),
+        ("two/NUM dogs/NOUN", "two/NUM dogs/NOUN", "M_FULL", 1, 9),
+        ("two/NUM dogs/NOUN", "three/NUM dogs/NOUN", "M_HEAD_OTHER", 2, 2),
+        ("two/NUM dogs/NOUN", "dogs/NOUN", "M_HEAD_LESS", 0, 5),
+    ],
+)
+def test_phrases_match_in_one_way(first: str, second: str, how: str, numerals: int, level: int) -> None:
+    pair = pairs_of(phrases(first, second))[1, 0]
+    assert (pair["match"], pair["level"]) == (1 + 3 * getattr(codes, how) + numerals, level)
+
+
+@pytest.mark.kernels
+def test_pronouns_match_by_form_then_by_agreement() -> None:
+    doc = phrases("he/PRON", "he/PRON", "him/PRON", "she/PRON", "dog/NOUN")
+    found = {key: pair["match"] for key, pair in pairs_of(doc).items()}
+    assert found[1, 0] == codes.M_SAME_PRONOUN
+    assert found[2, 1] == codes.M_LIKE_PRONOUN
+    assert found[3, 2] == codes.M_OTHER_PRONOUN
+    assert found[4, 3] == codes.M_PRONOUN_AND_PHRASE
 
 
 @pytest.mark.kernels
