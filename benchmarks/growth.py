@@ -27,7 +27,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from corefsample import AntecedentDistribution, link_marginals, read_documents, sample_clusterings, write_documents
-from corefsample.plots import cost_curves, save_figure
+from corefsample.plots import save_figure
 
 DOCUMENTS = 1_000
 FILES = (1, 4, 12, 37)
@@ -175,12 +175,13 @@ def draw(costs: pd.DataFrame, path: Path) -> None:
         "candidates": "candidates a mention, 1,000 mentions",
     }
     figure, axes = plt.subplots(2, 2, figsize=(11, 8.4), layout="constrained")
-    slopes = {"mentions": (1.0, 2.0)}
     for ax, (panel, label) in zip(axes.flat, labels.items(), strict=True):
         rows = costs[costs["panel"] == panel]
         if len(rows):
-            rows = rows.assign(seconds=rows["cores"])
-            cost_curves(rows, slope=slopes.get(panel, 1.0), x_label=label, y_label="core seconds", ax=ax)
+            for series, of_series in rows.groupby("series", sort=False):
+                ax.loglog(of_series["size"], of_series["cores"], marker="o", label=series)
+            ax.set(xlabel=label, ylabel="core seconds")
+            ax.legend(frameon=False)
     save_figure(figure, path)
 
 

@@ -1,20 +1,17 @@
 """Make the pictures of docs/pictures.md from simulated news: ``python docs/make_pictures.py [FOLDER]``.
 
-Without a folder they are written beside this file. Only the times in picture-cost.png differ between runs.
+Without a folder they are written beside this file.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
-import corefsample as cs
 from corefsample import ScoredDocument, plots
 from corefsample.calibration import ReliabilityCurve, tag_calibration_errors
 from corefsample.calibration.tags._scores import TagScores
@@ -96,26 +93,6 @@ def document_pictures() -> dict[str, Figure]:
     }
 
 
-def costs() -> pd.DataFrame:
-    """Seconds of the exact marginals and of 1,000 clusterings, by number of mentions."""
-    work = {"exact link marginals": cs.link_marginals, "1,000 sampled clusterings": cs.sample_clusterings}
-    rng = np.random.default_rng(0)
-    rows = []
-    for size in (25, 50, 100, 200, 400, 800):
-        candidates = [list(range(i)) for i in range(size)]
-        drawn = cs.AntecedentDistribution.from_lists(candidates, [rng.normal(size=i).tolist() for i in range(size)])
-        for name, function in work.items():
-            function(drawn)
-            times = []
-            for _ in range(7):
-                started = time.perf_counter()
-                function(drawn)
-                times.append(time.perf_counter() - started)
-            lower, middle, upper = np.quantile(times, (0.25, 0.5, 0.75))
-            rows.append((name, size, middle, lower, upper))
-    return pd.DataFrame(rows, columns=["series", "size", "seconds", "lower", "upper"])
-
-
 def main(folder: Path) -> None:
     """Make every picture."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -123,9 +100,6 @@ def main(folder: Path) -> None:
         **event_pictures(counted()),
         **calibration_pictures(),
         **document_pictures(),
-        "cost": plots.cost_curves(
-            costs(), x_label="mentions of a document", y_label="seconds", slope=(1.0, 3.0)
-        ).figure,
     }
     for name, figure in pictures.items():
         plots.save_figure(figure, folder / f"picture-{name}.png")

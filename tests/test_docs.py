@@ -157,7 +157,7 @@ SCRIPT = PROJECT / "docs" / "make_pictures.py"
 def test_every_plot_is_shown_and_every_shown_plot_exists() -> None:
     shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", PICTURES.read_text(encoding="utf-8"))
     assert sorted(shown) == sorted(path.name for path in PICTURES.parent.glob("picture-*.png"))
-    assert len(set(shown)) == len(shown) == 10
+    assert len(set(shown)) == len(shown) == 9
 
 
 def test_the_command_of_the_page_makes_the_pictures() -> None:

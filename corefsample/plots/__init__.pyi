@@ -1,5 +1,4 @@
 from .calibration_errors import calibration_error_dots as calibration_error_dots
-from .calibration_errors import cost_curves as cost_curves
 from .clusterings import link_heat_map as link_heat_map
 from .networks import link_network as link_network
 from .reliability import reliability_axes as reliability_axes

@@ -7,7 +7,6 @@ import numbers
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy.typing as npt
 import corefsample as cs
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
+from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge import _mention_results
@@ -33,11 +33,9 @@ ClusteringName = Literal["map", "binder", "vi", "vi-bound", "nvi", "ari", "muc",
 
 CLUSTERING_NAMES: tuple[ClusteringName, ...] = get_args(ClusteringName)
 
-_ROWS_SHOWN = 10
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DocPosterior:
+class DocPosterior(HtmlTable):
     """The posterior over the entity clusterings of one scored Doc.
 
     Where a method takes a mention, it is a span of this Doc, in offsets of its tokens (whitespace at its ends is
@@ -61,12 +59,6 @@ class DocPosterior:
             f"DocPosterior(doc_id={self.doc_id!r}, n_mentions={self.n_mentions}, "
             f"n_samples={self.n_samples}, seed={self.seed})"
         )
-
-    def _repr_html_(self) -> str:
-        table = self.to_frame().head(_ROWS_SHOWN).to_html(index=False, border=0, float_format="{:.3f}".format)
-        n_more = self.n_mentions - _ROWS_SHOWN
-        more = f"<p>{n_more} more mentions</p>" if n_more > 0 else ""
-        return f"<p>{escape(repr(self))}</p>{table}{more}"
 
     # --- what was scored -----------------------------------------------------------------------------------
 

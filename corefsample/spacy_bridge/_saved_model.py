@@ -7,7 +7,6 @@ written. A pipeline that is loaded with another name in its config uses the one 
 from __future__ import annotations
 
 import json
-import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -78,35 +77,27 @@ def read_model(folder: Path, settings: Settings) -> Saved:
     return Saved(model, recalibration, has_recalibration)
 
 
-def packed_model(
-    model: cs.mention_ranking.AntecedentModel, recalibration: cs.Recalibration | None, settings: Settings
-) -> bytes:
-    """Return the files of `write_model` as bytes."""
+def packed(folder: Path) -> bytes:
+    """Return the files of a saved component as bytes."""
     from spacy import util
 
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_model(model, recalibration, settings, folder)
-        return util.to_bytes({file: (folder / file).read_bytes for file in (_MODEL, _RECORD)}, ())
+    return util.to_bytes({file: (folder / file).read_bytes for file in (_MODEL, _RECORD)}, ())
 
 
-def unpacked_model(content: bytes, settings: Settings) -> Saved:
-    """Read the bytes of `packed_model` as `read_model` reads a folder.
+def unpack(content: bytes, folder: Path) -> None:
+    """Write the files of a saved component from the bytes of `packed` into a folder.
 
     Raises
     ------
     InputError
-        If they are something else, or the model is not of this version.
+        If they are something else.
     """
     from spacy import util
 
     files: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        try:
-            util.from_bytes(content, {file: partial(files.__setitem__, file) for file in (_MODEL, _RECORD)}, ())
-            for file in (_MODEL, _RECORD):
-                (folder / file).write_bytes(files[file])
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise InputError("must be of a component corefsample, got something else", parameter="bytes_data") from None
-        return read_model(folder, settings)
+    try:
+        util.from_bytes(content, {file: partial(files.__setitem__, file) for file in (_MODEL, _RECORD)}, ())
+        for file in (_MODEL, _RECORD):
+            (folder / file).write_bytes(files[file])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError("must be of a component corefsample, got something else", parameter="bytes_data") from None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from itertools import takewhile
@@ -29,7 +30,7 @@ from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
 from corefsample.spacy_bridge._mention_results import JoinProbability, SpanAntecedents
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
-from corefsample.spacy_bridge._saved_model import Saved, packed_model, read_model, unpacked_model, write_model
+from corefsample.spacy_bridge._saved_model import packed, read_model, unpack, write_model
 from corefsample.spacy_bridge._scorer import scores_of_examples
 from corefsample.spacy_bridge._settings import FROM_PARSE, Settings
 from corefsample.spacy_bridge._state import KEY, store, store_parses
@@ -343,7 +344,9 @@ class CorefComponent(Pipe):
 
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
         """Write the model and the recalibration into a folder; the settings are in the pipeline's config."""
-        write_model(self.antecedent_model, self._read_recalibration, self.settings, Path(path))
+        # A recalibration of the config itself is not saved again.
+        read = None if self.settings.named_recalibration is None else self.recalibration
+        write_model(self.antecedent_model, read, self.settings, Path(path))
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> CorefComponent:
         """Read model and recalibration from a folder, unless the config named others when they were written.
@@ -353,11 +356,19 @@ class CorefComponent(Pipe):
         InputError
             If the model is missing, or is not of this version.
         """
-        return self._with(read_model(Path(path), self.settings))
+        saved = read_model(Path(path), self.settings)
+        self._model = saved.model or self._model
+        if saved.model is not None:
+            self._require_language(saved.model.language.code)
+        if saved.has_recalibration:
+            self._recalibration, self._is_saved_without = saved.recalibration, saved.recalibration is None
+        return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Return as bytes what `to_disk` writes."""
-        return packed_model(self.antecedent_model, self._read_recalibration, self.settings)
+        with tempfile.TemporaryDirectory() as folder:
+            self.to_disk(folder)
+            return packed(Path(folder))
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> CorefComponent:
         """Read the bytes of `to_bytes`.
@@ -367,17 +378,6 @@ class CorefComponent(Pipe):
         InputError
             If they are something else, or the model is not of this version.
         """
-        return self._with(unpacked_model(bytes_data, self.settings))
-
-    @property
-    def _read_recalibration(self) -> cs.Recalibration | None:
-        """The recalibration that is not in the config itself."""
-        return None if self.settings.named_recalibration is None else self.recalibration
-
-    def _with(self, saved: Saved) -> CorefComponent:
-        self._model = saved.model or self._model
-        if saved.model is not None:
-            self._require_language(saved.model.language.code)
-        if saved.has_recalibration:
-            self._recalibration, self._is_saved_without = saved.recalibration, saved.recalibration is None
-        return self
+        with tempfile.TemporaryDirectory() as folder:
+            unpack(bytes_data, Path(folder))
+            return self.from_disk(folder)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints32
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.calibration.binning._results import Result
@@ -43,8 +43,8 @@ class PointEstimate(Result):
     lower_bound
         No clustering has a smaller expected loss (under the same samples); None where no bound is known.
     start
-        The start of the search that won: "map", "average linkage at t", "sample s", "singletons", "one entity" or
-        "estimate under vi with a split cost of c".
+        The start of the search that won: "map", "average linkage at t", "sample s", "singletons" or "estimate under vi
+        with a split cost of c".
     n_samples
         Samples behind the loss; 0 where it is exact.
     """
@@ -84,8 +84,10 @@ def point_estimate(
 
     The likeliest antecedents, average-linkage cuts of the link marginals and some samples are compared. Under "binder"
     and "vi", each mention of the best of them moves to where the loss is least until no move lowers it; under other
-    losses, estimates under "vi" with several split costs are compared, too. `PointEstimate.lower_bound` says how far
-    the result can be from the smallest loss. Each step is logged, as INFO, to the logger corefsample.steps.
+    losses, estimates under "vi" with several split costs are compared, too. Then merges of clusters and moves of
+    mentions are tried, and kept where they lower the loss (not under "binder", where they gain nothing).
+    `PointEstimate.lower_bound` says how far the result can be from the smallest loss. Each step is logged, as INFO, to
+    the logger corefsample.steps.
 
     Parameters
     ----------
@@ -129,6 +131,8 @@ def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts
         costs = zip(names, _HELPER_COSTS, strict=True)
         candidates |= {name: _best(source, candidates, helper, cost, 1)[0] for name, cost in costs}
     labels, start = _best(source, candidates, loss, split_cost, n_starts)
+    if loss != "binder":  # for which trials gain nothing after the sweeps
+        labels = improved(source, labels, loss, split_cost)
     final = loss_under(source, labels, loss, split_cost)
     return PointEstimate(
         labels=labels.copy(),
@@ -166,6 +170,8 @@ def _log(message: str, labels: Ints32, *values: object) -> None:
 _LONG = 1000  # mentions
 SWEPT: tuple[Loss, ...] = ("binder", "vi")
 _MOST_SWEEPS = 100  # each gains, so the search ends anyway; in practice after 3 to 10
+_MOST_TRIALS = 100
+_LEAST_GAIN = 1e-12
 
 
 def swept(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
@@ -183,6 +189,55 @@ def swept(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> In
     return canonical_labels(labels)
 
 
+def improved(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
+    """Try merges of clusters and moves of mentions, which are kept where they lower the loss."""
+    labels, before, left = start, None, _MOST_TRIALS
+    least = loss_under(source, labels, loss, split_cost).value
+    while before is not labels and left > 0:
+        before = labels
+        for members, target in _proposals(source, labels, left):
+            left -= 1
+            joined = labels.copy()
+            joined[members] = labels.shape[0] if target is None else labels[target]
+            joined = canonical_labels(joined)
+            value = loss_under(source, joined, loss, split_cost).value
+            _log("%d of %d trials left, expected %s loss %.5g", labels, left, _MOST_TRIALS, loss, least)
+            if value < least - _LEAST_GAIN:
+                labels, least = joined, value
+    return labels
+
+
+def _proposals(source: Posterior, labels: Ints32, most: int) -> Iterator[tuple[Bools, int | None]]:
+    """Mentions that could join the cluster of another mention, or form one of their own (None).
+
+    First whole clusters join others, those with the largest mean link marginal first. Then single mentions do, or they
+    leave their cluster, those with the smallest mean link marginal first.
+    """
+    firsts, clusters, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    n_clusters, several = firsts.shape[0], sizes[clusters] > 1
+    belongs = labels[:, None] == firsts
+    links = source.marginals @ belongs / sizes
+    likely = np.full((n_clusters + labels.shape[0], n_clusters + 1), -1.0)  # clusters, mentions; clusters, alone
+    earlier = np.tri(n_clusters, k=-1, dtype=bool)
+    likely[:n_clusters, :-1] = np.where(earlier, 1.0 + belongs.T @ links / sizes[:, None], -1.0)
+    likely[n_clusters:, :-1] = np.where(belongs | ~several[:, None], -1.0, links)
+    with_others = ((links * sizes)[belongs] - 1.0) / np.maximum(sizes[clusters] - 1, 1)
+    likely[n_clusters:, -1] = np.where(several, 1.0 - with_others, -1.0)
+    for row, column in zip(*np.unravel_index(largest_places(likely.ravel(), most), likely.shape), strict=True):
+        members = belongs[:, row] if row < n_clusters else np.arange(labels.shape[0]) == row - n_clusters
+        yield members, int(firsts[column]) if column < n_clusters else None
+
+
+def largest_places(values: Floats, most: int) -> Ints:
+    """Places of the largest values that are at least 0, the largest first, and the first place first among equals."""
+    n = min(most, int(np.count_nonzero(values >= 0.0)))
+    if n == 0:
+        return np.zeros(0, np.int64)
+    least = np.partition(values, values.shape[0] - n)[-n:].min()
+    places = np.flatnonzero(values >= least)
+    return places[np.argsort(-values[places], kind="stable")][:n]
+
+
 _CUTS = tuple(round(0.1 * cut, 1) for cut in range(1, 10))
 _SAMPLES = 4
 
@@ -191,7 +246,7 @@ def starts(source: Posterior) -> dict[str, Ints32]:
     """Name clusterings that differ, with canonical labels: of equal ones, the first name.
 
     "map": the likeliest antecedents; "average linkage at t": average-linkage clusters whose mean link marginal is at
-    least t; "sample s"; "singletons"; "one entity".
+    least t; "sample s"; "singletons".
     """
     found: dict[bytes, str] = {}
     chosen: dict[str, Ints32] = {}
@@ -211,7 +266,6 @@ def _candidates(source: Posterior) -> Iterator[tuple[str, Ints32]]:
         for s in np.unique(np.linspace(0, n_samples - 1, _SAMPLES).astype(np.int64)).tolist():
             yield f"sample {s}", np.ascontiguousarray(source.samples.labels[s])
     yield "singletons", np.arange(source.n_mentions, dtype=np.int32)
-    yield "one entity", np.zeros(source.n_mentions, np.int32)
 
 
 def average_linkage(marginals: Floats, cuts: tuple[float, ...]) -> list[Ints32]:

@@ -66,18 +66,10 @@ def _require_tree(scores: Floats) -> None:
     dependents, heads = np.nonzero(allowed)
     leaving = component[dependents] != component[heads]
     final = np.setdiff1d(component, component[dependents[leaving]])  # no way leads out of these
-    if len(final) > 1:
-        tokens = " and ".join(str(int(np.flatnonzero(component == c)[0])) for c in final[:2])
-        raise ParameterError(
-            f"must allow a tree with a single root, got no way from tokens {tokens} to one head", parameter="scores"
-        )
-    if not np.isfinite(scores[component == final[0], 0]).any():
-        tokens = ", ".join(map(str, np.flatnonzero(component == final[0])[:5].tolist()))
-        raise ParameterError(
-            f"must allow a tree with a single root, got -inf for the root at all of the tokens {tokens}, one of which "
-            "it must be",
-            parameter="scores",
-        )
+    if len(final) > 1 or not np.isfinite(scores[component == final[0], 0]).any():
+        tokens = ", ".join(str(int(np.flatnonzero(component == c)[0])) for c in final[:5])
+        rule = "must allow a tree with a single root"
+        raise ParameterError(f"{rule}, got no way to one from the tokens {tokens}", parameter="scores")
 
 
 # Trees are drawn by walks if these take at most this many steps in expectation, relative to the square of n.

@@ -201,12 +201,9 @@ def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Fl
             other = next((each for each in doc_ids if each not in plan.frame.doc_ids), None)
             found = f"{len(doc_ids):,} rows" if other is None else repr(other)
             raise InputError(f"doc_id must be the documents of the plan, in its order, got {found}", place=place)
-        rows = np.flatnonzero(own)
-        wrong = rows[~((values[rows] >= 0.0) & (values[rows] <= 1.0))]
-        if len(wrong):
-            found = str(table[column].iloc[wrong[0]])
-            raise InputError(f"row {wrong[0] + 1}: {column} must be in [0, 1], got {found!r}", place=place)
-        learned[name] = values[rows]
+        if not ((values[own] >= 0.0) & (values[own] <= 1.0)).all():
+            raise InputError(f"{column} of {name} must be in [0, 1], got another value", place=place)
+        learned[name] = values[own]
     return learned
 
 

@@ -69,8 +69,6 @@ def split_documents(
     ParameterError
         If no document is left to train on.
     """
-    if not others.paths and options.held_out_share == 0:
-        return corpus.documents, []
     doc_ids = [document.doc_id for document in corpus.documents]
     if not others.paths:
         chosen = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)

@@ -302,14 +302,8 @@ def _print_use_of_labels(summary: AuditEstimateResult) -> None:
     more = summary.more[0]
     if len(summary.more) == 1 and more["n_more"] and more["width"] > 0:
         share = more["width_after"] / more["width"]
-        labels = f"{counted(more['n_more'], 'more label')} would"
-        if more["n_more"] == summary.n_documents - summary.n_labels - summary.n_missing:
-            labels = f"{labels}, with all documents labelled,"
-        if not more["width_after"]:
-            print_text(f"{labels} narrow the interval of the total to one number.")
-        else:
-            times = f"{share:.2f}" if share >= 0.005 else "less than 0.01"
-            print_text(f"{labels} make the interval of the total {times} times as wide.")
+        labels = counted(more["n_more"], "more label")
+        print_text(f"{labels} would make the interval of the total {share:.2g} times as wide.")
     if summary.assumption:
         print_text("Counts of periods assume that within a range of P the model's errors are the same in all periods.")
     elif summary.n_few:

@@ -35,15 +35,7 @@ from events.runs._document_inputs import DocumentInputs
 from events.runs._progress import Progress
 from events.runs._record import json_rows
 
-_TITLES = {
-    "muc": "MUC",
-    "b3": "B3",
-    "ceafe": "CEAFe",
-    "ceafm": "CEAFm",
-    "lea": "LEA",
-    "blanc": "BLANC",
-    "conll": "CoNLL",
-}
+_TITLES = {title.lower(): title for title in ("MUC", "B3", "CEAFe", "CEAFm", "LEA", "BLANC", "CoNLL")}
 
 
 @declared

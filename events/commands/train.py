@@ -178,14 +178,9 @@ class TrainResult(Result):
 
 
 def _report_row(report: EpochReport) -> dict[str, Any]:
-    found = report.held_out
-    return {
-        "l2": report.l2,
-        "epoch": report.epoch,
-        "loss": report.loss,
-        "held_out_loss": None if found is None else found.loss,
-        "held_out_link_loss": None if found is None else found.link_loss,
-    }
+    losses = report.held_out
+    row = {name: getattr(report, name) for name in ("l2", "epoch", "loss")}
+    return row | {"held_out_loss": losses and losses.loss, "held_out_link_loss": losses and losses.link_loss}
 
 
 def run_train(

@@ -110,15 +110,10 @@ class Lexicon:
         """Return the code, or raise ParameterError with a hint at similar codes."""
         if code in self.names:
             return code
-        text = str(code)
-        by_name = {name.casefold(): known for known, name in self.names.items()}
-        close = [
-            *(known for known in (text.upper(), f"X-{text.upper()}") if known in self.names),
-            *self.match([text], [-1], None).codes.values(),
-            *(by_name[name] for name in difflib.get_close_matches(text.casefold(), by_name, n=2, cutoff=0.75)),
-            *difflib.get_close_matches(text.upper(), self.names, n=3),
-        ]
-        meant = " or ".join(f"{near} ({self.names[near]})" for near in list(dict.fromkeys(close))[:3])
+        known = {name.casefold(): each for each, name in self.names.items()}
+        known |= {each.casefold(): each for each in self.names}
+        close = [known[each] for each in difflib.get_close_matches(str(code).casefold(), known)]
+        meant = " or ".join(f"{near} ({self.names[near]})" for near in dict.fromkeys(close))
         hint = f"did you mean {meant}?" if meant else f"none of {len(self.names)} in {self.source} is similar"
         article = "a country" if self.noun == "countries" else "a"
         raise ParameterError(f"must be {article} code of the lexicon, got {code!r}", parameter="code", hint=hint)

@@ -10,17 +10,18 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from corefsample import _checks
-from corefsample._arrays import Ints
 from corefsample._lazy import pd
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
 from events.counting._count_posterior import checked_table
+from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._merged_actors import merging_text
 from events.counting._periods import Calendar
 from events.counting._tables import role_columns, shown_name
@@ -30,9 +31,6 @@ from events.pages._labels import AuditContent, LabelTargets, LearnedContent, rea
 from events.pages._others import OtherDocuments, other_documents
 from events.pages._rendering import PER_PART
 from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DAY = 86_400_000  # milliseconds
@@ -155,7 +153,6 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
     dates = dict(zip(evidence["doc_id"], evidence["date"], strict=True))
     counts = {
         "level": run.record["arguments"]["level"],
-        "periods": _periods(run),
         "columns": list(run.counts.drop(columns="name").columns),
         "actors": [_actor(run, name) for name in actors],
         "documents": {
@@ -186,7 +183,9 @@ def _with_all_documents(
     run: FinishedRun, report: Report, n_others: int, audit: PathLike | None, learned: PathLike | None
 ) -> Report:
     """Add the documents without evidence, the labels, and what was learned from them."""
-    table = checked_table(str(run.folder / ALL_DOCUMENTS), _ALL_COLUMNS, _all_schema())
+    schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _ALL_COLUMNS])
+    table = checked_table(str(run.folder / ALL_DOCUMENTS), _ALL_COLUMNS, schema)
+    report.counts["periods"] = _periods(Calendar(str(run.record["arguments"]["period"])), table["date"])
     doc_ids, names = set(table["doc_id"]), run.record["names"]
     audited = None if audit is None else read_audit(audit, doc_ids, names)
     taught = None if learned is None else read_learned(learned, doc_ids, names)
@@ -209,12 +208,6 @@ def _with_all_documents(
         report.counts["audit"] = _targets(audited, taught)
     others = other_documents(table, run.record, labels, n_others, None if taught is None else taught.highest)
     report.counts["others"] = others.content
-    if not report.counts["periods"] and len(table):
-        # A run without events has no counts, but its documents have periods.
-        calendar = Calendar(str(run.record["arguments"]["period"]))
-        numbers = calendar.numbers(table["date"].to_numpy().astype("datetime64[D]"))
-        n_docs = np.bincount(numbers - numbers.min())
-        report.counts["periods"] = _period_rows(calendar, numbers.min() + np.arange(len(n_docs)), n_docs.tolist())
     return dataclasses.replace(report, others=others, audit=audited, learned=taught)
 
 
@@ -225,13 +218,6 @@ def _targets(audited: AuditContent | None, learned: LearnedContent | None) -> li
         for target in () if content is None else content.targets:
             found.setdefault(target["name"], {"name": target["name"]})[kind] = target
     return list(found.values())
-
-
-def _all_schema() -> pa.Schema:
-    import pyarrow as pa
-
-    kinds = (pa.string(), pa.date32(), pa.bool_(), pa.bool_(), pa.float64())
-    return pa.schema(list(zip(_ALL_COLUMNS, kinds, strict=True)))
 
 
 def _ordered_actors(counts: pd.DataFrame) -> list[str]:
@@ -250,23 +236,17 @@ def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:
     return [str(doc_id) for doc_id in list(alternating)[:n_documents]]
 
 
-def _periods(run: FinishedRun) -> list[dict[str, Any]]:
+def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
     """Label, first millisecond, end, and number of documents of each period."""
-    if run.counts.empty:
-        return []
-    first = run.counts[run.counts["name"] == run.counts["name"].iloc[0]]
-    calendar = Calendar(str(run.record["arguments"]["period"]))
-    numbers = calendar.numbers(np.asarray(first["period_start"], dtype="datetime64[D]"))
-    return _period_rows(calendar, numbers, first["n_docs"].tolist())
-
-
-def _period_rows(calendar: Calendar, numbers: Ints, n_docs: list[int]) -> list[dict[str, Any]]:
+    number_of = calendar.numbers(dates.to_numpy().astype("datetime64[D]"))
+    n_docs = np.bincount(number_of - number_of.min())
+    numbers = number_of.min() + np.arange(len(n_docs))
     days = [
         calendar.index(each).start_time.to_numpy().astype("datetime64[D]").astype(np.int64)
         for each in (numbers, numbers + 1)
     ]
     labels = [period.label for period in calendar.periods(numbers)]
-    columns = (labels, (days[0] * _DAY).tolist(), (days[1] * _DAY).tolist(), n_docs)
+    columns = (labels, (days[0] * _DAY).tolist(), (days[1] * _DAY).tolist(), n_docs.tolist())
     names = ("label", "start", "end", "n")
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 

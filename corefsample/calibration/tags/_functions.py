@@ -28,7 +28,7 @@ from corefsample.calibration.measures._error import (
     calibration_error,
     resolved_interval,
 )
-from corefsample.calibration.tags._groups import TagGroups, require_group
+from corefsample.calibration.tags._groups import TagGroups
 from corefsample.calibration.tags._scores import TagScores
 from corefsample.errors import ParameterError
 
@@ -292,10 +292,6 @@ class GroupErrors(Result):
     bins: tuple[ReliabilityBins | None, ...]
     level: float
     interval: IntervalKind | None
-
-    def of(self, group: int) -> float:
-        """Error of one group; raise if there is no such group."""
-        return float(self.error[require_group(group, self.group.shape[0]) - 1])
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per group.

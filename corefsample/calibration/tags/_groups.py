@@ -63,22 +63,10 @@ class TagGroups(Result):
             )
         return np.array([known.get(name, self.n_groups) for name in names], np.int64)[codes]
 
-    def tags_of(self, group: int) -> tuple[Any, ...]:
-        """The tags of one group, by descending frequency; raise if there is no such group."""
-        number = require_group(group, self.n_groups)
-        return tuple(tag for tag, place in zip(self.tags, self.group.tolist(), strict=True) if place == number)
-
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per tag: tag, group, frequency, share."""
         columns = {"group": self.group, "frequency": self.frequencies, "share": self.shares}
         return pd.DataFrame({"tag": list(self.tags), **columns})
-
-
-def require_group(group: object, n_groups: int) -> int:
-    """Return the number of a group, or raise."""
-    number = _checks.whole("group", group, 1)
-    _checks.at_most("group", number, n_groups)
-    return number
 
 
 def tag_frequency_groups(
@@ -124,11 +112,11 @@ def tag_frequency_groups(
     Examples
     --------
     >>> counts = {"N": 12, "V": 2, "A": 2, "R": 2, "X": 2}
-    >>> [tag_frequency_groups(counts, n_groups=4).tags_of(group) for group in (1, 2, 3, 4)]
-    [('N',), ('A', 'R'), ('V',), ('X',)]
-    >>> old = tag_frequency_groups(counts, n_groups=4, convention="kranzlein2021")
-    >>> [old.tags_of(group) for group in range(1, old.n_groups + 1)]  # the fourth would be empty
-    [('N',), ('V', 'A', 'R'), ('X',)]
+    >>> groups = tag_frequency_groups(counts, n_groups=4)
+    >>> groups.tags, groups.group.tolist()
+    (('N', 'A', 'R', 'V', 'X'), [1, 2, 2, 3, 4])
+    >>> tag_frequency_groups(counts, n_groups=4, convention="kranzlein2021").group.tolist()  # the fourth would be empty
+    [1, 2, 2, 2, 3]
     """
     _checks.choice("convention", convention, get_args(Convention))
     n_wanted = _checks.whole("n_groups", n_groups, 1)

@@ -211,7 +211,12 @@ def test_errors_of_web_servers_are_one_line(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="HTTP status 403 Forbidden") as forbidden:
             input_paths(f"{address}/forbidden.jsonl")
         assert "docs/remote.md" in message(forbidden.value)
-        with error(InputError, place="*.jsonl"):
+        with pytest.raises(InputError, match="file must exist"):  # a server does not list its files
+            input_paths(f"{address}/*.jsonl")
+        with (
+            pytest.raises(ParameterError, match="at a service that lists its files"),
+            opened_folder(address, only=bool),
+        ):
             pass
     with pytest.raises(InputError, match="file must be readable, got: Cannot connect") as unreachable:
         input_paths(f"{address}/a.jsonl")

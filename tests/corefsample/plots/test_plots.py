@@ -1,4 +1,4 @@
-"""Pictures of calibration and cost: they show the values of the result; and the style of all pictures."""
+"""Pictures of calibration: they show the values of the result; and the style of all pictures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from corefsample.calibration.tags._functions import GroupErrors, TagErrors
 from corefsample.plots import (
     COLOURS,
     calibration_error_dots,
-    cost_curves,
     reliability_axes,
     reliability_figure,
     save_figure,
@@ -220,65 +219,6 @@ def test_errors_of_zero_can_be_drawn(tmp_path: Path) -> None:
     save_figure(calibration_error_dots(table).figure, tmp_path / "zero.png")
 
 
-# --- costs -------------------------------------------------------------------------------------------------
-
-
-def costs() -> pd.DataFrame:
-    rows = [(name, size, factor * size) for name, factor in (("ours", 0.5), ("theirs", 2.0)) for size in (10, 100)]
-    return pd.DataFrame(rows, columns=["series", "size", "seconds"])
-
-
-def test_costs_are_drawn_by_series_on_logarithmic_axes() -> None:
-    ax = Figure().subplots()
-    assert cost_curves(costs(), ax=ax) is ax
-    ours, theirs, guide = ax.lines
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert list(ours.get_ydata()) == [5.0, 50.0]
-    assert list(theirs.get_ydata()) == [20.0, 200.0]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ours", "theirs"]
-    assert list(guide.get_ydata()) == [5.0, 50.0]  # slope 1 through (10, 5)
-    assert ours.get_marker() != theirs.get_marker()
-
-
-def test_guides_of_several_slopes_start_at_the_first_point() -> None:
-    ax = cost_curves(costs(), slope=(2.0, 0.0))
-    square, level = ax.lines[2:]
-    assert list(square.get_ydata()) == pytest.approx([5.0, 500.0])
-    assert list(level.get_ydata()) == [5.0, 5.0]
-    assert texts(ax) == ["slope 2", "slope 0"]
-    assert len(cost_curves(costs(), slope=None).lines) == 2
-
-
-def test_spread_of_costs_is_drawn_as_bars() -> None:
-    ax = cost_curves(costs().assign(lower=1.0, upper=300.0))
-    assert [path.vertices[:, 1].tolist() for each in ax.collections for path in each.get_paths()] == [[1, 300]] * 4
-
-
-def test_sizes_are_plain_numbers() -> None:
-    ax = cost_curves(costs().assign(size=[1000, 2000, 1000, 2000]), x_label="mentions", y_label="seconds")
-    ax.figure.draw_without_rendering()
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["1,000", "2,000"]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mentions", "seconds")
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (costs().drop(columns="size"), "costs must have a column size, got series, seconds"),
-        (costs().assign(seconds=[1.0, 0.0, 1.0, 1.0]), "costs['seconds'] must be above 0, got 0.0"),
-        (costs().assign(seconds=[1.0, np.nan, 1.0, 1.0]), "costs['seconds'] must be above 0, got nan"),
-    ],
-)
-def test_invalid_costs_raise(table: pd.DataFrame, message: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        cost_curves(table)
-    assert str(caught.value) == message
-
-
-def test_no_cost_is_stated() -> None:
-    assert texts(cost_curves(costs().iloc[:0])) == ["No cost to draw."]
-
-
 # --- style ----------------------------------------------------------------------------------------
 
 
@@ -343,7 +283,6 @@ def svg_words(path: Path) -> set[str]:
 PICTURES: dict[str, tuple[Callable[[], Any], str]] = {
     "reliability": (lambda: reliability_figure({"first": curve(), "second": curve()}), "first"),
     "dots": (lambda: calibration_error_dots(tag_errors()).figure, "t1"),
-    "costs": (lambda: cost_curves(costs()).figure, "theirs"),
 }
 
 
@@ -372,5 +311,5 @@ def test_a_part_of_a_figure_is_saved_with_the_complete_figure(tmp_path: Path) ->
 def test_pictures_leave_pyplot_alone() -> None:
     from matplotlib import pyplot
 
-    cost_curves(costs())
+    calibration_error_dots(tag_errors())
     assert pyplot.get_fignums() == []

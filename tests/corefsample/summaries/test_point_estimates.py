@@ -21,7 +21,7 @@ from corefsample.coreference._exact import canonical_labels
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import expected_loss, point_estimate
 from corefsample.summaries._losses import LOSSES, loss_under
-from corefsample.summaries._point_estimate import SWEPT, swept
+from corefsample.summaries._point_estimate import largest_places, swept
 from corefsample.summaries._posterior import posterior_from
 
 SAMPLED = [loss for loss in LOSSES if loss != "vi-bound"]
@@ -134,7 +134,7 @@ def test_no_clustering_of_seven_mentions_is_better(loss: str) -> None:
 @given(st.integers(0, 10**6))
 def test_no_move_of_one_mention_improves_an_estimate(seed: int) -> None:
     samples = random_samples(seed, 7, 15)
-    for loss in SWEPT:
+    for loss in SAMPLED:
         estimate = point_estimate(samples, loss=loss)
         for i in range(7):
             for k in {*estimate.labels.tolist(), 100}:
@@ -181,6 +181,12 @@ def test_after_the_sweeps_no_move_of_one_mention_lowers_the_loss(split_cost: flo
             moved = labels.copy()
             moved[i] = k
             assert loss_under(source, canonical_labels(moved), "vi", split_cost).value >= least - 1e-9
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0]), max_size=30), st.integers(0, 12))
+def test_the_likeliest_proposals_are_the_first_of_a_stable_sort(values: list[float], most: int) -> None:
+    expected = sorted((place for place, value in enumerate(values) if value >= 0.0), key=lambda place: -values[place])
+    assert largest_places(np.array(values), most).tolist() == expected[:most]
 
 
 @pytest.mark.parametrize("n", [0, 1])
