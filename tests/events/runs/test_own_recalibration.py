@@ -194,7 +194,10 @@ def test_damaged_samples_of_a_run_are_one_line(run: Path, tmp_path: Path, call: 
     """They are needed by posteriors and reports."""
     broken = shutil.copytree(run, tmp_path / "broken")
     cell = pd.read_parquet(run / "count_samples.parquet").iloc[0]
-    changed_table(broken / "count_samples.parquet", lambda samples: samples.assign(counts=[None] * len(samples)))
+    path = broken / "count_samples.parquet"
+    changed_table(
+        path, lambda table: table.assign(counts=[np.append(each[1:], np.int32(-1)) for each in table["counts"]])
+    )
     with error(InputError, place="count_samples.parquet"):
         read_count_posterior(broken, str(cell["actor"]), str(cell["period"]))
     line = call.refused("report", broken, "--out", tmp_path / "page.html")
