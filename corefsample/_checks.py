@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -206,6 +205,8 @@ def require_json(name: str, content: Mapping[str, Any], place: str) -> None:
     ParameterError
         With the path of the value.
     """
+    import msgspec
+
     found = non_finite(content, name)
     if found is not None:
         raise ParameterError(f"{found[0]} must be finite, got {found[1]}", place=place)

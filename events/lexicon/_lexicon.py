@@ -112,7 +112,7 @@ class Lexicon:
             return code
         known = {name.casefold(): each for each, name in self.names.items()}
         known |= {each.casefold(): each for each in self.names}
-        close = [known[each] for each in difflib.get_close_matches(str(code).casefold(), known)]
+        close = [known[each] for each in difflib.get_close_matches(str(code).casefold(), known, cutoff=0.65)]
         meant = " or ".join(f"{near} ({self.names[near]})" for near in dict.fromkeys(close))
         hint = f"did you mean {meant}?" if meant else f"none of {len(self.names)} in {self.source} is similar"
         article = "a country" if self.noun == "countries" else "a"
