@@ -20,9 +20,6 @@ the token where they stand:
 
 ``[active,no >nsubj]<conj+>nsubj`` is the subject that a conjoined verb shares with an earlier one. The empty path,
 ``.`` or nothing, stays where it starts.
-
-`follow` finds where a path leads in one parse. `FlatParses` finds where paths can lead in many parses at once: a fast
-upper bound, by which documents are passed over.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from corefsample._arrays import Bools, Ints, Ints32
+from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language
@@ -334,107 +331,3 @@ def _test(
             wanted is any(view.labels[d] == field and view.lemma[d].lower() in allowed for d in view.dependents[token])
         )
     return lambda view, token: wanted is (getattr(view, field)[token].lower() in allowed)
-
-
-_WORDS = re.compile(r"([A-Za-z:]+)=([^\s,=]+)")
-
-Column = tuple[list[str], Ints]
-
-
-@dataclass(frozen=True, eq=False)
-class FlatParses:
-    """The parses of many documents in one scheme, as flat columns.
-
-    Attributes
-    ----------
-    heads
-        int32 (n_tokens,): position of each token's head in these columns, -1 for a root.
-    dep, lemma, upos
-        Columns of n_tokens strings: a list of strings, and int64 (n_tokens,), the index of each token's string.
-    scheme
-        By which labels are read.
-    """
-
-    heads: Ints32
-    dep: Column
-    lemma: Column
-    upos: Column
-    scheme: Scheme
-
-    @cached_property
-    def _labelled(self) -> dict[Step, Ints]:
-        """By step the tokens whose label fits it, as they were found."""
-        return {}
-
-    @cached_property
-    def _labels(self) -> list[str]:
-        """The labels of `dep` as the scheme reads them."""
-        return [self.scheme.reads(label) or label for label in self.dep[0]]
-
-    @cached_property
-    def _is_among(self) -> Bools:
-        """Whether tokens are among some: false but within `_below`; the last is that of -1."""
-        return np.zeros(len(self.heads) + 1, np.bool_)
-
-    def reachable(self, path: str, starts: Ints) -> Ints:
-        """Positions of the tokens to which a path may lead from any of `starts`: all of them, and perhaps others.
-
-        Steps and their labels are followed; of the conditions only those on words, such as ``[lemma=by]`` and
-        ``[case=by]``.
-        """
-        compiled = compiled_path(path)
-        here = self._meeting(compiled.opening, starts)
-        for step in compiled.steps:
-            if not here.size:
-                break
-            frontier, reached = here, np.zeros(0, np.int64)
-            while frontier.size:
-                arrived = self._meeting(step.conditions, self._next(step, frontier))
-                frontier = np.setdiff1d(arrived, reached) if step.repeats else arrived[:0]
-                reached = np.union1d(reached, arrived)
-            here = reached
-        return here
-
-    def _next(self, step: Step, here: Ints) -> Ints:
-        """Tokens one step away."""
-        if step.up:
-            heads = self.heads[np.intersect1d(here, self._with_label(step))]
-            return np.unique(heads[heads >= 0])
-        return self._below(step, here)
-
-    def _below(self, step: Step, here: Ints) -> Ints:
-        """Tokens whose label fits a step and whose head is one of `here`."""
-        labelled = self._with_label(step)
-        self._is_among[here] = True
-        below: Ints = labelled[self._is_among[self.heads[labelled]]]
-        self._is_among[here] = False
-        return below
-
-    def _with_label(self, step: Step) -> Ints:
-        """Tokens whose label fits a step."""
-        if step not in self._labelled:
-            fits = np.fromiter(map(step.fits, self._labels), np.bool_, len(self._labels))
-            self._labelled[step] = np.flatnonzero(fits[self.dep[1]])
-        return self._labelled[step]
-
-    def _meeting(self, conditions: str, here: Ints) -> Ints:
-        """The tokens that meet the conditions on words."""
-        for condition in conditions[1:-1].split(","):
-            match = _WORDS.fullmatch(condition.strip())
-            if match is None or not here.size:
-                continue
-            name, words = match.groups()
-            if name == "feats":
-                continue
-            if name in ("lemma", "upos"):
-                here = here[self._has_word(name, words, here)]
-            else:  # a dependent with this label and lemma
-                below = self._below(step_by(name), here)
-                here = np.intersect1d(here, self.heads[below[self._has_word("lemma", words, below)]])
-        return here
-
-    def _has_word(self, column: str, words: str, here: Ints) -> Bools:
-        allowed = words.lower().split("|")
-        strings, indices = self.lemma if column == "lemma" else self.upos
-        found: Bools = np.fromiter((strings[i].lower() in allowed for i in indices[here].tolist()), np.bool_, len(here))
-        return found

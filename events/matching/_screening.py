@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Fault
 from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._paths import FlatParses
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import MentionMatches, match_rules
 from events.rules._rules import Rule
@@ -76,8 +75,7 @@ class DocumentMatches:
 class Screen:
     """Matches rules and a lexicon with batches; documents without a trigger or an actor's name are skipped.
 
-    So are documents with a trigger for which no mention can fill a role. Rules whose roles are all optional need no
-    actor.
+    Rules whose roles are all optional need no actor.
 
     Parameters
     ----------
@@ -137,9 +135,8 @@ class Screen:
             every, firsts = batch.parses.batch, batch.parses.firsts
         documents = np.searchsorted(firsts, np.arange(len(every)), side="right") - 1
         misfits = _bits_of(every, self._misfits.flags(every, "dep"))
-        readable = {name: misfits & 1 << i == 0 for i, name in enumerate(self._schemes)}
-        unreadable = ~np.any([*readable.values()], axis=0)
-        triggers, named, promising = self._promising(every, readable)
+        unreadable = np.all([misfits & 1 << i != 0 for i in range(len(self._schemes))], axis=0)
+        triggers, named, promising = self._promising(every)
         flags = zip(_any(triggers, firsts), _any(named, firsts), strict=True)
         matches = {row: DocumentMatches(*each) for row, each in enumerate(flags)}
         reasons: dict[int, Fault] = {}
@@ -158,11 +155,10 @@ class Screen:
                 matches[row].add(parse, found)
         return matches, reasons
 
-    def _promising(self, batch: DocumentBatch, readable: Mapping[str, Bools]) -> tuple[Bools, Bools, list[Bools]]:
+    def _promising(self, batch: DocumentBatch) -> tuple[Bools, Bools, list[Bools]]:
         """Whether each document has a trigger; a word that may begin the name of an actor; and what each rule needs.
 
-        That is a trigger of the rule, and if a role is required such a word and mentions that can fill the role.
-        `readable` says for each scheme which documents it can read.
+        That is a trigger of the rule, and if a role is required such a word.
         """
         flags = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
         of_documents = _bits_of(batch, flags)
@@ -170,14 +166,11 @@ class Screen:
         if self._lexicon.has_nouns:
             starts = starts | self._nouns.flags(batch, "lemma")
         named = _bits_of(batch, starts) != 0
-        reach = _Reach(batch, readable, flags, named)
         promising = []
         for rule, bits, by_default in zip(self._rules, self._bits_of_rules, self._bits_of_defaults, strict=True):
             rows: Bools = (of_documents & bits) != 0
             if not rule.optional.issuperset(rule.event):
-                rows = rows & named
-                rows = rows & reach.fillable(rule, rows) if rows.any() else rows
-                rows = rows | (of_documents & by_default != 0)
+                rows = (rows & named) | (of_documents & by_default != 0)
             promising.append(rows)
         return of_documents != 0, named, promising
 
@@ -187,64 +180,6 @@ class Screen:
             raise InputError("tokens are required for events")
         date = batch.dates[row].item()
         return match_rules(tokens, batch.spans(row), rules, self._lexicon, date, self._scheme)
-
-
-class _Reach:
-    """The documents in which the paths of roles may lead from any trigger to a mention; each path is followed once."""
-
-    def __init__(self, batch: DocumentBatch, readable: Mapping[str, Bools], flags: Ints, named: Bools) -> None:
-        self._batch, self._readable = batch, readable
-        triggers = np.flatnonzero(flags)
-        self._triggers = triggers[named[np.searchsorted(batch.token_bounds, triggers, side="right") - 1]]
-        self._parses: dict[str, FlatParses] = {}
-        self._reached: dict[tuple[str, str], Bools] = {}
-
-    def fillable(self, rule: Rule, promising: Bools) -> Bools:
-        """Whether mentions of each document may fill all required roles of some frame.
-
-        A document that the rule cannot serve is rejected with a reason later, so it counts as one.
-        """
-        required = [role for role in rule.event if role not in rule.optional]
-        fillable, served = np.zeros(len(self._batch), np.bool_), np.zeros(len(self._batch), np.bool_)
-        for scheme, rows in self._readable.items():
-            if not rule.serves(scheme) or not (rows & promising).any():
-                continue
-            served |= rows
-            for frame in rule.frames:
-                filled = [
-                    np.any([self._reaches(scheme, path) for path in frame.roles[role][scheme]], axis=0)
-                    for role in required
-                ]
-                fillable |= rows & np.all(filled, axis=0)
-        return fillable | ~served
-
-    def _reaches(self, scheme: str, path: str) -> Bools:
-        """Whether a path leads from a trigger, of any rule, to the head of a mention in each document."""
-        if (scheme, path) not in self._reached:
-            ends = self._flat(scheme).reachable(path, self._triggers)
-            result = np.zeros(len(self._batch), np.bool_)
-            result[np.searchsorted(self._batch.token_bounds, ends[self._is_head[ends]], side="right") - 1] = True
-            self._reached[scheme, path] = result
-        return self._reached[scheme, path]
-
-    def _flat(self, scheme: str) -> FlatParses:
-        if scheme not in self._parses:
-            batch, bounds = self._batch, self._batch.token_bounds
-            heads = batch.token_integers["head"]
-            firsts = bounds[:-1].astype(np.int32)  # a batch has fewer than 2**31 tokens, as all Arrow lists
-            heads = np.where(heads < 0, np.int32(-1), heads + np.repeat(firsts, np.diff(bounds)))
-            dep, lemma, upos = (batch.token_words(name) for name in ("dep", "lemma", "upos"))
-            self._parses[scheme] = FlatParses(heads, dep, lemma, upos, SCHEMES[scheme])
-        return self._parses[scheme]
-
-    @cached_property
-    def _is_head(self) -> Bools:
-        """Whether each token is the head of a mention."""
-        firsts = self._batch.token_bounds[:-1].astype(np.int32)
-        heads = self._batch.mentions[3] + np.repeat(firsts, np.diff(self._batch.mentions[0]))
-        is_head = np.zeros(int(self._batch.token_bounds[-1]), np.bool_)
-        is_head[heads[heads < len(is_head)]] = True  # not all are there in a batch without tokens
-        return is_head
 
 
 def _any(flags: Bools, firsts: Ints) -> list[bool]:

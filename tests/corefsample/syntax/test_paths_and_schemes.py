@@ -26,7 +26,7 @@ from corefsample.syntax import SCHEMES
 from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._path_traces import PathTrace, UnmetCondition, connecting_path, nearest_trace, trace_path
-from corefsample.syntax._paths import FlatParses, ParseView, follow, follow_all, leading_to, path_labels
+from corefsample.syntax._paths import ParseView, follow, follow_all, leading_to, path_labels
 from corefsample.syntax._roles import NeutralParse
 from corefsample.syntax._schemes import fitting_schemes
 
@@ -269,32 +269,6 @@ def test_several_paths_lead_from_where_any_of_them_does(tokens: Tokens, paths: l
     for end in range(len(parse.text)):
         each = [leading_to((path,), parse, end) for path in paths]
         assert leading_to(tuple(paths), parse, end) == set().union(*each)
-
-
-@given(path_parses(), path_parses(), st.sampled_from(UD2_PATHS))
-def test_what_many_parses_reach_includes_what_each_reaches(first: Tokens, second: Tokens, path: str) -> None:
-    views = [ParseView(tokens, SCHEMES["ud2"]) for tokens in (first, second)]
-    size = len(first)
-    words = [*first.dep, *second.dep]
-    index = np.arange(len(words))
-    lemma, upos = ([word for parse in views for word in getattr(parse, name)] for name in ("lemma", "upos"))
-    heads = np.array([h if h < 0 else h + n * size for n, parse in enumerate(views) for h in parse.heads], np.int32)
-    flat = FlatParses(heads, (words, index), (lemma, index), (upos, index), SCHEMES["ud2"])
-    for n, parse in enumerate(views):
-        for start in range(len(parse.text)):
-            expected = {end + n * size for end in follow(path, parse, start)}
-            found = set(flat.reachable(path, np.array([start + n * size])).tolist())
-            assert found >= expected
-            if not any(word in path for word in ("passive", "active", "no >", "feats", "root")):
-                assert found == expected
-
-
-def test_many_parses_are_reached_whatever_their_features() -> None:
-    parse = er.parsed("it/PRON>2:nsubj hit/VERB>0:root")
-    columns = [(list(getattr(parse, name)), np.arange(2)) for name in ("dep", "lemma", "upos")]
-    flat = FlatParses(parse.head, *columns, SCHEMES["ud2"])
-    for condition in ("feats=Tense:Past", "feats!=Tense:Past", "root"):
-        assert flat.reachable(f"[{condition}]>nsubj", np.array([1])).tolist() == [0]
 
 
 # --- schemes -----------------------------------------------------------------------------------------------
