@@ -14,7 +14,8 @@ import numpy.typing as npt
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._monte_carlo import monte_carlo_errors
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._clusterings import Conditioned, canonical_labels
+from corefsample.coreference._clusterings import canonical_labels
+from corefsample.coreference._conditioning import Conditioned
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import ParsePosterior, ParseSamples
 from events.counting._kernel_inputs import (

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._monte_carlo import agreement_bound, monte_carlo_errors
-from corefsample.coreference._clusterings import WAYS, Conditioned
+from corefsample.coreference._conditioning import WAYS, Conditioned
 from corefsample.coreference._kernels import poisson_binomial
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import ParameterError
