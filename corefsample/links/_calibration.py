@@ -9,9 +9,9 @@ from corefsample import _checks
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._log import log_step
+from corefsample._results import fields_of
 from corefsample.calibration.binning._binning import default_bin_size
 from corefsample.calibration.binning._bins import BlockBins
-from corefsample.calibration.binning._results import fields_of
 from corefsample.calibration.binning._validation import Norm, checked_norm
 from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
 from corefsample.calibration.intervals._draws import Interval

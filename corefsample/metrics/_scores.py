@@ -34,7 +34,7 @@ from corefsample._arrays import Floats, Ints
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._monte_carlo import agreement_bound
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.coreference._clusterings import ClusteringSamples
 from corefsample.errors import ParameterError
 from corefsample.metrics._alignment import Key, Labels, key_over, label_codes

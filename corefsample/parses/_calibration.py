@@ -10,8 +10,8 @@ import numpy as np
 from corefsample import _checks
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample._results import fields_of
 from corefsample.calibration.binning._binning import block_bin_pairs
-from corefsample.calibration.binning._results import fields_of
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.calibration.intervals._draws import Interval
 from corefsample.calibration.measures._error import binned_error

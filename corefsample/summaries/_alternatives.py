@@ -16,7 +16,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import _kernels as kernels

@@ -13,7 +13,7 @@ from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._monte_carlo import share_error
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import link_marginals, sample_clusterings
 from corefsample.errors import ParameterError

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import entity_count_pmf, link_marginals, map_clustering
 from corefsample.documents._scored import ScoredDocument

@@ -12,7 +12,7 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample._log import log_step
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.errors import ParameterError

@@ -17,7 +17,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._checks import shown
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.calibration.measures._split_sample import SplitSampleError, split_sample_error
 from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
 from corefsample.calibration.tags._scores import TagScores

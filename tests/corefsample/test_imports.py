@@ -73,6 +73,7 @@ LEVELS: list[list[str]] = [
     ["corefsample._log"],
     ["corefsample.errors", "corefsample._jit", "corefsample._arrays", "corefsample._equality", "corefsample._html"],
     ["corefsample._checks", "corefsample._memory", "corefsample._monte_carlo", "corefsample._processes"],
+    ["corefsample._results"],
     ["corefsample._processors"],
     ["corefsample._random_kernels"],
     ["corefsample._random", "corefsample.files"],

@@ -9,7 +9,7 @@ import numpy as np
 
 from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 
 Strategy = Literal["adaptive", "uniform"]
 STRATEGIES: tuple[Strategy, ...] = ("adaptive", "uniform")

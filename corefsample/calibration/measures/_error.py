@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._log import logger
+from corefsample._results import Result
 from corefsample.calibration.binning._binning import FEWEST_BINS, bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
-from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import Norm, checked_level, checked_norm
 from corefsample.calibration.intervals._draws import bootstrap_draws, error_of_gaps, interval_of_draws, simulated_draws
 from corefsample.calibration.tables._table import CalibrationTable

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.calibration.binning._validation import coded, generator
 from corefsample.errors import ParameterError
 

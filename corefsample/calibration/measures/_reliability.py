@@ -12,9 +12,9 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample._lazy import pd
+from corefsample._results import Result
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
-from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import checked_level
 from corefsample.calibration.intervals._draws import require_bins, require_blocks
 from corefsample.calibration.measures._smooth_curves import SmoothCurve, smooth_curve

@@ -12,9 +12,9 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample._results import Result
 from corefsample.calibration.binning._binning import sorted_pairs
 from corefsample.calibration.binning._bins import ReliabilityBins
-from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import isotonic_blocks, labelled, pooled
 from corefsample.errors import ParameterError
 

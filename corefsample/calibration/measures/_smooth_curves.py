@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
+from corefsample._results import Result
 from corefsample.calibration.binning._binning import bin_pairs
-from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import checked_level, coded, generator, pair_arrays, require_pairs
 from corefsample.errors import ParameterError
 

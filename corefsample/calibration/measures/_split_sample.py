@@ -11,10 +11,10 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
+from corefsample._results import Result
 from corefsample.calibration.binning import _validation
 from corefsample.calibration.binning._binning import bin_pairs, sums_by_block
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import Norm
 from corefsample.calibration.intervals import bootstrap_interval
 from corefsample.calibration.intervals._draws import Interval, error_of_sums, rooted

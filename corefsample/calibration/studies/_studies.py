@@ -16,9 +16,9 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints
 from corefsample._lazy import pd
+from corefsample._results import Result
 from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import Norm, generator
 from corefsample.calibration.intervals import _draws
 from corefsample.calibration.intervals._error_intervals import calibration_test

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
+from corefsample._results import Result
 from corefsample.calibration.binning._binning import BinRule, bin_rule, bins_of_cells, sums_by_block
 from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins, Strategy
-from corefsample.calibration.binning._results import Result
 from corefsample.calibration.binning._validation import coded, in_order, require_all, require_length
 from corefsample.calibration.tables._fine_bins import N_CELLS, bounds, cell_pairs, centres, fine_sums
 from corefsample.errors import ParameterError

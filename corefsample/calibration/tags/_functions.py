@@ -20,8 +20,8 @@ import numpy as np
 
 from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
+from corefsample._results import Result
 from corefsample.calibration.binning._bins import ReliabilityBins
-from corefsample.calibration.binning._results import Result
 from corefsample.calibration.measures._error import (
     CalibrationError,
     IntervalKind,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.calibration.binning._validation import coded, in_order
 from corefsample.errors import ParameterError
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.calibration.binning._validation import coded, labelled, predictions, require_length
 from corefsample.calibration.tags._groups import TagGroups
 from corefsample.errors import ParameterError
