@@ -18,30 +18,24 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-import yaml
 
-from corefsample._arrays import Floats
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._atomic import require_free, write_bytes
-from corefsample.files._paths import PathLike
 from events import _shared_options as shared
 from events._options import Result, declared, option
-from events.audit import AuditPlan
-from events.audit._documents import run_record
-from events.audit._paired import HALF, LabelledCells, labelled_cells, paired_differences, target_keys
-from events.commands._audit_files import labelled_plan
 from events.commands._parser import Command
-from events.commands._rule_changes import NAME, RuleChanges
-from events.commands._rule_suggesting import Corpus, Suggested, Suggester, Suggestion
 from events.commands._screen import counted, print_pairs, print_text
-from events.lexicon._file import SHIPPED_LEXICONS
-from events.rules._rules import load_rules, rule_file, shipped_rules
 from events.runs.counting._options import CountOptions
-from events.runs.counting._plan import RunPlan, planned
+
+if TYPE_CHECKING:
+    from corefsample._arrays import Floats
+    from corefsample.files._paths import PathLike
+    from events.audit import AuditPlan
+    from events.audit._paired import LabelledCells
+    from events.commands._rule_suggesting import Suggested, Suggestion
+    from events.runs.counting._plan import RunPlan
 
 _WIDTH = 118  # of files
 
@@ -125,6 +119,13 @@ def run_rule_suggest(
     ParameterError, InputError, OutputError
         If an option, the run, a sheet or the file breaks its rule.
     """
+    from corefsample.files._atomic import require_free, write_bytes
+    from events.audit._paired import HALF, labelled_cells, paired_differences
+    from events.commands._audit_files import labelled_plan
+    from events.commands._rule_changes import RuleChanges
+    from events.commands._rule_suggesting import Corpus, Suggester
+    from events.rules._rules import load_rules, rule_file
+
     options = options or RuleSuggestOptions()
     counted_run = _run_plan(run)
     _, plan, labels = labelled_plan(run, sheets, options.plan)
@@ -172,12 +173,17 @@ def run_rule_suggest(
 
 def _run_plan(run: PathLike) -> RunPlan:
     """What a finished run counted, planned again from its record."""
+    from events.audit._documents import run_record
+    from events.runs.counting._plan import planned
+
     record = run_record(Path(run))
     return planned([each["path"] for each in record["inputs"]], CountOptions.from_json(record["arguments"]))
 
 
 def _targets(plan: AuditPlan, rule: str) -> tuple[list[int], list[str]]:
     """Numbers of the plan's targets that are events of a rule, and their actors."""
+    from events.audit._paired import target_keys
+
     found = [(number, actor) for number, (event, actor) in enumerate(target_keys(plan.frame)) if event == rule]
     if not found:
         raise InputError(f"labels must be about the rule {rule!r}, got {', '.join(plan.frame.targets)}")
@@ -186,12 +192,16 @@ def _targets(plan: AuditPlan, rule: str) -> tuple[list[int], list[str]]:
 
 def _probabilities(plan: AuditPlan, cells: LabelledCells, targets: Sequence[int]) -> Floats:
     """P of the run in each cell."""
+    import numpy as np
+
     p = np.stack([plan.frame.probability(target)[plan.sample] for target in targets], axis=1)
     return np.asarray(p[cells.documents, cells.targets])
 
 
 def _reference(source: str, out: PathLike) -> str:
     """A rule as a file at `out` names it: shipped rules by their names, files from its folder."""
+    from events.rules._rules import shipped_rules
+
     return source if source in shipped_rules() else os.path.relpath(source, Path(out).parent)
 
 
@@ -209,6 +219,9 @@ def _rule_text(found: Suggested, name: str, base: str, lexicon: str | None) -> s
 
 
 def _lexicon_text(found: Suggested, base: str) -> str:
+    from events.commands._rule_changes import NAME
+    from events.lexicon._file import SHIPPED_LEXICONS
+
     entries = [{"code": code, "nouns": nouns} for code, nouns in found.nouns.items()]
     head = [
         "Suggested by `corefsample rule suggest`: keep what is right, delete the rest.",
@@ -229,6 +242,8 @@ def _evidence(each: Suggestion) -> str:
 
 def _yaml_text(head: Sequence[str], content: dict[str, Any]) -> str:
     """A file with lines of comments at its beginning."""
+    import yaml
+
     comments = [
         line
         for text in head
