@@ -18,7 +18,7 @@ from corefsample.calibration._bins import BlockBins
 from corefsample.plots import reliability_axes
 from corefsample.tagging import LabelledText, TaggedSentence, event_pairs, labelled_posteriors
 from corefsample.tagging._events import EventPairs
-from corefsample.tagging._sentences import LabelledPosterior, SequenceModel
+from corefsample.tagging._sentences import LabelledChain, SequenceModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ def shown(estimate: float, ends: Sequence[float | None], digits: int = 4) -> str
 class Measured:
     """A model on some sentences: its posteriors, pairs of all tags, and by document how often it is right."""
 
-    items: list[LabelledPosterior]
+    items: list[LabelledChain]
     tags: tuple[str, ...]
     pairs: EventPairs
     totals: Floats  # (n_documents, 4): words, right tags of the likeliest sequence, sum of top marginals, right tops

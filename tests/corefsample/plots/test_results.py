@@ -93,7 +93,7 @@ def test_options_reach_the_function_and_several_results_share_a_picture(made: di
 
 
 def test_the_bars_of_a_score_have_its_samples_and_its_interval(made: dict[str, Any]) -> None:
-    posterior = made["MetricPosterior"]
+    posterior = made["ScoreSamples"]
     containers: Any = plot(posterior).get_axes()[0].containers
     everything, inside = (sum(bar.get_height() for bar in bars) for bars in containers)
     assert everything == posterior.n_samples
