@@ -31,7 +31,7 @@ from events.runs._pictures import save_pictures
 from events.runs._progress import Progress
 
 if TYPE_CHECKING:
-    from corefsample.calibration.intervals._paired import PairedComparison
+    from corefsample.calibration._paired import PairedComparison
     from corefsample.files._paths import Inputs
     from corefsample.formats import DocumentStream
     from corefsample.links._calibration import LinkCalibration
@@ -257,7 +257,7 @@ def _print_comparison(run: CalibratePairedResult) -> None:
 
 
 def _print_calibration(run: CalibrateResult) -> None:
-    from corefsample.calibration.binning._binning import FEWEST_BINS
+    from corefsample.calibration._binning import FEWEST_BINS
 
     calibration, tables = run.calibration, run.calibration.tables
     overall = calibration.overall

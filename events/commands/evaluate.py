@@ -30,7 +30,7 @@ from events.runs._progress import Progress
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
     from corefsample.metrics._bootstrap import ScoreDifference
-    from corefsample.metrics._scores import CorpusScores, MetricPosterior
+    from corefsample.metrics._scores import CorpusScores, ScoreSamples
 
 _TITLES = {title.lower(): title for title in ("MUC", "B3", "CEAFe", "CEAFm", "LEA", "BLANC", "CoNLL")}
 
@@ -109,7 +109,7 @@ class EvaluateResult(Result):
     n_resamples: int
     scores: CorpusScores
     intervals: dict[str, tuple[float, float]]
-    posterior: MetricPosterior | None
+    posterior: ScoreSamples | None
     differences: tuple[ScoreDifference, ...]
 
     def _more(self) -> dict[str, Any]:
