@@ -30,11 +30,11 @@ from corefsample.formats import DocumentStream
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import quarantine_file, write_documents
 from corefsample.languages._language import declared_language, differ
-from corefsample.mention_ranking._model import SEEN_FIELD
 from corefsample.recalibration._domains import DomainEffect
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._refits import CrossFit, RecalibrationFit
 from corefsample.recalibration._uncertain import DOMAIN_FIELD, UncertainRecalibration
+from corefsample.scorers.log_linear._model import SEEN_FIELD
 from events import _shared_options as shared
 from events._options import Result, declared, option
 from events.commands._fit_options import FitOptions, Form

@@ -24,14 +24,14 @@ from typing import Any, Literal
 import click
 
 import corefsample
-from corefsample import mention_ranking
+from corefsample import scorers
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_json
 from corefsample.files._paths import Inputs, PathLike, total_size
 from corefsample.formats.scored._writing import quarantine_file
-from corefsample.mention_ranking._model import MentionDocument
-from corefsample.mention_ranking._training import EpochReport
-from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
+from corefsample.scorers.log_linear._model import MentionDocument
+from corefsample.scorers.log_linear._training import EpochReport
+from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from events import _shared_options as shared
 from events._options import Result, declared, option
 from events._selection import Selection
@@ -151,7 +151,7 @@ class TrainResult(Result):
 
     out: str
     record: str
-    model: mention_ranking.AntecedentModel
+    model: scorers.AntecedentModel
     reports: tuple[EpochReport, ...]
     l2: float
     epoch: int
@@ -242,7 +242,7 @@ def run_train(
             provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
             on_epoch=on_epoch,
         )
-        mention_ranking.save_model(model, path, overwrite=options.overwrite)
+        scorers.save_model(model, path, overwrite=options.overwrite)
         run = TrainResult(
             out=path,
             record=record,
