@@ -42,7 +42,7 @@ from corefsample import (
     sample_clusterings,
     write_documents,
 )
-from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
+from corefsample.calibration._intervals import bootstrap_interval, simulated_interval
 from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links._pairs import link_tables

@@ -22,8 +22,8 @@ from typing import Any, Literal
 import click
 
 from corefsample import links, plots
-from corefsample.calibration.binning._binning import FEWEST_BINS
-from corefsample.calibration.intervals._paired import PairedComparison
+from corefsample.calibration._binning import FEWEST_BINS
+from corefsample.calibration._paired import PairedComparison
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._paths import Inputs, path_list
 from corefsample.formats import DocumentStream

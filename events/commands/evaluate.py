@@ -25,7 +25,7 @@ from corefsample.files._paths import PathLike
 from corefsample.metrics import corpus_posterior, corpus_scores
 from corefsample.metrics._bootstrap import ScoreDifference, percentiles, resampled_f1, score_differences
 from corefsample.metrics._counts import METRICS
-from corefsample.metrics._scores import CorpusScores, MetricPosterior
+from corefsample.metrics._scores import CorpusScores, ScoreSamples
 from events import _shared_options as shared
 from events._options import Result, declared, option
 from events.commands._parser import Command
@@ -112,7 +112,7 @@ class EvaluateResult(Result):
     n_resamples: int
     scores: CorpusScores
     intervals: dict[str, tuple[float, float]]
-    posterior: MetricPosterior | None
+    posterior: ScoreSamples | None
     differences: tuple[ScoreDifference, ...]
 
     def _more(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import click
 import pytest
 from command_line import LEAVES, Calls
 
-from corefsample.calibration.binning._validation import NORMS
+from corefsample.calibration._validation import NORMS
 from corefsample.links._pairs import UNANNOTATED
 from corefsample.parses._pairs import SCORES
 from corefsample.recalibration._fitter import FORMS
