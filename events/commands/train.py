@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 import corefsample
-from corefsample import mention_ranking
+from corefsample import scorers
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events._options import Result, declared, option
@@ -35,9 +35,9 @@ from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
-    from corefsample.mention_ranking._model import MentionDocument
-    from corefsample.mention_ranking._training import EpochReport
-    from corefsample.mention_ranking.features._templates import TemplateSet
+    from corefsample.scorers.log_linear._model import MentionDocument
+    from corefsample.scorers.log_linear._training import EpochReport
+    from corefsample.scorers.log_linear.features._templates import TemplateSet
 
 RECORD_SUFFIX = ".training.json"
 
@@ -147,7 +147,7 @@ class TrainResult(Result):
 
     out: str
     record: str
-    model: mention_ranking.AntecedentModel
+    model: scorers.AntecedentModel
     reports: tuple[EpochReport, ...]
     l2: float
     epoch: int
@@ -215,7 +215,7 @@ def run_train(
     """
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
-    from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+    from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
     from events.commands._training import fit_model, split_documents
     from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
     from events.runs._record import checksums, free_outputs, run_record
@@ -245,7 +245,7 @@ def run_train(
             provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
             on_epoch=on_epoch,
         )
-        mention_ranking.save_model(model, path, overwrite=options.overwrite)
+        scorers.save_model(model, path, overwrite=options.overwrite)
         run = TrainResult(
             out=path,
             record=record,
@@ -305,7 +305,7 @@ def load_templates(path: PathLike) -> TemplateSet:
     InputError
         If the file cannot be read, has other content, or has a template that breaks its rules.
     """
-    from corefsample.mention_ranking.features._templates import TemplateSet
+    from corefsample.scorers.log_linear.features._templates import TemplateSet
     from events._yaml_file import file_bytes, read_yaml, typed
 
     name = os.fspath(path)

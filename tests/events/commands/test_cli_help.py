@@ -14,11 +14,11 @@ from command_line import LEAVES, Calls
 
 from corefsample.calibration._validation import NORMS
 from corefsample.links._pairs import UNANNOTATED
-from corefsample.mention_ranking._model import LARGEST_TABLE
 from corefsample.parses._pairs import SCORES
 from corefsample.recalibration._fitter import FORMS
 from corefsample.recalibration._gold import MISSING
 from corefsample.recalibration._uncertain import UNCERTAINTIES
+from corefsample.scorers.log_linear._model import LARGEST_TABLE
 from corefsample.summaries._losses import LOSSES
 from corefsample.syntax._schemes import scheme_names
 from events.audit._estimates import STABLE_ERRORS

@@ -19,11 +19,12 @@ from corefsample import ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.mention_ranking import AntecedentModel, _kernels, _training_kernels, english_model
-from corefsample.mention_ranking import _training as module
-from corefsample.mention_ranking._training import EpochReport, HeldOutFigures, SoftmaxMargin, held_out_figures, train
-from corefsample.mention_ranking.features._encoding import word_hash
-from corefsample.mention_ranking.features._templates import TemplateSet
+from corefsample.scorers import AntecedentModel, english_model
+from corefsample.scorers.log_linear import _kernels, _training_kernels
+from corefsample.scorers.log_linear import _training as module
+from corefsample.scorers.log_linear._training import EpochReport, HeldOutFigures, SoftmaxMargin, held_out_figures, train
+from corefsample.scorers.log_linear.features._encoding import word_hash
+from corefsample.scorers.log_linear.features._templates import TemplateSet
 
 SMALL = TemplateSet(
     pronoun=["i.pronoun k.gender", "i.pronoun k.kind", "pair.sentences"],

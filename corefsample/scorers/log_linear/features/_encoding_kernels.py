@@ -4,7 +4,7 @@ Legend
     t : token; s, e, h : first token, end and head of a mention; g : governor of the head
     i, k : mention, earlier mention                n : mentions
     words[t, column] : a word table, columns of `Column`
-    atoms[i, atom], facts[i, fact] : uint32, places A_ and F_ of `corefsample.mention_ranking.features._codes`;
+    atoms[i, atom], facts[i, fact] : uint32, places A_ and F_ of `corefsample.scorers.log_linear.features._codes`;
                                      0 where there is nothing to say
 """
 
@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import inner_kernel
-from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features._codes import Atom, Column, Fact, Kind, Number
-from corefsample.mention_ranking.features._hash_kernels import U32, mix
+from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features._codes import Atom, Column, Fact, Kind, Number
+from corefsample.scorers.log_linear.features._hash_kernels import U32, mix
 from corefsample.syntax._codes import Role, Upos
 
 

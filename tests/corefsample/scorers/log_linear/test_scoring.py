@@ -26,12 +26,13 @@ from corefsample import ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.mention_ranking import AntecedentModel, _kernels, english_model, score_documents
-from corefsample.mention_ranking._english import ENGLISH_GENRES
-from corefsample.mention_ranking._model import MIN_PROB, ScoringTally, score_mentions, score_parses
-from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features._encoding import encode, hashed
-from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
+from corefsample.scorers import AntecedentModel, english_model, score_documents
+from corefsample.scorers.log_linear import _kernels
+from corefsample.scorers.log_linear._english import ENGLISH_GENRES
+from corefsample.scorers.log_linear._model import MIN_PROB, ScoringTally, score_mentions, score_parses
+from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features._encoding import encode, hashed
+from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
@@ -405,7 +406,7 @@ def test_bad_parses_raise() -> None:
 
 def test_the_model_is_loaded_once_and_is_small() -> None:
     assert english_model() is english_model()
-    place = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz")
+    place = resources.files("corefsample.scorers.log_linear").joinpath("data", "english.npz")
     assert len(place.read_bytes()) < 1_000_000
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 
-from corefsample.mention_ranking._model import AntecedentModel
-from corefsample.mention_ranking._model_file import load_model
+from corefsample.scorers.log_linear._model import AntecedentModel
+from corefsample.scorers.log_linear._model_file import load_model
 
 # GUM's genres whose texts are CC BY or in the public domain: what the model may be trained on.
 ENGLISH_GENRES = ("academic", "conversation", "court", "interview", "news", "speech", "textbook", "vlog")
@@ -24,6 +24,6 @@ def english_model() -> AntecedentModel:
     InputError
         If the model file of the package is not of this version.
     """
-    place = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz")
+    place = resources.files("corefsample.scorers.log_linear").joinpath("data", "english.npz")
     with resources.as_file(place) as path:
         return load_model(path)

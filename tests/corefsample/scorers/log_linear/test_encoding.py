@@ -21,15 +21,21 @@ from strategies import parses as strategies
 from corefsample import ParameterError
 from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import load_language
-from corefsample.mention_ranking._readings import LONGEST_WINDOW, Reading, gold_of_found, readings
-from corefsample.mention_ranking.features import _codes, _encoding
-from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features import _pair_kernels as pairs
-from corefsample.mention_ranking.features import _templates as module
-from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Meaning, Number
-from corefsample.mention_ranking.features._encoding import encode, features_hash, language_hash, word_hash, word_table
-from corefsample.mention_ranking.features._pair_kernels import Encoded
-from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
+from corefsample.scorers.log_linear._readings import LONGEST_WINDOW, Reading, gold_of_found, readings
+from corefsample.scorers.log_linear.features import _codes, _encoding
+from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features import _pair_kernels as pairs
+from corefsample.scorers.log_linear.features import _templates as module
+from corefsample.scorers.log_linear.features._codes import Column, Gender, Kind, Meaning, Number
+from corefsample.scorers.log_linear.features._encoding import (
+    encode,
+    features_hash,
+    language_hash,
+    word_hash,
+    word_table,
+)
+from corefsample.scorers.log_linear.features._pair_kernels import Encoded
+from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.syntax import _codes as syntax_codes
 from corefsample.syntax._codes import UPOS
 
@@ -353,7 +359,7 @@ ENGLISH = load_language("en")
 HASH = features_hash(ENGLISH)
 KERNELS = (
     *("syntax._role_kernels", "syntax._mention_kernels"),
-    *(f"mention_ranking.features._{name}_kernels" for name in ("encoding", "atom", "pair", "hash")),
+    *(f"scorers.log_linear.features._{name}_kernels" for name in ("encoding", "atom", "pair", "hash")),
 )
 NUMBERS = [
     (module, name)

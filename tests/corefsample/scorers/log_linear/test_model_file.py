@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from corefsample import InputError, ParameterError
 from corefsample.languages._language import load_language
-from corefsample.mention_ranking import AntecedentModel, load_model, save_model
-from corefsample.mention_ranking._model_file import rounded
-from corefsample.mention_ranking.features._encoding import features_hash
-from corefsample.mention_ranking.features._templates import TemplateSet
+from corefsample.scorers import AntecedentModel, load_model, save_model
+from corefsample.scorers.log_linear._model_file import rounded
+from corefsample.scorers.log_linear.features._encoding import features_hash
+from corefsample.scorers.log_linear.features._templates import TemplateSet
 
 SMALL = TemplateSet(["i.pronoun k.agreement", "pair.match"], ["pair.match pair.sentences"], ["i.kind best.match"])
 PROVENANCE = {"data": "tales, CC0 – écrit", "options": {"l2": 0.5, "costs": [0, 1.5]}, "held_out": None, "n": 3}

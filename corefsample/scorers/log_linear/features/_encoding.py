@@ -22,13 +22,13 @@ from corefsample.documents._faults import checked_mentions
 from corefsample.documents._tokens import EMPTY_COLUMN, Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
-from corefsample.mention_ranking.features import _atom_kernels, _codes, _hash_kernels
-from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Meaning, Number
-from corefsample.mention_ranking.features._encoding_kernels import Text
-from corefsample.mention_ranking.features._hash_kernels import Hashed
-from corefsample.mention_ranking.features._pair_kernels import Encoded
-from corefsample.mention_ranking.features._templates import CompiledTemplates, TemplateSet
+from corefsample.scorers.log_linear.features import _atom_kernels, _codes, _hash_kernels
+from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features._codes import Column, Gender, Kind, Meaning, Number
+from corefsample.scorers.log_linear.features._encoding_kernels import Text
+from corefsample.scorers.log_linear.features._hash_kernels import Hashed
+from corefsample.scorers.log_linear.features._pair_kernels import Encoded
+from corefsample.scorers.log_linear.features._templates import CompiledTemplates, TemplateSet
 from corefsample.syntax._codes import UPOS, syntax_codes
 from corefsample.syntax._roles import NeutralParse
 

@@ -22,9 +22,9 @@ from corefsample._arrays import Floats, Floats32, Ints, Words32
 from corefsample._log import log_step
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
-from corefsample.mention_ranking import _kernels, _training_kernels
-from corefsample.mention_ranking._english import english_model
-from corefsample.mention_ranking._model import (
+from corefsample.scorers.log_linear import _kernels, _training_kernels
+from corefsample.scorers.log_linear._english import english_model
+from corefsample.scorers.log_linear._model import (
     LARGEST_TABLE,
     AntecedentModel,
     MentionDocument,
@@ -32,12 +32,12 @@ from corefsample.mention_ranking._model import (
     gold_entities,
     required_tokens,
 )
-from corefsample.mention_ranking._model_file import rounded
-from corefsample.mention_ranking._readings import TRAINING_MENTIONS, Reading, TrainingMentions, readings
-from corefsample.mention_ranking.features._encoding import encode, hashed, word_hash
-from corefsample.mention_ranking.features._hash_kernels import Hashed
-from corefsample.mention_ranking.features._pair_kernels import Encoded
-from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
+from corefsample.scorers.log_linear._model_file import rounded
+from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS, Reading, TrainingMentions, readings
+from corefsample.scorers.log_linear.features._encoding import encode, hashed, word_hash
+from corefsample.scorers.log_linear.features._hash_kernels import Hashed
+from corefsample.scorers.log_linear.features._pair_kernels import Encoded
+from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
 
 Start = Literal["english", "none"]
 BATCH = 2  # documents per step; each has a gradient buffer of its own, so that threads change no sum

@@ -1,4 +1,4 @@
-"""Compiled hash functions of features; `corefsample.mention_ranking.features._codes` names their sources.
+"""Compiled hash functions of features; `corefsample.scorers.log_linear.features._codes` names their sources.
 
 Legend
     i, k : mention, candidate antecedent
@@ -16,7 +16,7 @@ import numpy as np
 
 from corefsample._arrays import Ints32, Words32
 from corefsample._jit import inner_kernel, kernel_in_place
-from corefsample.mention_ranking.features import _codes as codes
+from corefsample.scorers.log_linear.features import _codes as codes
 
 U32, U64 = np.uint32, np.uint64
 LOW = U64(0xFFFFFFFF)

@@ -1,6 +1,6 @@
 """Compiled loops that fill the atoms and facts of all mentions of a document.
 
-Legend as in `corefsample.mention_ranking.features._encoding_kernels`.
+Legend as in `corefsample.scorers.log_linear.features._encoding_kernels`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import inner_kernel, kernel, kernel_in_place
-from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features._codes import Atom, Column, Fact, Gender, Number
-from corefsample.mention_ranking.features._encoding_kernels import (
+from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features._codes import Atom, Column, Fact, Gender, Number
+from corefsample.scorers.log_linear.features._encoding_kernels import (
     Text,
     bucket,
     effective_head,
@@ -24,7 +24,7 @@ from corefsample.mention_ranking.features._encoding_kernels import (
     n_reached,
     text_style,
 )
-from corefsample.mention_ranking.features._hash_kernels import U32
+from corefsample.scorers.log_linear.features._hash_kernels import U32
 from corefsample.syntax._codes import Upos
 
 

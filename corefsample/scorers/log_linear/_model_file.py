@@ -27,9 +27,9 @@ from corefsample.files._archives import npy_array, npy_bytes, read_archive, writ
 from corefsample.files._contents import parsed_json
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import Language
-from corefsample.mention_ranking._model import LARGEST_TABLE, SHIPPED_MODELS, AntecedentModel, MentionSource
-from corefsample.mention_ranking.features._encoding import features_hash
-from corefsample.mention_ranking.features._templates import TemplateSet
+from corefsample.scorers.log_linear._model import LARGEST_TABLE, SHIPPED_MODELS, AntecedentModel, MentionSource
+from corefsample.scorers.log_linear.features._encoding import features_hash
+from corefsample.scorers.log_linear.features._templates import TemplateSet
 
 FORMAT = "corefsample antecedent model"
 VERSION = 1
@@ -107,7 +107,7 @@ def model_file(name: PathLike, mentions: MentionSource = "parse") -> str:
     text = os.fspath(name)
     if text not in SHIPPED_MODELS:
         return text
-    return str(resources.files("corefsample.mention_ranking").joinpath("data", SHIPPED_MODELS[text][mentions]))
+    return str(resources.files("corefsample.scorers.log_linear").joinpath("data", SHIPPED_MODELS[text][mentions]))
 
 
 def load_model(path: PathLike, mentions: MentionSource = "parse") -> AntecedentModel:

@@ -42,7 +42,7 @@ import numpy as np
 
 from corefsample._arrays import Ints32, Words32
 from corefsample.errors import ParameterError
-from corefsample.mention_ranking.features import _codes as codes
+from corefsample.scorers.log_linear.features import _codes as codes
 
 _MOST_ATOMS = 4  # of one side of a template
 _MOST_PAIR_ATOMS = 2
@@ -155,7 +155,7 @@ def _factor(text: str, place: str, name: str) -> int:
 def _default_templates() -> TemplateSet:
     """Read data/templates.txt: the lists that a template is in, and its atoms."""
     lists: dict[str, list[str]] = {"pronoun": [], "phrase": [], "new": []}
-    place = resources.files("corefsample.mention_ranking").joinpath("data", "templates.txt")
+    place = resources.files("corefsample.scorers.log_linear").joinpath("data", "templates.txt")
     for line in place.read_text(encoding="utf-8").splitlines():
         names, _, template = line.partition(": ")
         for name in () if line.startswith("#") else names.split(","):

@@ -2,7 +2,7 @@
 
 Legend
     i, k : mention, earlier mention        pair[atom] : uint32, places P_
-Other names as in `corefsample.mention_ranking.features._encoding_kernels`.
+Other names as in `corefsample.scorers.log_linear.features._encoding_kernels`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import inner_kernel, kernel_in_place
-from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features._codes import Atom, Fact, Gender, PairAtom
-from corefsample.mention_ranking.features._encoding_kernels import bucket
-from corefsample.mention_ranking.features._hash_kernels import U32
+from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features._codes import Atom, Fact, Gender, PairAtom
+from corefsample.scorers.log_linear.features._encoding_kernels import bucket
+from corefsample.scorers.log_linear.features._hash_kernels import U32
 
 LEVELS = np.array(codes.MATCH_LEVELS, np.int64)
 

@@ -20,10 +20,10 @@ from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, Language, declared_language, load_language, require_same
-from corefsample.mention_ranking import _kernels
-from corefsample.mention_ranking._readings import gold_of_found
-from corefsample.mention_ranking.features._encoding import encode, hashed, is_known, word_hash
-from corefsample.mention_ranking.features._templates import TemplateSet
+from corefsample.scorers.log_linear import _kernels
+from corefsample.scorers.log_linear._readings import gold_of_found
+from corefsample.scorers.log_linear.features._encoding import encode, hashed, is_known, word_hash
+from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 
 MIN_PROB = 1e-4

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from references import mention_ranking as reference
 from strategies import parses as strategies
 
-from corefsample.mention_ranking import _kernels, _training_kernels
-from corefsample.mention_ranking._model_file import on_grid
-from corefsample.mention_ranking.features._encoding import encode, hashed
-from corefsample.mention_ranking.features._templates import TemplateSet
+from corefsample.scorers.log_linear import _kernels, _training_kernels
+from corefsample.scorers.log_linear._model_file import on_grid
+from corefsample.scorers.log_linear.features._encoding import encode, hashed
+from corefsample.scorers.log_linear.features._templates import TemplateSet
 
 pytestmark = pytest.mark.kernels
 
