@@ -19,8 +19,7 @@ from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.syntax._path_traces import PathTrace, UnmetCondition
 from events._options import Result
-from events.commands._failures import Report
-from events.commands._reading import batches
+from events.commands._reading import Report, batches
 from events.counting._evaluation import evaluate_document
 from events.counting._evidence import evidence_rows, parsed_mentions
 from events.counting._tables import EventKey
