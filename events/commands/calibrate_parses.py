@@ -28,8 +28,7 @@ from corefsample import parses, plots
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import Inputs
 from corefsample.formats.annotated._corefud import read_corefud
-from corefsample.parses._calibration import ParseCalibration
-from corefsample.parses._temperature import TemperatureFit
+from corefsample.parses._calibration import ParseCalibration, TemperatureFit
 from events import _shared_options as shared
 from events._options import FolderResult, declared, option
 from events.commands._parse_sampling import TreebankDocument, TreebankParses, schemes_of
