@@ -13,8 +13,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from corefsample.calibration import calibration_error, reliability_curve
-from corefsample.calibration.binning._binning import block_bin_pairs
-from corefsample.calibration.binning._bins import BlockBins
+from corefsample.calibration._binning import block_bin_pairs
+from corefsample.calibration._bins import BlockBins
 from corefsample.plots import reliability_axes
 from corefsample.tagging import LabelledText, TaggedSentence, event_pairs, labelled_posteriors
 from corefsample.tagging._events import EventPairs

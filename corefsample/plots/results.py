@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 # The function that draws a class, and the attribute or method of the result that it takes ("" for the result itself).
 # By name, so that neither computing loads plotting, nor plotting what computes; those of `events` are names only, too.
 _DRAWN_BY = {
-    "corefsample.calibration.measures._error.CalibrationError": ("calibration_errors.calibration_error_dots", ""),
-    "corefsample.calibration.measures._reliability.ReliabilityCurve": ("reliability.reliability_figure", ""),
-    "corefsample.calibration.tags._functions.GroupErrors": ("calibration_errors.calibration_error_dots", ""),
-    "corefsample.calibration.tags._functions.TagErrors": ("calibration_errors.calibration_error_dots", ""),
+    "corefsample.calibration._error.CalibrationError": ("calibration_errors.calibration_error_dots", ""),
+    "corefsample.calibration._reliability.ReliabilityCurve": ("reliability.reliability_figure", ""),
+    "corefsample.calibration._tag_errors.GroupErrors": ("calibration_errors.calibration_error_dots", ""),
+    "corefsample.calibration._tag_errors.TagErrors": ("calibration_errors.calibration_error_dots", ""),
     "corefsample.links._calibration.LinkCalibration": ("calibration_errors.calibration_error_dots", ""),
     "corefsample.metrics._scores.CorpusScoreSamples": ("samples.score_bars", "corpus"),
     "corefsample.metrics._scores.ScoreSamples": ("samples.score_bars", ""),

@@ -18,9 +18,9 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._checks import shown
 from corefsample._lazy import pd
 from corefsample._results import Result
-from corefsample.calibration.measures._split_sample import SplitSampleError, split_sample_error
-from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
-from corefsample.calibration.tags._scores import TagScores
+from corefsample.calibration._split_sample import SplitSampleError, split_sample_error
+from corefsample.calibration._table import CalibrationTable, TableBuilder
+from corefsample.calibration._tag_scores import TagScores
 from corefsample.errors import ParameterError
 from corefsample.tagging._sentences import OUTSIDE, LabelledChain, tag_codes
 

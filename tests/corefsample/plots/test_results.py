@@ -19,7 +19,7 @@ from corefsample.calibration import (
     tag_calibration_errors,
     tag_frequency_groups,
 )
-from corefsample.calibration.tags._scores import TagScores
+from corefsample.calibration._tag_scores import TagScores
 from corefsample.links import calibrate_links
 from corefsample.metrics import corpus_posterior
 from corefsample.plots import plot, reliability_figure
