@@ -357,7 +357,7 @@ def _with_shared(content: dict[str, Any], files: tuple[str, ...]) -> tuple[dict[
             shared = typed(
                 name, read_yaml(name, (resources.files("events") / "data" / f"{name}.yaml").read_bytes()), SharedFile
             )
-            shared_sources: tuple[str, ...] = (name,)
+            shared_sources: tuple[str, ...] = ()
         else:
             shared, shared_sources = _base(name, files, "shares")
         sources += tuple(each for each in shared_sources if each not in sources)
