@@ -6,7 +6,7 @@ model. Open FOLDER/sheet.html in a browser to label, or fill in FOLDER/sheet.csv
 Examples
 --------
   corefsample audit plan run --actors POLICE --labels 200 --out audit
-  corefsample audit plan run --actors USA,IRQ --keyword 'raid*' --out audit2
+  corefsample audit plan run --actors USA,IRQ --keyword 'raid|air' --out a2
   corefsample audit plan run --out audit --more 100
   corefsample audit plan scores.csv --labels 300 --by year --out audit3
 """
@@ -15,29 +15,24 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.files._atomic import new_file, unwritable, write_bytes, write_json
-from corefsample.files._paths import PathLike
 from events import _shared_options as shared
 from events import audit
 from events._options import Result, declared, option
-from events.audit._documents import read_document_table
-from events.audit._keywords import KeywordExpression
-from events.commands import _audit_files as files
-from events.commands._audit_files import corpus_texts, read_learned, read_plan, source_frame
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_pairs, print_text
+
+if TYPE_CHECKING:
+    from corefsample.files._paths import PathLike
 
 
 @declared
@@ -70,7 +65,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     cuts
         Bound between ranges of P, beside P = 0; may be repeated. [default: chosen from P]
     keyword
-        Words joined by and, or, not, with * and quotes, to divide strata. [default: none]
+        Regular expression that divides strata by whether a text has it, in capitals or not. [default: none]
     column
         Column to divide strata. [default: none]
     table
@@ -91,7 +86,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     question: str | None = option(default=None, metavar="TEXT")
     codebook: str | None = option(default=None, metavar="TEXT")
     cuts: tuple[float, ...] | None = option(default=None, flag="--cut", above=0.0, at_most=1.0, metavar="NUMBER")
-    keyword: str | None = option(default=None, metavar="EXPRESSION")
+    keyword: str | None = option(default=None, metavar="PATTERN")
     column: str | None = option(default=None, metavar="NAME")
     table: str | None = option(default=None, metavar="FILE")
     by: str | None = option(default=None, metavar="PERIOD")
@@ -162,6 +157,8 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     ParameterError, InputError, OutputError
         If an option, an input or the folder breaks its rule.
     """
+    from events.commands._audit_files import read_learned, read_plan, source_frame
+
     folder = Path(options.out)
     if options.more is None:
         _require_free(folder, overwrite=options.overwrite)
@@ -196,17 +193,29 @@ def _require_free(folder: Path, *, overwrite: bool) -> None:
 
 def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions) -> list[str] | None:
     """The user's group of each document: by a keyword expression, a column, or both."""
+    from events.commands._audit_files import corpus_texts
+
     parts: list[list[str]] = []
     if options.column is not None:
         parts.append(_column(frame, options.column, options.table))
     if options.keyword is not None:
-        expression = KeywordExpression(options.keyword)
-        matching = {doc_id for doc_id, marked in corpus_texts(source, frame) if expression.matches(marked.text)}
+        pattern = _pattern(options.keyword)
+        matching = {doc_id for doc_id, marked in corpus_texts(source, frame) if pattern.search(marked.text)}
         parts.append(["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()])
     return [", ".join(words) for words in zip(*parts, strict=True)] if parts else None
 
 
+def _pattern(keyword: str) -> re.Pattern[str]:
+    try:
+        return re.compile(keyword, re.IGNORECASE)
+    except re.error as error:
+        rule = "must be a regular expression"
+        raise ParameterError(f"{rule}, got {keyword!r}: {error}", parameter="keyword") from None
+
+
 def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str]:
+    from events.audit._documents import read_document_table
+
     if table is None:
         if column not in frame.properties:
             names = ", ".join(frame.properties) or "none"
@@ -219,6 +228,13 @@ def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str
 
 def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: AuditPlanOptions) -> AuditPlanResult:
     """Write the files of a plan; those of earlier rounds stay."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from corefsample.files._atomic import new_file, unwritable, write_bytes, write_json
+    from events.commands import _audit_files as files
+
     number = len(plan.rounds)
     chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
     marked = dict(files.corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}

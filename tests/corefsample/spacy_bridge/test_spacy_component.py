@@ -29,23 +29,22 @@ from spacy_stubs import loaded
 from strategies import documents as strategies
 
 import corefsample as cs
-from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, mention_ranking
-from corefsample.mention_ranking import AntecedentModel, load_model, save_model
-from corefsample.mention_ranking._model import MIN_PROB, MentionSource, score_mentions
-from corefsample.mention_ranking._model_file import on_grid
-from corefsample.mention_ranking.features import mention_kinds
-from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, scorers
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import N_KINDS, KindOffsets, Recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration
+from corefsample.scorers import AntecedentModel, load_model, save_model
+from corefsample.scorers.log_linear._model import MIN_PROB, MentionSource, score_mentions
+from corefsample.scorers.log_linear._model_file import on_grid
+from corefsample.scorers.log_linear.features import mention_kinds
+from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.spacy_bridge import _state as state
 from corefsample.spacy_bridge.component import is_scored, posterior_of, set_posterior
-from corefsample.spacy_bridge.displacy import clustering_markup, displacy_input
 from corefsample.spacy_bridge.documents import doc_of_tokens, tokens_of_doc, word_offsets
 from corefsample.syntax._mentions import mentions_from_parse
 
 PAGE = PROJECT / "docs" / "spacy.md"
-ENGLISH = Path(mention_ranking.__file__).parent / "data" / "english.npz"
+ENGLISH = Path(scorers.__file__).parent / "log_linear" / "data" / "english.npz"
 VOCAB = Vocab()
 SCHEMES = list(ranking_references.PARSES)
 
@@ -162,7 +161,7 @@ def test_min_prob_and_recalibration_are_those_of_the_engine(pipeline: Any, model
 
 
 def test_the_model_of_the_package_is_the_default(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+    monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
     nlp = pipeline(model=None)
     doc = nlp(parsed(nlp))
     tokens = tokens_of_doc(doc)
@@ -193,7 +192,7 @@ def test_recalibrations_of_a_file_stay_with_a_doc(pipeline: Any) -> None:
 def test_a_pipeline_saved_without_a_recalibration_stays_without(
     pipeline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+    monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
     nlp = pipeline(model=None)
     component = nlp.get_pipe("corefsample")
     component.to_disk(tmp_path)
@@ -300,7 +299,6 @@ def test_a_text_without_mentions_has_an_empty_posterior(pipeline: Any, text: str
     assert posterior.samples.labels.shape == (1000, 0)
     assert len(posterior.to_frame()) == 0
     assert list(doc.spans) == ["coref_map", "coref_sample_0"]
-    assert "<div" in clustering_markup(doc)
 
 
 # --- antecedents -------------------------------------------------------------------------------------------
@@ -434,7 +432,7 @@ def test_clusters_are_by_first_mention() -> None:
 @pytest.mark.parametrize("clustering", ["best", 200, -1, [0, 1], [0.0, 1.0, 2.0, 3.0], True], ids=str)
 def test_what_is_not_a_clustering_is_rejected(clustering: Any) -> None:
     doc = stored(FOUR)
-    for ask in (doc._.coref.labels, doc._.coref.clusters, lambda what: displacy_input(doc, what)):
+    for ask in (doc._.coref.labels, doc._.coref.clusters):
         with error(ParameterError, "clustering"):
             ask(clustering)
     with error(ParameterError, "clustering"):
@@ -685,10 +683,10 @@ def test_a_recalibration_excludes_a_temperature_and_must_be_a_record(pipeline: A
 def test_a_saved_pipeline_carries_the_model_of_the_package_that_it_had(
     pipeline: Any, reloaded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+    monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
     nlp = pipeline(model=None)
     nlp.to_bytes()
-    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(4))
+    monkeypatch.setattr(scorers, "english_model", lambda: random_model(4))
     again = reloaded(nlp)
     assert np.array_equal(
         again(parsed(again))._.coref.distribution.scores, nlp(parsed(nlp))._.coref.distribution.scores
@@ -815,7 +813,7 @@ def test_looking_at_the_component_loads_no_model(pipeline: Any, monkeypatch: pyt
     def load() -> AntecedentModel:
         raise AssertionError("loaded")
 
-    monkeypatch.setattr(mention_ranking, "english_model", load)
+    monkeypatch.setattr(scorers, "english_model", load)
     component = pipeline(model=None).get_pipe("corefsample")
     from spacy import ty
 
@@ -918,7 +916,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(spacy, "load", stand_in)
     if not ENGLISH.exists():
-        monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+        monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
     names: dict[str, Any] = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
     assert len(blocks) == 6
@@ -931,10 +929,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (document.doc_id, document.n_mentions) == ("nyt-1", 6)
     assert names["scored"]._.coref.doc_id.startswith("text-")
     assert names["scored"]._.coref.link_probability(4, 0) == 1.0
-    assert "brother" in Path("map.html").read_text(encoding="utf-8")
-    assert Path("samples.html").read_text(encoding="utf-8").count("brother") == 3
-    assert "mayor" in names["markup"]
-    assert "mayor" not in names["part"]
+    assert "brother" in names["html"]
     assert "DocPosterior(doc_id='text-" in capsys.readouterr().out
 
 

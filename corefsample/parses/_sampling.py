@@ -1,0 +1,361 @@
+"""Samples of the parses of spaCy's transition parser, at the temperature of its pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from corefsample import _checks
+from corefsample._random import document_key
+from corefsample.errors import ParameterError
+from corefsample.parses import _transition_kernels
+from corefsample.parses._later_components import LaterComponents
+from corefsample.parses._transition_kernels import Layers, Scratch, Singles, States
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+Sentences = Literal["keep", "sample"]
+_SENTENCES: tuple[str, ...] = get_args(Sentences)
+_ARCS: list[int | str] = ["HEAD", "DEP"]
+
+
+def parse_samples(
+    nlp: Language,
+    doc: Doc,
+    n_samples: int,
+    *,
+    temperature: float | None = None,
+    seed: int = 0,
+    sentences: Sentences = "keep",
+    doc_id: str | None = None,
+) -> list[Doc]:
+    """Draw parses of a Doc from the distribution of a pipeline's transition parser.
+
+    The parser scores the transitions that are possible in a state and takes the best. Here each transition is drawn
+    from the softmax of these scores divided by the temperature, over the transitions that are valid in the state: the
+    largest of the scores plus independent Gumbel noise is such a draw.
+
+    Components after the parser run on each distinct parse. Those whose output cannot depend on the parse run once, and
+    those that see no more of it than a token's own label once per label.
+
+    A sample depends only on the pipeline, the words and (seed, doc_id, index of the sample): the first 10 of 100
+    samples are the same as 10 samples. The random words are SplitMix64's, seeded by a key of seed and document, the
+    sample's index and the number of the transition.
+
+    Parameters
+    ----------
+    nlp
+        Pipeline with a parser of spaCy's factory "parser" or "beam_parser".
+    doc
+        A Doc of the pipeline, parsed or not; it is not changed. Its words, norms, spaces, user data and, if it has
+        them, its sentences are used. Everything else is predicted again.
+    n_samples
+        At least 1.
+    temperature
+        Above 0. Below 1 the samples are closer to the usual parse, above 1 they vary more. None: that of
+        `parse_temperature`.
+    seed
+        In [0, 2**64).
+    sentences
+        "keep": sentences begin where those of `doc` do or, if it has none, where those of the usual parse do; no
+        transition is valid that contradicts this. "sample": the parser draws them, too.
+    doc_id
+        Gives each document a random stream of its own. None: its text.
+
+    Returns
+    -------
+    list of Doc
+        One per sample, with the annotations of the whole pipeline. Equal parses are one and the same Doc.
+
+    Raises
+    ------
+    ParameterError
+        If the pipeline has no transition parser, `doc` is not a Doc, or another parameter breaks its rule.
+
+    References
+    ----------
+    Keith, Blodgett & O'Connor (2018), "Monte Carlo Syntax Marginals for Exploring and Using Dependency Parses";
+    Maddison, Tarlow & Minka (2014) for Gumbel noise.
+    """
+    return ParseSampler(nlp, temperature=temperature, sentences=sentences).samples(
+        doc, n_samples, seed=seed, doc_id=doc_id
+    )
+
+
+class ParseSampler:
+    """Draws parses of many Docs of a pipeline, as `parse_samples` does.
+
+    Parameters
+    ----------
+    nlp, temperature, sentences
+        As of `parse_samples`.
+
+    Raises
+    ------
+    ParameterError
+        If the pipeline has no transition parser, or another parameter breaks its rule.
+    """
+
+    def __init__(self, nlp: Language, *, temperature: float | None = None, sentences: Sentences = "keep") -> None:
+        self._parser = TransitionParser(nlp)
+        self._temperature = (
+            parse_temperature(nlp) if temperature is None else _checks.above_zero("temperature", temperature)
+        )
+        _checks.choice("sentences", sentences, _SENTENCES)
+        self._nlp, self._keeps = nlp, sentences == "keep"
+        self._later = LaterComponents(nlp, self._parser.later, keeps_sentences=self._keeps)
+
+    def samples(self, doc: Doc, n_samples: int, *, seed: int = 0, doc_id: str | None = None) -> list[Doc]:
+        """Draw parses of a Doc: see `parse_samples`."""
+        _checks.spacy_doc(doc)
+        n_samples = _checks.n_samples(n_samples, 1)
+        key = document_key(seed, doc.text if doc_id is None else doc_id)
+        start = self._unparsed(doc)
+        return self._completed(start, self._states([start], n_samples, [key])[0])
+
+    def parsed_texts(
+        self, texts: Sequence[str], n_samples: int, *, seed: int = 0, doc_ids: Sequence[str] | None = None
+    ) -> list[tuple[Doc, list[Doc]]]:
+        """Parse texts, and draw parses of each.
+
+        Components before the parser run once on each text, and the draws are made together.
+
+        Parameters
+        ----------
+        texts
+            Any texts.
+        n_samples, seed
+            As of `parse_samples`.
+        doc_ids
+            A `doc_id` of each text. None: the texts.
+
+        Returns
+        -------
+        list of (Doc, list of Doc)
+            Of each text the pipeline's own parse, and what `parse_samples` returns for it. A sample that is the
+            pipeline's own parse is the same Doc.
+        """
+        n_samples = _checks.n_samples(n_samples, 1)
+        keys = [document_key(seed, name) for name in (texts if doc_ids is None else doc_ids)]
+        before, parser, later = self._parser.before, self._parser.name, self._parser.later
+        starts = list(self._nlp.pipe(texts, disable=[parser, *later]))
+        parsed = list(self._nlp.pipe([doc.copy() for doc in starts], disable=[*before, *later]))
+        for start, doc in zip(starts, parsed, strict=True):
+            if self._keeps and len(start):
+                begins: Any = doc.to_array(["SENT_START"])
+                start.from_array(["SENT_START"], begins)
+        states = self._states(starts, n_samples, keys)
+        completed = [self._completed(*each) for each in zip(starts, states, parsed, strict=True)]
+        return [(own, samples) for own, *samples in completed]
+
+    def _unparsed(self, doc: Doc) -> Doc:
+        """A Doc of the same words after the components before the parser; with the sentences to keep."""
+        from spacy.tokens import Doc as NewDoc
+
+        words, spaces = [token.text for token in doc], [bool(token.whitespace_) for token in doc]
+        new = NewDoc(self._nlp.vocab, words=words, spaces=spaces, user_data=dict(doc.user_data))
+        for token, given in zip(new, doc, strict=True):
+            if token.norm_ != given.norm_:  # the tokenizer's norm of "n't" is "not"
+                token.norm_ = given.norm_
+        new = self._later.run(self._parser.before, new)
+        if self._keeps and len(new):
+            source = doc if doc.has_annotation("SENT_START") else self._later.run([self._parser.name], new.copy())
+            starts = [source[t].is_sent_start for t in range(len(source))]
+            for token, start in zip(new, starts, strict=True):
+                if start is not None:
+                    token.is_sent_start = start
+        return new
+
+    def _states(self, starts: Sequence[Doc], n_samples: int, keys: Sequence[int]) -> list[list[Any]]:
+        """Final states of the samples of each Doc; None for an empty one."""
+        states: list[list[Any]] = [[None] * n_samples for _ in starts]
+        filled = [number for number, start in enumerate(starts) if len(start)]
+        some = [starts[number] for number in filled]
+        drawn = self._parser.final_states(some, n_samples, self._temperature, [keys[number] for number in filled])
+        for number, of_doc in zip(filled, drawn, strict=True):
+            states[number] = of_doc
+        return states
+
+    def _completed(self, start: Doc, states: Sequence[Any], parsed: Doc | None = None) -> list[Doc]:
+        """The Docs of a parse and of final states, after all components; equal parses are the same Doc."""
+        template = self._later.template(start)
+        distinct: dict[bytes, Doc] = {}
+        order = []
+        for state in states if parsed is None else [parsed, *states]:
+            doc = template.copy()
+            if state is parsed and parsed is not None:
+                doc.from_array(_ARCS, parsed.to_array(_ARCS))
+            elif state is not None:
+                self._parser.component.set_annotations([doc], [state])
+            order.append(doc.to_array(_ARCS).tobytes())
+            distinct.setdefault(order[-1], doc)
+        completed = dict(zip(distinct, self._later.completed(template, list(distinct.values())), strict=True))
+        return [completed[arcs] for arcs in order]
+
+
+# Of the best Brier score on GUM's dev part, by `corefsample calibrate-parses --words 300`: see docs/parses.md.
+PARSE_TEMPERATURES = {"en_gum_ud": 1.62, "en_core_web_sm": 1.54}
+OTHERS = 1.58  # the mean of both: no measurement
+
+
+def parse_temperature(nlp: Language) -> float:
+    """Temperature for samples of a pipeline's parses.
+
+    Fitted for en_gum_ud and en_core_web_sm, also where a word is added to the name of the package; for others the mean
+    of both, for which nothing was measured. `corefsample calibrate-parses` fits that of any pipeline to a treebank.
+
+    Parameters
+    ----------
+    nlp
+        A pipeline; its language and name are compared.
+    """
+    meta = getattr(nlp, "meta", None)
+    if not isinstance(meta, dict):
+        raise ParameterError(f"must be a spaCy pipeline, got {type(nlp).__name__}", parameter="nlp")
+    name = f"{meta.get('lang')}_{meta.get('name')}"
+    for known, temperature in PARSE_TEMPERATURES.items():
+        if name == known or name.startswith(f"{known}_"):
+            return temperature
+    return OTHERS
+
+
+_MOST_STATES = 512  # states, and tokens, that are worked on together
+_MOST_TOKENS = 1024
+_LEAST_TEMPERATURE = 1e-30  # below it, scores in single precision would be infinite; all give the usual parse
+_SUBTOKEN = "subtok"  # a label for which spaCy's transitions have conditions of their own
+
+
+class TransitionParser:
+    """The parser of a pipeline.
+
+    Attributes
+    ----------
+    before, later
+        Names of the components before and after it.
+
+    Raises
+    ------
+    ParameterError
+        If the pipeline has none of spaCy's factory "parser" or "beam_parser".
+    """
+
+    def __init__(self, nlp: Language) -> None:
+        from spacy.pipeline import DependencyParser
+
+        components = list(getattr(nlp, "pipeline", ()))
+        places = [place for place, (_, each) in enumerate(components) if isinstance(each, DependencyParser)]
+        names = [name for name, _ in components]
+        if not places:
+            raise ParameterError(
+                f"must have a transition parser (spaCy's parser), got the components {', '.join(names) or 'none'}",
+                parameter="nlp",
+            )
+        place = places[-1]
+        self.before, self.name, self.later = names[:place], names[place], names[place + 1 :]
+        self.component: Any = components[place][1]
+        self._reader: Any = None  # reads the tokens at which states look: the model of any Doc
+
+    def final_states(self, docs: Sequence[Doc], n_samples: int, temperature: float, keys: Sequence[int]) -> list[Any]:
+        """Draw the transitions of each Doc, which has passed the components before the parser.
+
+        Parameters
+        ----------
+        docs
+            With at least one token each. No transition is valid that contradicts their sentences.
+        n_samples, temperature
+            As of `parse_samples`.
+        keys
+            Of each Doc's random stream.
+
+        Returns
+        -------
+        list of lists
+            For each Doc, one final state per sample.
+        """
+        if self._reader is None and docs:
+            self._reader = self.component.model.predict([min(docs, key=len)])
+            self._upper = _last_layer(self._reader, self.component.moves)
+        inverse = 1.0 / max(temperature, _LEAST_TEMPERATURE)
+        finished: list[Any] = []
+        for group in _groups([len(doc) for doc in docs]):
+            of_group: list[Any] = [[] for _ in group]
+            some = docs[group.start : group.stop]
+            layers, first_rows = self._layers(some)
+            of_keys = np.array(keys[group.start : group.stop], np.uint64)
+            block = max(1, _MOST_STATES // len(some))
+            for first in range(0, n_samples, block):
+                samples = range(first, min(first + block, n_samples))
+                drawn = [[self.component.moves.init_batch([doc])[0] for _ in samples] for doc in some]
+                number = np.repeat(np.arange(len(some)), len(samples))
+                draws = np.tile(np.array(samples, np.int64), len(some))
+                states = [state for of_doc in drawn for state in of_doc]
+                self._finish(states, layers, first_rows[number], of_keys[number], draws, inverse)
+                for of_doc, new in zip(of_group, drawn, strict=True):
+                    of_doc += new
+            finished += of_group
+        return finished
+
+    def _layers(self, docs: Sequence[Doc]) -> tuple[Layers, Any]:
+        """The parser's layers for some Docs, and the first row of each; rows of a Doc do not depend on the others."""
+        from thinc import api
+
+        model = self.component.model
+        as_array: Any = api.to_numpy  # from a graphics processor, too
+        lower = model.get_ref("lower")
+        features = [as_array(lower.predict(model.get_ref("tok2vec").predict([doc]))) for doc in docs]
+        rows = np.cumsum([0, *(len(each) for each in features)], dtype=np.int64)
+        joined = features[0] if len(features) == 1 else np.concatenate(features)
+        flat = joined.reshape(len(joined), joined.shape[1], -1)
+        bias = np.ascontiguousarray(as_array(lower.get_param("b"))).reshape(-1)
+        return Layers(np.ascontiguousarray(flat), bias, *self._upper), rows[:-1]
+
+    def _finish(self, states: list[Any], layers: Layers, rows: Any, keys: Any, samples: Any, inverse: float) -> None:
+        """Apply transitions to all states until all are final."""
+        n_moves = len(layers.bias)
+        scratch = Scratch(np.empty_like(layers.feature_bias), np.empty(n_moves, np.float32), np.empty(n_moves))
+        room, step = np.empty((len(states), n_moves), np.float32), 0
+        while states:
+            tokens = self._reader.get_token_ids(states)
+            scores = room[: len(states)]
+            batch = States(tokens, rows, keys, samples)
+            _transition_kernels.perturbed_scores(layers, batch, inverse, step, scratch, scores)
+            running = self.component.transition_states(states, scores)
+            if len(running) < len(states):
+                left = np.array([not state.is_final() for state in states], np.bool_)
+                rows, keys, samples = rows[left], keys[left], samples[left]
+            states, step = running, step + 1
+
+
+def _groups(lengths: Sequence[int]) -> Iterator[range]:
+    """Ranges of Docs with few tokens together, in order."""
+    first = n_tokens = 0
+    for number, length in enumerate(lengths):
+        if number > first and n_tokens + length > _MOST_TOKENS:
+            yield range(first, number)
+            first, n_tokens = number, 0
+        n_tokens += length
+    if lengths:
+        yield range(first, len(lengths))
+
+
+def _last_layer(step_model: Any, moves: Any) -> tuple[Singles, Singles, Any, Any]:
+    """Weights and bias from hidden units to scores; and groups of transitions valid in the same states."""
+    from thinc import api
+
+    as_array: Any = api.to_numpy
+    n_moves = int(moves.n_moves)
+    if step_model.vec2scores is None:  # the hidden units are the scores
+        weights, bias = np.eye(n_moves, dtype=np.float32), np.zeros(n_moves, np.float32)
+    else:
+        weights, bias = (as_array(step_model.vec2scores.get_param(name)) for name in ("W", "b"))
+    groups: dict[str, list[int]] = {}
+    for move in np.flatnonzero(step_model._class_mask).tolist():  # others were never seen in training
+        kind, _, label = moves.get_class_name(move).partition("-")
+        groups.setdefault(f"{kind}-{label}" if label == _SUBTOKEN else kind, []).append(move)
+    members = np.concatenate([np.array(group, np.int64) for group in groups.values()])
+    bounds = np.cumsum([0, *(len(group) for group in groups.values())], dtype=np.int64)
+    return np.ascontiguousarray(weights.T), np.ascontiguousarray(bias), members, bounds
