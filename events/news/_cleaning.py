@@ -31,7 +31,9 @@ _REMOVED = re.compile(
 _PARAGRAPH_ENDS = re.compile(rf"(?:\s*{_tag(_BLOCKS)}\s*)+", re.I)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 # Soft hyphen, zero-width and direction marks, byte order mark, and control characters other than line ends and tabs.
-_INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\x00-\x08\x0e-\x1b\x7f]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\x00-\x08\x0e-\x1b\x7f]"
+)
 
 
 def cleaned(text: str) -> str:

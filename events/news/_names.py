@@ -1,0 +1,61 @@
+"""Names as the project's own lists write them: countries, capitals, holders of office, given names, the calendar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from corefsample.languages._language import load_language
+
+_CALENDAR = (
+    "January February April June July August September October November December Monday Tuesday Wednesday Thursday "
+    "Friday Saturday Sunday Christmas Easter Ramadan"
+)
+_LISTS = (
+    ("corefsample", "languages/en/countries.yaml"),
+    ("events", "data/capitals.yaml"),
+    ("events", "data/leaders.yaml"),
+)
+
+
+def _entries(package: str, path: str) -> Iterator[Mapping[str, Any]]:
+    content = resources.files(package).joinpath(path).read_bytes()
+    lexicon = yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    yield from lexicon["entries"]
+    yield from lexicon.get("titles", ())
+
+
+@cache
+def place_names() -> frozenset[str]:
+    """Countries, their people and capitals, in lower case."""
+    names = (name for path in _LISTS[:2] for entry in _entries(*path) for name in _names(entry))
+    return frozenset(name.lower() for name in names)
+
+
+@cache
+def capital_cities() -> frozenset[str]:
+    """Capitals, in lower case."""
+    return frozenset(name.lower() for entry in _entries(*_LISTS[1]) for name in _names(entry))
+
+
+@cache
+def written_names() -> Mapping[tuple[str, ...], str]:
+    """Names as they are written in sentences, by their words in lower case."""
+    names = [name for path in _LISTS for entry in _entries(*path) for name in _names(entry)]
+    people = load_language("en").given_names.values()
+    names += [*_CALENDAR.split(), *(name.capitalize() for group in people for name in group)]
+    found: dict[tuple[str, ...], str] = {}
+    for name in names:  # "TURKEY" is listed for headlines; sentences write the mixed form, which comes first
+        found.setdefault(tuple(re.findall(r"\w+|\S", name.lower())), name)
+    return found
+
+
+def _names(entry: Mapping[str, Any]) -> Iterator[str]:
+    for field in ("aliases", "cased", "title"):
+        names = entry.get(field, ())
+        yield from [names] if isinstance(names, str) else names
