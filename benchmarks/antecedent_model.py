@@ -31,14 +31,14 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.links import calibrate_links
-from corefsample.mention_ranking import AntecedentModel, english_model, load_model, save_model, score_documents
-from corefsample.mention_ranking._english import ENGLISH_GENRES
-from corefsample.mention_ranking._model import ScoringTally
-from corefsample.mention_ranking._training import EpochReport, held_out_figures, train
 from corefsample.metrics import corpus_scores
 from corefsample.metrics._scores import ClusteringScores, clustering_scores
 from corefsample.recalibration import LinkScore, RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
+from corefsample.scorers import AntecedentModel, english_model, load_model, save_model, score_documents
+from corefsample.scorers.log_linear._english import ENGLISH_GENRES
+from corefsample.scorers.log_linear._model import ScoringTally
+from corefsample.scorers.log_linear._training import EpochReport, held_out_figures, train
 from events.queries._true_counts import links_by_kind
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from measure import Row, faster, in_turn, within
 
 from corefsample.calibration import CalibrationTable, calibration_error
-from corefsample.calibration.binning._binning import block_bin_pairs
-from corefsample.calibration.binning._bins import BlockBins
-from corefsample.calibration.intervals._draws import ErrorDraws, bootstrap_draws, simulated_draws
+from corefsample.calibration._binning import block_bin_pairs
+from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._draws import ErrorDraws, bootstrap_draws, simulated_draws
 
 __all__ = ["calibration_rows"]
 

@@ -19,11 +19,11 @@ from numba.core.caching import NullCache
 
 from corefsample import ScoredDocument, _jit
 from corefsample._jit import inner_kernel
-from corefsample.mention_ranking import score_documents
-from corefsample.mention_ranking._training import train
-from corefsample.mention_ranking.features import _atom_kernels, _codes
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
+from corefsample.scorers import score_documents
+from corefsample.scorers.log_linear._training import train
+from corefsample.scorers.log_linear.features import _atom_kernels, _codes
 from events.queries._true_counts import links_by_kind
 
 PLURAL, BY_DETERMINER = "plural", "by determiner"

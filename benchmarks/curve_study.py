@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from calibration_studies import Design, SyntheticPairs, synthetic_pairs
 from matplotlib.figure import Figure
 from tagger_studies import corpora
 from tagger_studies.results import measured
 
 from corefsample._arrays import Floats
 from corefsample.calibration import calibration_error, reliability_curve
-from corefsample.calibration.binning._binning import default_bin_size
-from corefsample.calibration.measures._error import binned_error
-from corefsample.calibration.measures._smooth_curves import SmoothCurve, smooth_curve
-from corefsample.calibration.studies._studies import Design, SyntheticPairs, synthetic_pairs
+from corefsample.calibration._binning import default_bin_size
+from corefsample.calibration._error import binned_error
+from corefsample.calibration._smooth_curves import SmoothCurve, smooth_curve
 from corefsample.plots import reliability_axes
 from corefsample.tagging import HiddenMarkovModel
 

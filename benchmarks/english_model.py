@@ -1,6 +1,6 @@
 """Make the English model that ships, and the list of the texts it was trained on: python benchmarks/english_model.py.
 
-Runs the command that corefsample/mention_ranking/data/README.md shows. Needs GUM beside the project; the same GUM
+Runs the command that corefsample/scorers/log_linear/data/README.md shows. Needs GUM beside the project; the same GUM
 gives the same bytes.
 """
 
@@ -21,13 +21,13 @@ from transfer_study import english_fit, kept_fit
 
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.languages._language import ENGLISH
-from corefsample.mention_ranking._english import ENGLISH_GENRES
-from corefsample.mention_ranking._model import MENTION_SOURCES
 from corefsample.recalibration._shipped import chosen_recalibration, recalibration_file
+from corefsample.scorers.log_linear._english import ENGLISH_GENRES
+from corefsample.scorers.log_linear._model import MENTION_SOURCES
 
 ROOT = Path(__file__).parents[1]
 TRAIN = ROOT / ".." / "shared" / "data" / "gum" / "en_gum-ud-train.conllu.gz"
-DATA = ROOT / "corefsample" / "mention_ranking" / "data"
+DATA = ROOT / "corefsample" / "scorers" / "log_linear" / "data"
 LICENCES = {
     "academic": "CC BY 4.0",
     "conversation": "CC BY",

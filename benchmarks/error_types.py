@@ -23,9 +23,9 @@ from corefsample import ScoredDocument, read_documents
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.links._pairs import gold_codes
-from corefsample.mention_ranking import english_model, score_documents
-from corefsample.mention_ranking._english import ENGLISH_GENRES
 from corefsample.recalibration._model import Recalibration
+from corefsample.scorers import english_model, score_documents
+from corefsample.scorers.log_linear._english import ENGLISH_GENRES
 from events.queries._queries import MENTION_TYPES, DocumentQueries, match_queries
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"

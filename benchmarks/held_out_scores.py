@@ -19,10 +19,10 @@ from typing import Any
 from corefsample import ScoredDocument, read_documents, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.formats.annotated._corefud import read_corefud
-from corefsample.mention_ranking import score_documents
-from corefsample.mention_ranking._english import ENGLISH_GENRES
-from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource
-from corefsample.mention_ranking._training import train
+from corefsample.scorers import score_documents
+from corefsample.scorers.log_linear._english import ENGLISH_GENRES
+from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource
+from corefsample.scorers.log_linear._training import train
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 SPLITS = ("train", "dev", "test")

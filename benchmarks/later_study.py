@@ -23,10 +23,10 @@ from corefsample import ScoredDocument, map_clustering, read_documents, sample_c
 from corefsample._arrays import Floats
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.links._pairs import gold_codes
-from corefsample.mention_ranking import english_model
 from corefsample.metrics._scores import ClusteringScores, clustering_scores, metric_posterior
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
+from corefsample.scorers import english_model
 from corefsample.summaries import expected_loss, point_estimate
 from events.counting import count_pmf
 from events.counting._counts import quantile_interval

@@ -22,13 +22,13 @@ import pandas as pd
 
 from corefsample import map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.mention_ranking import AntecedentModel, load_model, save_model, score_documents
-from corefsample.mention_ranking._english import ENGLISH_GENRES
-from corefsample.mention_ranking._model import MentionSource, gold_entities
-from corefsample.mention_ranking._readings import TRAINING_MENTIONS
-from corefsample.mention_ranking._training import examples_of, figures, train
 from corefsample.metrics import corpus_scores
 from corefsample.metrics._scores import clustering_scores
+from corefsample.scorers import AntecedentModel, load_model, save_model, score_documents
+from corefsample.scorers.log_linear._english import ENGLISH_GENRES
+from corefsample.scorers.log_linear._model import MentionSource, gold_entities
+from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS
+from corefsample.scorers.log_linear._training import examples_of, figures, train
 
 WINDOWS = "-windows"
 RECIPES = {

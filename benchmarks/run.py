@@ -42,13 +42,13 @@ from corefsample import (
     sample_clusterings,
     write_documents,
 )
-from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
+from corefsample.calibration._intervals import bootstrap_interval, simulated_interval
 from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links._pairs import link_tables
-from corefsample.mention_ranking import english_model
 from corefsample.recalibration import RecalibrationFitter, english_recalibration, score_english
 from corefsample.recalibration._uncertain import Uncertainty
+from corefsample.scorers import english_model
 from events.commands import EventsOptions, run_events
 from events.queries._score import named_objective
 from events.simulation._documents import simulate_documents

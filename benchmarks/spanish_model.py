@@ -24,15 +24,15 @@ from language_study import ANCORA, calibration_error, conll, link_pairs
 
 from corefsample import ScoredDocument, read_documents
 from corefsample.formats.annotated._corefud import read_corefud
-from corefsample.mention_ranking._model import MENTION_SOURCES, SHIPPED_MODELS, MentionSource
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._shipped import SPANISH, recalibration_file
 from corefsample.recalibration._uncertain import UncertainRecalibration
+from corefsample.scorers.log_linear._model import MENTION_SOURCES, SHIPPED_MODELS, MentionSource
 from events.queries._score import named_objective
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT / "corefsample" / "mention_ranking" / "data"
+DATA = ROOT / "corefsample" / "scorers" / "log_linear" / "data"
 TRAINED_ON: dict[MentionSource, str] = {"annotated": "annotated", "parse": "both"}  # mentions to train on
 FOLDS, COMPARED_FOLDS, N_REFITS = 5, 10, 100
 SHIPPED: tuple[Form, str] = ("kinds", "links-log")  # of those compared, the lowest calibration error of links

@@ -27,6 +27,16 @@ import later_study
 import numpy as np
 import pandas as pd
 import parse_counts
+from calibration_studies import (
+    INTERVALS,
+    Design,
+    bin_size_study,
+    coverage_study,
+    noise_study,
+    rejection_study,
+    sample_size_study,
+    synthetic_pairs,
+)
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 from parse_study import missing, parse_tables
@@ -34,17 +44,8 @@ from tagger_studies import STUDIES as TAGGER_STUDIES
 from tagger_studies.corpora import MissingCorpusError
 from tagger_studies.results import Output
 
-from corefsample.calibration.binning._binning import block_bin_pairs
-from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
-from corefsample.calibration.intervals._error_intervals import calibration_test
-from corefsample.calibration.studies import (
-    bin_size_study,
-    coverage_study,
-    noise_study,
-    rejection_study,
-    sample_size_study,
-)
-from corefsample.calibration.studies._studies import INTERVALS, Design, synthetic_pairs
+from corefsample.calibration._binning import block_bin_pairs
+from corefsample.calibration._intervals import bootstrap_interval, calibration_test, simulated_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

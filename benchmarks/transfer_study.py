@@ -23,13 +23,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from corefsample import ScoredDocument
-from corefsample.mention_ranking import english_model, score_documents
-from corefsample.mention_ranking._english import ENGLISH_GENRES
-from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
+from corefsample.scorers import english_model, score_documents
+from corefsample.scorers.log_linear._english import ENGLISH_GENRES
+from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource
 from events.queries._queries import MENTION_TYPES, match_queries
 from events.queries._score import named_objective
 from events.queries._table import QueryTable

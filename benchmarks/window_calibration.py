@@ -19,10 +19,10 @@ import pandas as pd
 
 from corefsample import link_pairs
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.mention_ranking import english_model, load_model, score_documents
-from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource, gold_entities, required_tokens
-from corefsample.mention_ranking._readings import Reading, _cut, readings
 from corefsample.recalibration import english_recalibration
+from corefsample.scorers import english_model, load_model, score_documents
+from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource, gold_entities, required_tokens
+from corefsample.scorers.log_linear._readings import Reading, _cut, readings
 
 BOUNDS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 SCHEME = "ud2"  # a window may have labels of several schemes only

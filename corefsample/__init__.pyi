@@ -5,11 +5,11 @@ from . import documents as documents
 from . import errors as errors
 from . import formats as formats
 from . import links as links
-from . import mention_ranking as mention_ranking
 from . import metrics as metrics
 from . import parses as parses
 from . import plots as plots
 from . import recalibration as recalibration
+from . import scorers as scorers
 from . import spacy_bridge as spacy_bridge
 from . import summaries as summaries
 from . import syntax as syntax

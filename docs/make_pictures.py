@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from corefsample import ScoredDocument, plots
 from corefsample.calibration import ReliabilityCurve, tag_calibration_errors
-from corefsample.calibration.tags._scores import TagScores
+from corefsample.calibration._tag_scores import TagScores
 from corefsample.links import calibrate_links
 from corefsample.links._pairs import link_tables
 from corefsample.summaries import document_links, entity_count_posterior

@@ -30,8 +30,8 @@ import spacy
 from IPython.display import HTML
 
 from corefsample import clustering_scores, link_marginals, link_pairs, map_clustering, metric_posterior, read_corefud
-from corefsample.mention_ranking import english_model
 from corefsample.plots import link_heat_map, link_network, plot
+from corefsample.scorers import english_model
 from corefsample.spacy_bridge.component import set_posterior
 from corefsample.spacy_bridge.displacy import side_by_side_markup
 from corefsample.spacy_bridge.documents import doc_of_scored_document

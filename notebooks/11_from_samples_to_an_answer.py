@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 
 from corefsample import clustering_scores, map_clustering, read_corefud, sample_clusterings
-from corefsample.mention_ranking import english_model
 from corefsample.plots import link_heat_map, plot
+from corefsample.scorers import english_model
 from corefsample.summaries import (
     cluster_probability,
     confident_core,

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from corefsample.calibration import calibration_error, reliability_curve
-from corefsample.calibration.measures._reliability import ReliabilityCurve
+from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.plots import COLOURS
 from corefsample.tagging import HiddenMarkovModel
 from corefsample.tagging._events import EventPairs

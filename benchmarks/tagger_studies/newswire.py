@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from corefsample._arrays import Floats
-from corefsample.calibration.binning._bins import BlockBins
-from corefsample.calibration.intervals import bootstrap_interval
+from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._intervals import bootstrap_interval
 from corefsample.tagging import (
     ConditionalRandomField,
     HiddenMarkovModel,

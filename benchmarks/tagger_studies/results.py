@@ -13,12 +13,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from corefsample.calibration import calibration_error, reliability_curve
-from corefsample.calibration.binning._binning import block_bin_pairs
-from corefsample.calibration.binning._bins import BlockBins
+from corefsample.calibration._binning import block_bin_pairs
+from corefsample.calibration._bins import BlockBins
 from corefsample.plots import reliability_axes
 from corefsample.tagging import LabelledText, TaggedSentence, event_pairs, labelled_posteriors
 from corefsample.tagging._events import EventPairs
-from corefsample.tagging._sentences import LabelledPosterior, SequenceModel
+from corefsample.tagging._sentences import LabelledChain, SequenceModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ def shown(estimate: float, ends: Sequence[float | None], digits: int = 4) -> str
 class Measured:
     """A model on some sentences: its posteriors, pairs of all tags, and by document how often it is right."""
 
-    items: list[LabelledPosterior]
+    items: list[LabelledChain]
     tags: tuple[str, ...]
     pairs: EventPairs
     totals: Floats  # (n_documents, 4): words, right tags of the likeliest sequence, sum of top marginals, right tops

@@ -25,10 +25,10 @@ from corefsample.calibration import (
     shared_calibration_error,
     tag_frequency_groups,
 )
-from corefsample.calibration.binning._binning import block_bin_pairs
-from corefsample.calibration.binning._bins import BlockBins
-from corefsample.calibration.tags._groups import TagGroups
-from corefsample.calibration.tags._scores import TagScores
+from corefsample.calibration._binning import block_bin_pairs
+from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._tag_groups import TagGroups
+from corefsample.calibration._tag_scores import TagScores
 from corefsample.plots import COLOURS, MARKERS
 from corefsample.tagging import (
     LabelledText,

@@ -1,7 +1,4 @@
-"""Calibration of probabilities: do predictions of 70% come true in 70% of cases? Arrays in, results out.
-
-The main measures, recalibrators and tables are here; the rest is in the subpackages.
-"""
+"""Calibration of probabilities: do predictions of 70% come true in 70% of cases? Arrays in, results out."""
 
 from corefsample._lazy import attached
 

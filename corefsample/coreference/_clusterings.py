@@ -15,7 +15,7 @@ from corefsample._equality import ByValue
 from corefsample._lazy import pd
 from corefsample._memory import require_memory
 from corefsample._random import document_key
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.coreference import _antecedents, _distinct_kernels, _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.errors import ParameterError

@@ -9,17 +9,16 @@ from corefsample import _checks
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._log import log_step
-from corefsample.calibration.binning._binning import default_bin_size
-from corefsample.calibration.binning._bins import BlockBins
-from corefsample.calibration.binning._results import fields_of
-from corefsample.calibration.binning._validation import Norm, checked_norm
-from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
-from corefsample.calibration.intervals._draws import Interval
-from corefsample.calibration.intervals._error_intervals import calibration_test
-from corefsample.calibration.measures._error import binned_error
-from corefsample.calibration.measures._reliability import ReliabilityCurve
-from corefsample.calibration.measures._scores import BrierDecomposition, brier_decomposition
-from corefsample.calibration.tables._table import CalibrationTable
+from corefsample._results import fields_of
+from corefsample.calibration._binning import default_bin_size
+from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._draws import Interval
+from corefsample.calibration._error import binned_error
+from corefsample.calibration._intervals import bootstrap_interval, calibration_test, simulated_interval
+from corefsample.calibration._reliability import ReliabilityCurve
+from corefsample.calibration._scores import BrierDecomposition, brier_decomposition
+from corefsample.calibration._table import CalibrationTable
+from corefsample.calibration._validation import Norm, checked_norm
 from corefsample.errors import InputError
 from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables
 

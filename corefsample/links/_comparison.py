@@ -10,10 +10,10 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints
-from corefsample.calibration.binning._binning import default_bin_size
-from corefsample.calibration.binning._validation import Norm, checked_norm
-from corefsample.calibration.intervals._paired import PairedComparison, ScorerSums, compare_blocks, log_losses
-from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
+from corefsample.calibration._binning import default_bin_size
+from corefsample.calibration._paired import PairedComparison, ScorerSums, compare_blocks, log_losses
+from corefsample.calibration._table import CalibrationTable, TableBuilder
+from corefsample.calibration._validation import Norm, checked_norm
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError
 from corefsample.links._pairs import Unannotated, gold_codes, link_pairs

@@ -12,8 +12,8 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
-from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
+from corefsample._results import Result
+from corefsample.calibration._table import CalibrationTable, TableBuilder
 from corefsample.coreference._clusterings import link_marginals
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError

@@ -9,7 +9,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats
-from corefsample.calibration.binning._validation import generator
+from corefsample.calibration._validation import generator
 from corefsample.errors import ParameterError
 from corefsample.metrics._counts import METRICS, PARTS, Metric, scores_of
 from corefsample.metrics._scores import ClusteringScores, corpus_scores

@@ -34,7 +34,7 @@ from corefsample._arrays import Floats, Ints
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._monte_carlo import agreement_bound
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.coreference._clusterings import ClusteringSamples
 from corefsample.errors import ParameterError
 from corefsample.metrics._alignment import Key, Labels, key_over, label_codes
@@ -42,7 +42,7 @@ from corefsample.metrics._counts import METRICS, PARTS, Counts, Metric, Part, co
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MetricPosterior(HtmlTable):
+class ScoreSamples(HtmlTable):
     """Posterior of one score, by samples of the clustering.
 
     Attributes
@@ -77,7 +77,7 @@ class MetricPosterior(HtmlTable):
     def __repr__(self) -> str:
         interval = f"{100 * self.level:g}% credible interval [{self.lower:.3f}, {self.upper:.3f}]"
         score = f"{self.metric} {self.part}: mean {self.mean:.3f}, {interval}"
-        return f"MetricPosterior({score}, n_samples={self.n_samples}, doc_id={self.doc_id!r})"
+        return f"ScoreSamples({score}, n_samples={self.n_samples}, doc_id={self.doc_id!r})"
 
     @property
     def n_samples(self) -> int:
@@ -129,7 +129,7 @@ class MetricPosterior(HtmlTable):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CorpusPosterior(Result):
+class CorpusScoreSamples(Result):
     """Posterior of a corpus's score: sample s of every document together is sample s of the corpus.
 
     Attributes
@@ -144,13 +144,13 @@ class CorpusPosterior(Result):
         float64 (n_documents, 5), read-only: mean, sd, lower, upper, mc_se of each document.
     """
 
-    corpus: MetricPosterior
-    macro: MetricPosterior
+    corpus: ScoreSamples
+    macro: ScoreSamples
     doc_ids: tuple[str, ...]
     document_summaries: Floats
 
     def __repr__(self) -> str:
-        return f"CorpusPosterior({self.n_documents} documents,\n  corpus={self.corpus!r},\n  macro={self.macro!r})"
+        return f"CorpusScoreSamples({self.n_documents} documents,\n  corpus={self.corpus!r},\n  macro={self.macro!r})"
 
     @property
     def n_documents(self) -> int:
@@ -174,7 +174,7 @@ def metric_posterior(
     singletons: bool = True,
     gold_spans: npt.ArrayLike | None = None,
     response_spans: npt.ArrayLike | None = None,
-) -> MetricPosterior:
+) -> ScoreSamples:
     """Posterior of the score of one document's clustering.
 
     In general it does not have the score of the single best clustering as its mean: the likeliest clustering scores
@@ -226,10 +226,10 @@ def metric_posterior(
     )
     counts = counts_of(key, key.responses(samples.labels), singletons=singletons, metrics=counted_for(metric))
     values = scores_of(metric, counts)[:, PARTS.index(part)]
-    return MetricPosterior(values, counts, metric, part, level, singletons, samples.doc_id)
+    return ScoreSamples(values, counts, metric, part, level, singletons, samples.doc_id)
 
 
-def corpus_posterior(documents: Iterable[MetricPosterior]) -> CorpusPosterior:
+def corpus_posterior(documents: Iterable[ScoreSamples]) -> CorpusScoreSamples:
     """Posterior of a corpus's score, from its documents' posteriors.
 
     Documents are independent, so sample s of each document together is a sample of the corpus. With a generator,
@@ -246,13 +246,13 @@ def corpus_posterior(documents: Iterable[MetricPosterior]) -> CorpusPosterior:
     ParameterError
         If there is no document, a doc_id is repeated, or the posteriors are not of one kind.
     """
-    first: MetricPosterior | None = None
+    first: ScoreSamples | None = None
     sums: dict[str, Floats] = {}
     total = n_scored = np.zeros(0)
     doc_ids: dict[str, None] = {}
     summaries = []
     for posterior in documents:
-        _checks.instance("documents", posterior, MetricPosterior, "metric_posterior(document.gold, samples) makes one")
+        _checks.instance("documents", posterior, ScoreSamples, "metric_posterior(document.gold, samples) makes one")
         if first is None:
             first = posterior
             total, n_scored = np.zeros(first.n_samples), np.zeros(first.n_samples)
@@ -269,11 +269,11 @@ def corpus_posterior(documents: Iterable[MetricPosterior]) -> CorpusPosterior:
         raise ParameterError("must have at least one document, got none", parameter="documents")
     kind = (first.metric, first.part, first.level, first.singletons)
     values = scores_of(first.metric, sums)[:, PARTS.index(first.part)]
-    macro = MetricPosterior(total / np.maximum(n_scored, 1.0), {}, *kind)
-    return CorpusPosterior(MetricPosterior(values, sums, *kind), macro, tuple(doc_ids), np.array(summaries))
+    macro = ScoreSamples(total / np.maximum(n_scored, 1.0), {}, *kind)
+    return CorpusScoreSamples(ScoreSamples(values, sums, *kind), macro, tuple(doc_ids), np.array(summaries))
 
 
-def _require_same_kind(first: MetricPosterior, other: MetricPosterior) -> None:
+def _require_same_kind(first: ScoreSamples, other: ScoreSamples) -> None:
     if not other.counts:
         raise ParameterError("must be posteriors with counts, got a mean over documents", parameter="documents")
     for name in ("metric", "part", "level", "singletons", "n_samples"):

@@ -10,12 +10,12 @@ import numpy as np
 from corefsample import _checks
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample.calibration.binning._binning import block_bin_pairs
-from corefsample.calibration.binning._results import fields_of
-from corefsample.calibration.intervals import bootstrap_interval
-from corefsample.calibration.intervals._draws import Interval
-from corefsample.calibration.measures._error import binned_error
-from corefsample.calibration.measures._reliability import ReliabilityCurve
+from corefsample._results import fields_of
+from corefsample.calibration._binning import block_bin_pairs
+from corefsample.calibration._draws import Interval
+from corefsample.calibration._error import binned_error
+from corefsample.calibration._intervals import bootstrap_interval
+from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.errors import InputError
 from corefsample.parses._pairs import ParsePairs
 

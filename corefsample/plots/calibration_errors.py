@@ -12,8 +12,8 @@ from corefsample.plots.style import axes_of, bare_spines, curve_look, legible, r
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from corefsample.calibration.measures._error import CalibrationError
-    from corefsample.calibration.tags._functions import GroupErrors, TagErrors
+    from corefsample.calibration._error import CalibrationError
+    from corefsample.calibration._tag_errors import GroupErrors, TagErrors
     from corefsample.links._calibration import LinkCalibration
 
     Several: TypeAlias = pd.DataFrame | Mapping[str, CalibrationError] | TagErrors | GroupErrors | LinkCalibration
@@ -93,7 +93,7 @@ def _finish(ax: Axes, shown: pd.DataFrame, n_rows: int) -> None:
 
 def _table(errors: Errors) -> pd.DataFrame:
     """Table with one row for each dot: name, part, error, lower, upper, level."""
-    from corefsample.calibration.measures._error import CalibrationError
+    from corefsample.calibration._error import CalibrationError
 
     if isinstance(errors, CalibrationError):
         errors = {"": errors}

@@ -9,7 +9,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample.plots.style import COLOURS, axes_of, curve_look, finish_axes, legible, say_instead
 from corefsample.summaries._confident_cores import CoreCurve
-from corefsample.summaries._document_links import DocumentLinks, EntityCountPosterior
+from corefsample.summaries._document_links import DocumentLinks, EntityCountDistribution
 from corefsample.summaries._point_estimate import ThresholdCurve
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def link_heat_map(links: DocumentLinks, *, ax: Axes | None = None, most_labels: 
     return ax
 
 
-def entity_count_bars(posterior: EntityCountPosterior, *, ax: Axes | None = None, title: str = "") -> Axes:
+def entity_count_bars(posterior: EntityCountDistribution, *, ax: Axes | None = None, title: str = "") -> Axes:
     """Draw the distribution of a document's number of entities, with marks at the numbers of single clusterings.
 
     Numbers at both ends with less than 1 / 10,000 of the largest probability are left out, unless they have a mark.
@@ -97,7 +97,7 @@ def entity_count_bars(posterior: EntityCountPosterior, *, ax: Axes | None = None
     from matplotlib.ticker import MaxNLocator
 
     hint = "corefsample.summaries.entity_count_posterior(document) makes one"
-    _checks.instance("posterior", posterior, EntityCountPosterior, hint)
+    _checks.instance("posterior", posterior, EntityCountDistribution, hint)
     ax = axes_of(ax, (6.4, 3.4), legible(title or posterior.doc_id, 60))
     # Both marks can have the same place: the smaller one is inside the larger, open one.
     marks = [] if posterior.gold_count is None else [("by gold", posterior.gold_count, "D", "white", "black", 12)]

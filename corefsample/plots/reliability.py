@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from corefsample.calibration.measures._reliability import ReliabilityCurve
+from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.errors import ParameterError
 from corefsample.plots.style import axes_of, curve_look, figure_of, finish_axes, legible
 

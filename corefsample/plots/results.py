@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 # The function that draws a class, and the attribute or method of the result that it takes ("" for the result itself).
 # By name, so that neither computing loads plotting, nor plotting what computes; those of `events` are names only, too.
 _DRAWN_BY = {
-    "corefsample.calibration.measures._error.CalibrationError": ("calibration_errors.calibration_error_dots", ""),
-    "corefsample.calibration.measures._reliability.ReliabilityCurve": ("reliability.reliability_figure", ""),
-    "corefsample.calibration.tags._functions.GroupErrors": ("calibration_errors.calibration_error_dots", ""),
-    "corefsample.calibration.tags._functions.TagErrors": ("calibration_errors.calibration_error_dots", ""),
+    "corefsample.calibration._error.CalibrationError": ("calibration_errors.calibration_error_dots", ""),
+    "corefsample.calibration._reliability.ReliabilityCurve": ("reliability.reliability_figure", ""),
+    "corefsample.calibration._tag_errors.GroupErrors": ("calibration_errors.calibration_error_dots", ""),
+    "corefsample.calibration._tag_errors.TagErrors": ("calibration_errors.calibration_error_dots", ""),
     "corefsample.links._calibration.LinkCalibration": ("calibration_errors.calibration_error_dots", ""),
-    "corefsample.metrics._scores.CorpusPosterior": ("samples.score_bars", "corpus"),
-    "corefsample.metrics._scores.MetricPosterior": ("samples.score_bars", ""),
+    "corefsample.metrics._scores.CorpusScoreSamples": ("samples.score_bars", "corpus"),
+    "corefsample.metrics._scores.ScoreSamples": ("samples.score_bars", ""),
     "corefsample.summaries._alternatives.CredibleBall": ("samples.distance_bars", ""),
     "corefsample.summaries._confident_cores.CoreCurve": ("clusterings.core_curve_line", ""),
     "corefsample.summaries._document_links.DocumentLinks": ("clusterings.link_heat_map", ""),
-    "corefsample.summaries._document_links.EntityCountPosterior": ("clusterings.entity_count_bars", ""),
+    "corefsample.summaries._document_links.EntityCountDistribution": ("clusterings.entity_count_bars", ""),
     "corefsample.summaries._point_estimate.ThresholdCurve": ("clusterings.precision_recall_line", ""),
     "events.audit._estimates.AuditEstimate": ("events.plots.audit.audit_bands", "to_frame"),
-    "events.counting._count_posterior.CountPosterior": ("events.plots.posteriors.count_bars", ""),
+    "events.counting._count_posterior.CountDistribution": ("events.plots.posteriors.count_bars", ""),
     "events.counting._counts.EventCounts": ("events.plots.bands.event_bands", "to_frame"),
     "events.queries._study_results.QueryStudy": ("events.plots.queries.query_coverage", "coverage"),
 }

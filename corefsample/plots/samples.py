@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from corefsample._arrays import Floats
-    from corefsample.metrics._scores import MetricPosterior
+    from corefsample.metrics._scores import ScoreSamples
     from corefsample.summaries._alternatives import CredibleBall
 
 _NAMES = {"ceafe": "CEAFe", "ceafm": "CEAFm", "conll": "CoNLL"}  # others are in capitals
 _MOST_BARS = 40
 
 
-def score_bars(posterior: MetricPosterior, *, ax: Axes | None = None, title: str = "") -> Axes:
+def score_bars(posterior: ScoreSamples, *, ax: Axes | None = None, title: str = "") -> Axes:
     """Draw the posterior of a score as bars, darker within its credible interval, with a line at the mean.
 
     Parameters

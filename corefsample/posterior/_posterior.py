@@ -202,7 +202,7 @@ def unlike_scores(applied: str, first: str) -> ParameterError:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ParsePosterior:
+class WeightedParse:
     """One of the weighted parses of a document.
 
     Attributes
@@ -219,12 +219,12 @@ class ParsePosterior:
     weight: float = 1.0
     kinds: Bytes | None = None
 
-    def first_mentions(self, n_mentions: int | None) -> ParsePosterior:
+    def first_mentions(self, n_mentions: int | None) -> WeightedParse:
         """The parse with its first mentions alone; later ones do not change the clusterings of these."""
         if n_mentions is None:
             return self
         kinds = None if self.kinds is None else self.kinds[:n_mentions]
-        return ParsePosterior(self.antecedents.first_mentions(n_mentions), self.weight, kinds)
+        return WeightedParse(self.antecedents.first_mentions(n_mentions), self.weight, kinds)
 
 
 class ParseSamples(NamedTuple):
@@ -265,14 +265,14 @@ class DocumentPosterior:
     --------
     >>> from corefsample import AntecedentDistribution
     >>> antecedents = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
-    >>> posterior = DocumentPosterior("a", (ParsePosterior(antecedents),))
+    >>> posterior = DocumentPosterior("a", (WeightedParse(antecedents),))
     >>> posterior.sample(n_samples=6).of_parse(0).labels
     array([[0, 0, 0, 0, 0, 0],
            [0, 0, 0, 0, 1, 1]], dtype=int32)
     """
 
     doc_id: str
-    parses: tuple[ParsePosterior, ...]
+    parses: tuple[WeightedParse, ...]
     recalibrated: DrawnRecalibration | None = None
 
     @classmethod
@@ -285,7 +285,7 @@ class DocumentPosterior:
         """Posterior of one document of a batch, as `of` gives it."""
         by_kind = recalibrated is not None and recalibrated.needs_kinds
         parses = tuple(
-            ParsePosterior(each.antecedents(place), weight, _kinds(each, place) if by_kind else None)
+            WeightedParse(each.antecedents(place), weight, _kinds(each, place) if by_kind else None)
             for weight, each, place in batch.rows_of_parses(row)
         )
         return cls(batch.doc_ids[row], parses, recalibrated)

@@ -11,7 +11,7 @@ import numpy as np
 from corefsample._arrays import Floats, Ints
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.errors import ParameterError
 from corefsample.recalibration._domains import DomainEffect
 from corefsample.recalibration._gold import GoldCounts

@@ -13,9 +13,9 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
-from corefsample.mention_ranking import english_model, score_documents
-from corefsample.mention_ranking._model import MENTION_SOURCES, MentionDocument, MentionSource
 from corefsample.recalibration._uncertain import UncertainRecalibration
+from corefsample.scorers import english_model, score_documents
+from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionDocument, MentionSource
 
 ENGLISH, SPANISH, NO_RECALIBRATION = "english", "spanish", "none"
 _OF_MODELS = {None: ENGLISH, "es": SPANISH}  # by the model's name; None: the default
@@ -69,7 +69,7 @@ def recalibration_file(name: PathLike) -> str:
     text = os.fspath(name)
     if text not in SHIPPED:
         return text
-    return str(resources.files("corefsample.mention_ranking").joinpath("data", f"{text}.recalibration.json"))
+    return str(resources.files("corefsample.scorers.log_linear").joinpath("data", f"{text}.recalibration.json"))
 
 
 def read_recalibration(path: PathLike) -> UncertainRecalibration:
@@ -137,7 +137,7 @@ def score_english(
     Parameters
     ----------
     documents
-        As of `corefsample.mention_ranking.score_documents`.
+        As of `corefsample.scorers.log_linear.score_documents`.
     recalibrated
         Whether to apply the model's recalibration (`english_recalibration`); otherwise the scores are as the model
         gives them.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
     from spacy.training import Example
 
-    from corefsample.metrics._scores import ClusteringScores, MetricPosterior
+    from corefsample.metrics._scores import ClusteringScores, ScoreSamples
 
 _PARTS = {"p": "precision", "r": "recall", "f": "f1"}
 _FEWEST_SAMPLES = 2
@@ -54,7 +54,7 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
     if not any(name.startswith(prefix) for example in examples for name in example.reference.spans):
         examples = []
     documents: list[ClusteringScores] = []
-    posteriors: list[MetricPosterior] = []
+    posteriors: list[ScoreSamples] = []
     doc_ids: set[str] = set()
     for number, example in enumerate(examples):
         if KEY not in example.predicted.user_data:
@@ -84,7 +84,7 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
     return {f"{spans_key}_{name}": value for name, value in _values(documents, posteriors).items()}
 
 
-def _values(documents: list[ClusteringScores], posteriors: list[MetricPosterior]) -> dict[str, float | None]:
+def _values(documents: list[ClusteringScores], posteriors: list[ScoreSamples]) -> dict[str, float | None]:
     """Scores by their names without the prefix; None without documents."""
     from corefsample.metrics._counts import METRICS
 

@@ -167,7 +167,7 @@ class CorefComponent(Pipe):
         self._nlp = nlp
         self._is_sampling = False  # the pipeline calls this component for each parse that is drawn
         self.settings = settings
-        self._model: cs.mention_ranking.AntecedentModel | None = None
+        self._model: cs.scorers.AntecedentModel | None = None
         if settings.model is not None and os.path.exists(settings.model):
             _ = self.antecedent_model
         self._recalibration: cs.Recalibration | None = None
@@ -180,7 +180,7 @@ class CorefComponent(Pipe):
             self._require_language("en")
 
     @property
-    def antecedent_model(self) -> cs.mention_ranking.AntecedentModel:
+    def antecedent_model(self) -> cs.scorers.AntecedentModel:
         """The model that scores; loaded at its first use.
 
         It is not called `model`, because spaCy treats components with that attribute as trainable.
@@ -192,7 +192,7 @@ class CorefComponent(Pipe):
         """
         if self._model is None:
             path, mentions = self.settings.model, self.settings.mention_source
-            ranking = cs.mention_ranking
+            ranking = cs.scorers
             self._model = ranking.english_model() if path is None else ranking.load_model(path, mentions)
             self._require_language(self._model.language.code)
         return self._model
@@ -234,8 +234,8 @@ class CorefComponent(Pipe):
             If the Doc has no parse, parts of speech, lemmas or sentences, has labels of no scheme, or lacks the group
             of its mentions; the place is the doc_id if ``doc.user_data`` has one.
         """
-        from corefsample.mention_ranking._model import score_mentions
-        from corefsample.mention_ranking.features import mention_kinds
+        from corefsample.scorers.log_linear._model import score_mentions
+        from corefsample.scorers.log_linear.features import mention_kinds
         from corefsample.spacy_bridge.documents import tokens_of_doc
 
         settings, doc_id = self.settings, doc_id_of(doc)
@@ -262,7 +262,7 @@ class CorefComponent(Pipe):
 
     def _count(self, tokens: cs.Tokens) -> None:
         """Warn once, after some words, if the model knows few of them."""
-        from corefsample.mention_ranking._model import ENOUGH_WORDS, ScoringTally, few_known_words
+        from corefsample.scorers.log_linear._model import ENOUGH_WORDS, ScoringTally, few_known_words
 
         if self._counts[0] >= ENOUGH_WORDS:
             return

@@ -16,13 +16,13 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import losses_by_sample, losses_of_sums
 from corefsample.summaries._point_estimate import estimate_of
-from corefsample.summaries._posterior import Posterior, Samples, cell_sums, clustering_samples, posterior_from
+from corefsample.summaries._posterior import Samples, SummaryInput, cell_sums, clustering_samples, posterior_from
 
 _FIRST_WIDTH = 64
 _MOST_EXCHANGES = 100
@@ -285,7 +285,7 @@ class CredibleBall(Result):
     def contains(self, labels: npt.ArrayLike) -> bool:
         """Whether a clustering of the same mentions lies in the ball."""
         canonical = canonical_labels(labels, n_mentions=self.centre.shape[0])
-        source = Posterior(None, clustering_samples("labels", canonical[None]))
+        source = SummaryInput(None, clustering_samples("labels", canonical[None]))
         return bool(losses_by_sample(source, self.centre, self.distance, 1.0)[0] <= self.radius + _TIE)
 
     def to_frame(self) -> pd.DataFrame:
@@ -346,7 +346,7 @@ def credible_ball(
         labels = estimate_of(drawn, distance).labels
     else:
         labels = canonical_labels(centre, name="centre", n_mentions=drawn.n_mentions)
-    source = Posterior(None, drawn.drawn)
+    source = SummaryInput(None, drawn.drawn)
     distances = losses_by_sample(source, labels, distance, 1.0)
     rows = source.rows
     n_samples = rows.shape[0]

@@ -13,12 +13,12 @@ from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._monte_carlo import share_error
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import link_marginals, sample_clusterings
 from corefsample.errors import ParameterError
 from corefsample.summaries import _kernels as kernels
-from corefsample.summaries._posterior import Posterior, Samples, posterior_from
+from corefsample.summaries._posterior import Samples, SummaryInput, posterior_from
 
 _THRESHOLDS = (*(round(0.05 * step, 2) for step in range(1, 20)), 0.99)
 
@@ -190,7 +190,7 @@ _N_STARTS = 16
 Growth = tuple[Ints, Floats, Ints32]  # mentions in the order added, share that agrees after each, labels
 
 
-def _growths(source: Posterior) -> list[Growth]:
+def _growths(source: SummaryInput) -> list[Growth]:
     """Cores grown from several mentions until they hold the whole document."""
     n = source.n_mentions
     labels = np.ascontiguousarray(source.drawn.labels.T)

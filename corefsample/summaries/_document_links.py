@@ -11,7 +11,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import entity_count_pmf, link_marginals, map_clustering
 from corefsample.documents._scored import ScoredDocument
@@ -156,7 +156,7 @@ def _entities(document: ScoredDocument, by: EntitySource, unannotated: Unannotat
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EntityCountPosterior(Result):
+class EntityCountDistribution(Result):
     """Posterior distribution of the number of entities in one document.
 
     Attributes
@@ -182,7 +182,7 @@ class EntityCountPosterior(Result):
 
     def __repr__(self) -> str:
         counts = f"map_count={self.map_count}, gold_count={self.gold_count}, n_mentions={self.n_mentions}"
-        return f"EntityCountPosterior(doc_id={self.doc_id!r}, mean={self.mean:.1f}, sd={self.sd:.1f}, {counts})"
+        return f"EntityCountDistribution(doc_id={self.doc_id!r}, mean={self.mean:.1f}, sd={self.sd:.1f}, {counts})"
 
     @property
     def n_mentions(self) -> int:
@@ -194,7 +194,7 @@ class EntityCountPosterior(Result):
         return pd.DataFrame({"doc_id": self.doc_id, "n_entities": np.arange(self.pmf.size), "probability": self.pmf})
 
 
-def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated = "skip") -> EntityCountPosterior:
+def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated = "skip") -> EntityCountDistribution:
     """Distribution of the number of entities in a document, exactly, and the numbers of MAP and gold.
 
     An entity is counted by its first mention, so the number is a sum of independent Bernoulli(P(a_i = NEW)).
@@ -226,7 +226,7 @@ def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated
     if document.gold is not None:
         codes = gold_codes(document, unannotated)
         gold_count = None if (codes < 0).any() else len(np.unique(codes))
-    return EntityCountPosterior(
+    return EntityCountDistribution(
         doc_id=document.doc_id,
         pmf=entity_count_pmf(document.antecedents),
         mean=float(new.sum()),

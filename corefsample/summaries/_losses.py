@@ -16,7 +16,7 @@ from corefsample.coreference._clusterings import ClusteringSamples, canonical_la
 from corefsample.errors import ParameterError
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import _kernels as kernels
-from corefsample.summaries._posterior import Posterior, Samples, cell_sums, posterior_from
+from corefsample.summaries._posterior import Samples, SummaryInput, cell_sums, posterior_from
 
 Loss = Literal["binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
 LOSSES: tuple[Loss, ...] = ("binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll")
@@ -110,7 +110,7 @@ def check_loss(loss: Loss, split_cost: float) -> None:
         raise ParameterError(f"must be 1 for {loss}, got {split_cost!r}", parameter="split_cost")
 
 
-def loss_under(source: Posterior, labels: Ints32, loss: Loss, split_cost: float) -> ExpectedLoss:
+def loss_under(source: SummaryInput, labels: Ints32, loss: Loss, split_cost: float) -> ExpectedLoss:
     """Expected loss of canonical labels."""
     if loss == "vi-bound" or (loss == "binder" and source.antecedents is not None):
         value = _marginal_loss(source.marginals, labels, loss, split_cost)
@@ -133,7 +133,7 @@ def _marginal_loss(marginals: Floats, labels: Ints32, loss: Loss, split_cost: fl
     return float((merge_cost * np.log(together.sum(axis=1)) - 2.0 * np.log(within)).sum() / n)
 
 
-def losses_by_sample(source: Posterior, labels: Ints32, loss: Loss, split_cost: float) -> Floats:
+def losses_by_sample(source: SummaryInput, labels: Ints32, loss: Loss, split_cost: float) -> Floats:
     """Loss of a clustering where a sample is the truth: float64 (n_samples,)."""
     if labels.shape[0] == 0:
         return np.zeros(source.drawn.n_samples)
@@ -172,7 +172,7 @@ def _ratio(numerator: Floats, denominator: Floats, otherwise: float) -> Floats:
     return np.divide(numerator, denominator, out=ratio, where=denominator > _ROUNDING)
 
 
-def lower_bound(source: Posterior, loss: Loss, split_cost: float) -> float | None:
+def lower_bound(source: SummaryInput, loss: Loss, split_cost: float) -> float | None:
     """Lower bound of the smallest expected loss over all clusterings, or None where we know none.
 
     Binder: each pair costs at least the smaller of its two costs. VI and NVI are distances, so by the triangle

@@ -12,7 +12,7 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample._log import log_step
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.errors import ParameterError
@@ -20,7 +20,7 @@ from corefsample.metrics._counts import ratio
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound
-from corefsample.summaries._posterior import Posterior, Samples, log_steps, posterior_from
+from corefsample.summaries._posterior import Samples, SummaryInput, log_steps, posterior_from
 
 _HELPER_COSTS = (1.0, 1.2, 1.4, 1.6)  # split costs of estimates from which the search under other losses starts
 
@@ -122,7 +122,7 @@ def point_estimate(
     return estimate_of(source, loss, split_cost, n_starts)
 
 
-def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts: int = 3) -> PointEstimate:
+def estimate_of(source: SummaryInput, loss: Loss, split_cost: float = 1.0, n_starts: int = 3) -> PointEstimate:
     """Point estimate under checked options."""
     candidates = starts(source)
     if loss not in SWEPT:
@@ -147,7 +147,7 @@ def estimate_of(source: Posterior, loss: Loss, split_cost: float = 1.0, n_starts
 
 
 def _best(
-    source: Posterior, candidates: dict[str, Ints32], loss: Loss, split_cost: float, n_starts: int
+    source: SummaryInput, candidates: dict[str, Ints32], loss: Loss, split_cost: float, n_starts: int
 ) -> tuple[Ints32, str]:
     """Best of the starts with the least loss, after sweeps where the loss has them, and its name."""
     initial = {name: loss_under(source, labels, loss, split_cost).value for name, labels in candidates.items()}
@@ -174,7 +174,7 @@ _MOST_TRIALS = 100
 _LEAST_GAIN = 1e-12
 
 
-def swept(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
+def swept(source: SummaryInput, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
     """Move single mentions until no move lowers the loss, which is Binder or VI."""
     n, merge_cost = start.shape[0], 2.0 - split_cost
     labels, sizes = start.astype(np.int64), np.bincount(start, minlength=n)
@@ -189,7 +189,7 @@ def swept(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> In
     return canonical_labels(labels)
 
 
-def improved(source: Posterior, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
+def improved(source: SummaryInput, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
     """Try merges of clusters and moves of mentions, which are kept where they lower the loss."""
     labels, before, left = start, None, _MOST_TRIALS
     least = loss_under(source, labels, loss, split_cost).value
@@ -207,7 +207,7 @@ def improved(source: Posterior, start: Ints32, loss: Loss, split_cost: float) ->
     return labels
 
 
-def _proposals(source: Posterior, labels: Ints32, most: int) -> Iterator[tuple[Bools, int | None]]:
+def _proposals(source: SummaryInput, labels: Ints32, most: int) -> Iterator[tuple[Bools, int | None]]:
     """Mentions that could join the cluster of another mention, or form one of their own (None).
 
     First whole clusters join others, those with the largest mean link marginal first. Then single mentions do, or they
@@ -242,7 +242,7 @@ _CUTS = tuple(round(0.1 * cut, 1) for cut in range(1, 10))
 _SAMPLES = 4
 
 
-def starts(source: Posterior) -> dict[str, Ints32]:
+def starts(source: SummaryInput) -> dict[str, Ints32]:
     """Name clusterings that differ, with canonical labels: of equal ones, the first name.
 
     "map": the likeliest antecedents; "average linkage at t": average-linkage clusters whose mean link marginal is at
@@ -256,7 +256,7 @@ def starts(source: Posterior) -> dict[str, Ints32]:
     return chosen
 
 
-def _candidates(source: Posterior) -> Iterator[tuple[str, Ints32]]:
+def _candidates(source: SummaryInput) -> Iterator[tuple[str, Ints32]]:
     if source.antecedents is not None:
         yield "map", map_clustering(source.antecedents)
     for cut, labels in zip(_CUTS, average_linkage(source.marginals, _CUTS), strict=True):
@@ -396,7 +396,7 @@ def threshold_curve(
     )
 
 
-def _scores(source: Posterior, labels: Ints32, metric: ExpectedMetric) -> Floats:
+def _scores(source: SummaryInput, labels: Ints32, metric: ExpectedMetric) -> Floats:
     """Mean and Monte Carlo error of precision, recall and F1: float64 (2, 3)."""
     # The metrics take one key and many responses. Here the samples are the keys, so precision and recall change places.
     found = metric_posterior(labels, source.drawn, metric="blanc" if metric == "pairs" else metric)

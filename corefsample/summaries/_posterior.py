@@ -19,7 +19,7 @@ from corefsample.summaries import _kernels as kernels
 Samples: TypeAlias = ClusteringSamples | npt.NDArray[np.integer] | Sequence[Sequence[int]]
 
 
-class Posterior:
+class SummaryInput:
     """A distribution, samples of it, or both; what is computed from them is computed once.
 
     Attributes
@@ -93,7 +93,7 @@ def cell_sums(first: Ints32, second: Ints32) -> Floats:
 
 def posterior_from(
     posterior: AntecedentDistribution | Samples, samples: Samples | None = None, *, draw: bool = True
-) -> Posterior:
+) -> SummaryInput:
     """Collect what summaries need.
 
     Parameters
@@ -107,16 +107,16 @@ def posterior_from(
     if isinstance(posterior, (ClusteringSamples, np.ndarray, Sequence)) and not isinstance(posterior, str):
         if samples is not None:
             raise ParameterError("must not be given if the posterior is samples", parameter="samples")
-        return Posterior(None, clustering_samples("posterior", posterior))
+        return SummaryInput(None, clustering_samples("posterior", posterior))
     AntecedentDistribution.require(posterior)
     if samples is None:
         drawn = sample_clusterings(posterior) if draw else None
-        return Posterior(posterior, drawn)
+        return SummaryInput(posterior, drawn)
     drawn = clustering_samples("samples", samples)
     if drawn.n_mentions != posterior.n_mentions:
         rule = f"must be of the same document, with {posterior.n_mentions} mentions"
         raise ParameterError(f"{rule}, got {drawn.n_mentions}", parameter="samples")
-    return Posterior(posterior, drawn)
+    return SummaryInput(posterior, drawn)
 
 
 def clustering_samples(name: str, samples: Samples) -> ClusteringSamples:

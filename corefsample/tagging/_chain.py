@@ -16,7 +16,7 @@ from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._memory import require_memory
 from corefsample._random import document_key
-from corefsample.calibration.binning._results import Result
+from corefsample._results import Result
 from corefsample.errors import ParameterError
 from corefsample.tagging import _passes
 from corefsample.tagging._chain_kernels import best_sequences

@@ -17,12 +17,12 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._checks import shown
 from corefsample._lazy import pd
-from corefsample.calibration.binning._results import Result
-from corefsample.calibration.measures._split_sample import SplitSampleError, split_sample_error
-from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
-from corefsample.calibration.tags._scores import TagScores
+from corefsample._results import Result
+from corefsample.calibration._split_sample import SplitSampleError, split_sample_error
+from corefsample.calibration._table import CalibrationTable, TableBuilder
+from corefsample.calibration._tag_scores import TagScores
 from corefsample.errors import ParameterError
-from corefsample.tagging._sentences import OUTSIDE, LabelledPosterior, tag_codes
+from corefsample.tagging._sentences import OUTSIDE, LabelledChain, tag_codes
 
 Event = str | tuple[str, str]
 
@@ -88,7 +88,7 @@ def event_name(event: Event) -> str:
     return event if isinstance(event, str) else " ".join(event)
 
 
-def event_pairs(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], events: Events = "tags") -> EventPairs:
+def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events: Events = "tags") -> EventPairs:
     """Prediction-label pairs of events, all in memory: 24 bytes per event and place.
 
     Parameters
@@ -112,7 +112,7 @@ def event_pairs(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], ev
     --------
     >>> from corefsample.tagging import LinearChain
     >>> chain = LinearChain.from_scores(np.log([[0.75, 0.25], [0.5, 0.5]]), np.zeros((2, 2)))
-    >>> posterior = LabelledPosterior.from_tags(chain, ["N", "V"], ["N", "V"])
+    >>> posterior = LabelledChain.from_tags(chain, ["N", "V"], ["N", "V"])
     >>> event_pairs([posterior], ["N", "V"], ["N", ("N", "V")]).to_frame()[["event", "q", "y"]]
       event      q  y
     0     N  0.750  1
@@ -134,7 +134,7 @@ def event_pairs(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], ev
 
 
 def event_table(
-    posteriors: Iterable[LabelledPosterior],
+    posteriors: Iterable[LabelledChain],
     tags: Sequence[str],
     events: Events = "tags",
     *,
@@ -174,7 +174,7 @@ def event_table(
     return table
 
 
-def tag_scores(posteriors: Iterable[LabelledPosterior], tags: Sequence[str], *, threshold: float = 0.01) -> TagScores:
+def tag_scores(posteriors: Iterable[LabelledChain], tags: Sequence[str], *, threshold: float = 0.01) -> TagScores:
     """Marginals at or above a threshold, for the errors of sparse tagsets; the others are dropped.
 
     Parameters
@@ -248,7 +248,7 @@ class _Selection:
         self._singles = np.array([codes[place][0] for place in self._single_codes], np.int64)
         self._pairs = np.array([codes[place] for place in self._pair_codes], np.int64).reshape(-1, 2)
 
-    def pairs(self, item: LabelledPosterior) -> tuple[Floats, Floats, Ints32]:
+    def pairs(self, item: LabelledChain) -> tuple[Floats, Floats, Ints32]:
         """Prediction, label and code of the event: events of single tags first, place by place; then pairs of tags."""
         if item.chain.n_tags != self._n_tags:
             found = f"{self._n_tags} for a chain of {item.chain.n_tags}"
@@ -376,7 +376,7 @@ def followed_by(tags: Sequence[str], first: str, second: str) -> TagQuery:
 
 
 def sampled_events(
-    posteriors: Iterable[LabelledPosterior], query: TagQuery, *, n_samples: int = 100, seed: int = 0
+    posteriors: Iterable[LabelledChain], query: TagQuery, *, n_samples: int = 100, seed: int = 0
 ) -> SampledEvents:
     """Sample tag sequences of each sentence, and count those with an event.
 

@@ -206,7 +206,7 @@ class SequenceModel(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelledPosterior:
+class LabelledChain:
     """The posterior of a sentence's tags, and the gold tags.
 
     Attributes
@@ -232,7 +232,7 @@ class LabelledPosterior:
         *,
         doc_id: str = "",
         unknown: Unknown = "raise",
-    ) -> LabelledPosterior:
+    ) -> LabelledChain:
         """Labelled posterior from names of tags.
 
         Parameters
@@ -283,7 +283,7 @@ def tag_codes(tags: Sequence[str]) -> dict[str, int]:
 
 def labelled_posteriors(
     model: SequenceModel, sentences: Iterable[TaggedSentence | LabelledText], *, unknown: Unknown = "raise"
-) -> Iterator[LabelledPosterior]:
+) -> Iterator[LabelledChain]:
     """Posteriors of sentences (or texts) one after another, with the gold tags.
 
     Parameters
@@ -293,7 +293,7 @@ def labelled_posteriors(
     sentences
         With their gold tags.
     unknown
-        "raise" or "outside", for gold tags that the model does not have; as of `LabelledPosterior.from_tags`.
+        "raise" or "outside", for gold tags that the model does not have; as of `LabelledChain.from_tags`.
 
     Raises
     ------
@@ -304,9 +304,7 @@ def labelled_posteriors(
     for number, sentence in enumerate(sentences):
         try:
             chain = model.posterior(sentence.words)
-            item = LabelledPosterior.from_tags(
-                chain, sentence.tags, model.tags, doc_id=sentence.doc_id, unknown=unknown
-            )
+            item = LabelledChain.from_tags(chain, sentence.tags, model.tags, doc_id=sentence.doc_id, unknown=unknown)
         except CorefsampleError as error:
             document = f" of document {sentence.doc_id!r}" if sentence.doc_id else ""
             raise error.at(f"sentence {number}{document}") from None

@@ -13,8 +13,8 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Floats32, Ints, Ints8
 from corefsample.calibration import ReliabilityCurve, reliability_curve
-from corefsample.calibration.intervals import simulated_interval
-from corefsample.calibration.measures._error import binned_error
+from corefsample.calibration._error import binned_error
+from corefsample.calibration._intervals import simulated_interval
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
 from events.audit._documents import event_and_actor

@@ -17,7 +17,7 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from corefsample.formats.annotated._corefud_reading import PARTS
 from corefsample.languages._language import ENGLISH, declared_language, differ, load_language
-from corefsample.mention_ranking import english_model
+from corefsample.scorers import english_model
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
 from events.commands._failures import Report

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
-from corefsample.recalibration._uncertain import DOMAIN_FIELD
 from events import _shared_options as shared
 from events._options import declared, option
+
+if TYPE_CHECKING:
+    from corefsample.documents._scored import ScoredDocument
 
 Form = Literal["global", "kinds"]
 _FEWEST_DOMAINS = 3
@@ -59,6 +60,8 @@ class FitOptions(shared.Scheme, shared.Unannotated, shared.Seed, shared.OnError)
         InputError
             If a field was asked for that a document lacks.
         """
+        from corefsample.recalibration._uncertain import DOMAIN_FIELD
+
         if self.form != "kinds":
             return None
         field = self.domains or DOMAIN_FIELD

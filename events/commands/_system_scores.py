@@ -15,7 +15,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import InputError
-from corefsample.metrics._scores import ClusteringScores, MetricPosterior, clustering_scores, metric_posterior
+from corefsample.metrics._scores import ClusteringScores, ScoreSamples, clustering_scores, metric_posterior
 from events.runs._annotated_output import labels_of
 from events.runs._document_inputs import DocumentInputs
 from events.runs._progress import Progress
@@ -52,7 +52,7 @@ class SystemScores:
     """
 
     by_document: dict[str, ClusteringScores]
-    posteriors: list[MetricPosterior] = field(default_factory=list)
+    posteriors: list[ScoreSamples] = field(default_factory=list)
     n_missing: int = 0
     n_other: int = 0
     n_repeated: int = 0

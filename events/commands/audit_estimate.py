@@ -19,36 +19,24 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from corefsample._lazy import pd
 from corefsample.errors import InputError
-from corefsample.files._atomic import unwritable, write_json
-from corefsample.files._contents import read_json
-from corefsample.files._paths import PathLike
 from events import _shared_options as shared
 from events import audit
 from events._options import Result, declared, option
-from events.audit._estimates import AuditEstimate, rows_frame
-from events.audit._learned_total import LearnedTotal
-from events.audit._quality import CurvePoint, Disagreement, ModelQuality
-from events.audit._sheets import SheetLabels, disagreement_sheet, label_table
-from events.commands._audit_files import (
-    labelled_plan,
-    page_name,
-    plan_question,
-    read_learned,
-    write_sheet,
-    write_tables,
-)
 from events.commands._parser import Command
 from events.commands._screen import counted, covered_uncertainty, print_files, print_text
-from events.pages._questions import Question
-from events.plots import audit_bands
 from events.runs._pictures import picture_files, save_pictures
-from events.runs._record import checksums, run_record
+
+if TYPE_CHECKING:
+    from corefsample.files._paths import PathLike
+    from events.audit._estimates import AuditEstimate
+    from events.audit._sheets import SheetLabels
+    from events.pages._questions import Question
 
 RECORD = "audited.json"
 RESOLVE = "sheet-resolve.csv"
@@ -150,6 +138,11 @@ def run_audit_estimate(
     ParameterError, InputError, OutputError
         If an option, a sheet or the folder breaks its rule; then nothing is written.
     """
+    from corefsample.files._atomic import unwritable, write_json
+    from events.audit._sheets import disagreement_sheet
+    from events.commands._audit_files import labelled_plan, plan_question, read_learned
+    from events.runs._record import checksums, run_record
+
     options = options or AuditEstimateOptions()
     started = time.time()
     folder, plan, labels = labelled_plan(source, sheets, options.plan)
@@ -178,6 +171,8 @@ def run_audit_estimate(
 
 def _covered(source: PathLike) -> str:
     """What the model's intervals cover, for the legend of the picture; "" of a table that is not a run's."""
+    from corefsample.files._contents import read_json
+
     path = Path(source) / "run.json"
     if not path.is_file():
         return ""
@@ -190,6 +185,13 @@ def _written(
     plan: audit.AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path, *, pictures: bool, covers: str
 ) -> tuple[str, ...]:
     """Write the tables and the picture; return their names."""
+    from events.audit._estimates import rows_frame
+    from events.audit._learned_total import LearnedTotal
+    from events.audit._quality import CurvePoint, Disagreement, ModelQuality
+    from events.audit._sheets import label_table
+    from events.commands._audit_files import write_tables
+    from events.plots import audit_bands
+
     found = rows_frame(estimate.disagreements, Disagreement)
     tables = {
         "audited.csv": estimate.to_frame(),
@@ -220,6 +222,8 @@ def _sheet_to_resolve(
     question: Question,
 ) -> tuple[str, ...]:
     """Write the documents on which labellers disagree as a sheet and its page, unless it is one of the inputs."""
+    from events.commands._audit_files import page_name, write_sheet
+
     path = place / RESOLVE
     page = path.with_name(page_name(RESOLVE))
     if path.exists() and any(Path(sheet).exists() and path.samefile(sheet) for sheet in sheets):

@@ -20,26 +20,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._atomic import unwritable, write_json
-from corefsample.files._paths import PathLike
-from corefsample.plots import reliability_figure
 from events import _shared_options as shared
 from events import audit
 from events._options import Result, declared, option
-from events.audit._features import numeric_columns
-from events.audit._learned_results import ASSUMPTION, LearnedTarget, LearnResult
-from events.commands import _audit_files as files
-from events.commands._audit_files import LEARNED, corpus_texts, labelled_plan
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
-from events.plots.audit import learned_bands
 from events.runs._pictures import picture_files, save_pictures
-from events.runs._record import checksums, run_record
+
+if TYPE_CHECKING:
+    from corefsample.files._paths import PathLike
+    from events.audit._learned_results import LearnedTarget, LearnResult
 
 
 @declared
@@ -119,6 +114,10 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
     ParameterError, InputError, OutputError
         If an option, a sheet or the folder breaks its rule, or there are too few labels; then nothing is written.
     """
+    from events.audit._features import numeric_columns
+    from events.commands._audit_files import LEARNED, labelled_plan
+    from events.runs._record import checksums
+
     place, started = Path(options.out), time.time()
     if place.exists() and not place.is_dir():
         raise ParameterError(f"must be a folder, got the file {place}", parameter="out")
@@ -144,6 +143,8 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
 
 def _texts(source: PathLike, plan: audit.AuditPlan) -> list[str]:
     """Text of every document, in the order of the frame."""
+    from events.commands._audit_files import corpus_texts
+
     texts = {doc_id: marked.text for doc_id, marked in corpus_texts(source, plan.frame)}
     if not texts:
         rule = "needs the texts of the documents, got none"
@@ -160,6 +161,13 @@ def _written(
     options: AuditLearnOptions,
 ) -> AuditLearnResult:
     """Write the files of a result."""
+    from corefsample.files._atomic import unwritable, write_json
+    from corefsample.plots import reliability_figure
+    from events.audit._learned_results import ASSUMPTION
+    from events.commands import _audit_files as files
+    from events.plots.audit import learned_bands
+    from events.runs._record import run_record
+
     counts = found.to_frame()
     tables = {files.LEARNED: found.documents_frame(), "learned_counts.csv": counts}
     names = list(tables)

@@ -19,25 +19,20 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.files._atomic import new_file, unwritable, write_bytes, write_json
-from corefsample.files._paths import PathLike
 from events import _shared_options as shared
 from events import audit
 from events._options import Result, declared, option
-from events.audit._documents import read_document_table
 from events.audit._keywords import KeywordExpression
-from events.commands import _audit_files as files
-from events.commands._audit_files import corpus_texts, read_learned, read_plan, source_frame
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_pairs, print_text
+
+if TYPE_CHECKING:
+    from corefsample.files._paths import PathLike
 
 
 @declared
@@ -162,6 +157,8 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     ParameterError, InputError, OutputError
         If an option, an input or the folder breaks its rule.
     """
+    from events.commands._audit_files import read_learned, read_plan, source_frame
+
     folder = Path(options.out)
     if options.more is None:
         _require_free(folder, overwrite=options.overwrite)
@@ -196,6 +193,8 @@ def _require_free(folder: Path, *, overwrite: bool) -> None:
 
 def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions) -> list[str] | None:
     """The user's group of each document: by a keyword expression, a column, or both."""
+    from events.commands._audit_files import corpus_texts
+
     parts: list[list[str]] = []
     if options.column is not None:
         parts.append(_column(frame, options.column, options.table))
@@ -207,6 +206,8 @@ def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions
 
 
 def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str]:
+    from events.audit._documents import read_document_table
+
     if table is None:
         if column not in frame.properties:
             names = ", ".join(frame.properties) or "none"
@@ -219,6 +220,13 @@ def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str
 
 def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: AuditPlanOptions) -> AuditPlanResult:
     """Write the files of a plan; those of earlier rounds stay."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from corefsample.files._atomic import new_file, unwritable, write_bytes, write_json
+    from events.commands import _audit_files as files
+
     number = len(plan.rounds)
     chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
     marked = dict(files.corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}

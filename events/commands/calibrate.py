@@ -17,28 +17,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from corefsample import links, plots
-from corefsample.calibration.binning._binning import FEWEST_BINS
-from corefsample.calibration.intervals._paired import PairedComparison
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._paths import Inputs, path_list
-from corefsample.formats import DocumentStream
-from corefsample.links._calibration import LinkCalibration
-from corefsample.links._pairs import link_tables
 from events import _shared_options as shared
 from events._options import FolderResult, declared, option
 from events.commands._parser import Command
-from events.commands._reading import streamed
-from events.commands._results import CalibrationFolder, Results, results
 from events.commands._screen import print_counts, print_files, print_text
-from events.runs._output_folder import OutputFolder
 from events.runs._pictures import save_pictures
 from events.runs._progress import Progress
-from events.runs._record import json_rows
+
+if TYPE_CHECKING:
+    from corefsample.calibration._paired import PairedComparison
+    from corefsample.files._paths import Inputs
+    from corefsample.formats import DocumentStream
+    from corefsample.links._calibration import LinkCalibration
+    from events.commands._results import Results
+    from events.runs._output_folder import OutputFolder
 
 _MEASURING = ("bin_size", "norm", "level", "n_resamples", "seed")
 
@@ -83,6 +81,8 @@ class CalibrateResult(FolderResult):
     calibration: LinkCalibration
 
     def _more(self) -> dict[str, Any]:
+        from events.runs._record import json_rows
+
         tables = self.calibration.tables
         return {
             "n_documents": tables.n_documents,
@@ -111,6 +111,8 @@ class CalibratePairedResult(FolderResult):
     n_without_gold: int
 
     def _more(self) -> dict[str, Any]:
+        from events.runs._record import json_rows
+
         compared = self.comparison
         return {
             "n_documents": compared.n_blocks,
@@ -145,6 +147,8 @@ def run_calibrate(
     OutputError
         If the folder cannot be written. After an error no folder is left.
     """
+    from events.commands._results import CalibrationFolder, results
+
     options = options or CalibrateOptions()
     run = _compared if options.paired else _measured
     with results(CalibrationFolder, options) as found:
@@ -154,6 +158,10 @@ def run_calibrate(
 def _measured(
     inputs: Inputs, options: CalibrateOptions, found: Results, on_progress: Progress | None
 ) -> CalibrateResult:
+    from corefsample.formats import DocumentStream
+    from corefsample.links._pairs import link_tables
+    from events.commands._reading import streamed
+
     stream = DocumentStream(inputs, on_rejected=found.on_rejected)
     tables = link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
     if not tables.n_documents:
@@ -173,6 +181,10 @@ def _measured(
 def _compared(
     inputs: Inputs, options: CalibrateOptions, found: Results, on_progress: Progress | None
 ) -> CalibratePairedResult:
+    from corefsample.files._paths import path_list
+    from corefsample.formats import DocumentStream
+    from events.commands._reading import streamed
+
     names: Sequence[str] = path_list(inputs)
     if len(names) != 2:
         raise ParameterError(f"must be two files for a paired comparison, got {len(names)}", parameter="inputs")
@@ -245,6 +257,8 @@ def _print_comparison(run: CalibratePairedResult) -> None:
 
 
 def _print_calibration(run: CalibrateResult) -> None:
+    from corefsample.calibration._binning import FEWEST_BINS
+
     calibration, tables = run.calibration, run.calibration.tables
     overall = calibration.overall
     print_text(

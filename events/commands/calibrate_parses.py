@@ -20,28 +20,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from corefsample import parses, plots
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._paths import Inputs
-from corefsample.formats.annotated._corefud import read_corefud
-from corefsample.parses._calibration import ParseCalibration
-from corefsample.parses._temperature import TemperatureFit
 from events import _shared_options as shared
 from events._options import FolderResult, declared, option
-from events.commands._parse_sampling import TreebankDocument, TreebankParses, schemes_of
 from events.commands._parser import Command
-from events.commands._results import ParsesFolder, results
 from events.commands._screen import print_counts, print_files, print_text
-from events.rules._rules import load_rules
-from events.runs._output_folder import OutputFolder
 from events.runs._pictures import save_pictures
 from events.runs._progress import Progress
-from events.runs._record import json_rows
-from events.runs.scoring._parsing import load_pipeline
+
+if TYPE_CHECKING:
+    from corefsample.files._paths import Inputs
+    from corefsample.parses._calibration import ParseCalibration
+    from corefsample.parses._temperature import TemperatureFit
+    from events.commands._parse_sampling import TreebankDocument, TreebankParses
+    from events.runs._output_folder import OutputFolder
 
 _DRAWN = ("labelled arcs", "roles", "paths of 3 arcs", "paths of 7 arcs")
 
@@ -128,6 +125,8 @@ class CalibrateParsesResult(FolderResult):
     n_words: int
 
     def _more(self) -> dict[str, Any]:
+        from events.runs._record import json_rows
+
         names = ("temperature", "lower", "upper", "level", "is_at_end")
         fit = None if self.fit is None else {name: getattr(self.fit, name) for name in names}
         return {
@@ -160,6 +159,12 @@ def run_calibrate_parses(
     OutputError
         If the folder cannot be written. After an error no folder is left.
     """
+    from corefsample.formats.annotated._corefud import read_corefud
+    from events.commands._parse_sampling import TreebankDocument, TreebankParses, schemes_of
+    from events.commands._results import ParsesFolder, results
+    from events.rules._rules import load_rules
+    from events.runs.scoring._parsing import load_pipeline
+
     rule, pipeline = load_rules(options.rule, options.preset), load_pipeline(options.pipeline)
     with results(ParsesFolder, options) as found:
         streams = [read_corefud(treebank, on_rejected=found.on_rejected)]

@@ -16,32 +16,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from corefsample import _checks, plots, recalibration
 from corefsample._lazy import pd
-from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._paths import Inputs
-from corefsample.recalibration._shipped import NO_RECALIBRATION
 from events import _shared_options as shared
 from events import plots as event_plots
 from events._options import FolderResult, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
-from events.commands._reading import gold_documents
-from events.commands._results import QueriesFolder, results
 from events.commands._screen import print_files, print_text
-from events.plots.queries import query_quantiles
-from events.queries._score import OBJECTIVES
-from events.queries._study import study_queries
-from events.queries._study_results import N_BINS, QueryStudy
-from events.queries._true_counts import LEVELS, links_by_kind
 from events.runs._pictures import save_pictures
 from events.runs._progress import Progress
-from events.runs._record import json_rows
+
+if TYPE_CHECKING:
+    from corefsample.documents._scored import ScoredDocument
+    from corefsample.files._paths import Inputs
+    from events.queries._study_results import QueryStudy
 
 _OPTIONAL_GROUPS = ("genre",)
 _OBJECTIVES: dict[str, tuple[str, ...]] = {
@@ -75,6 +69,9 @@ class CalibrateQueriesOptions(
     group_by: tuple[str, ...] = option(default=_OPTIONAL_GROUPS, metavar="FIELD")
 
     def _check(self) -> None:
+        from corefsample.recalibration._shipped import NO_RECALIBRATION
+        from events.queries._score import OBJECTIVES
+
         super()._check()
         for objective in self.objectives or ():
             _checks.choice("objectives", objective, OBJECTIVES)
@@ -102,6 +99,8 @@ class CalibrateQueriesResult(FolderResult):
     n_without_gold: int
 
     def _more(self) -> dict[str, Any]:
+        from events.runs._record import json_rows
+
         study = self.study
         return {
             "n_queries": len(study.table.queries),
@@ -137,6 +136,9 @@ def run_calibrate_queries(
     OutputError
         If the folder cannot be written. After an error no folder is left.
     """
+    from events.commands._reading import gold_documents
+    from events.commands._results import QueriesFolder, results
+
     options = options or CalibrateQueriesOptions()
     with results(QueriesFolder, options) as found:
         gold = gold_documents(
@@ -157,6 +159,9 @@ def run_calibrate_queries(
 
 
 def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQueriesOptions) -> QueryStudy:
+    from events.queries._study import study_queries
+    from events.queries._study_results import N_BINS
+
     names = "form missing n_folds n_resamples n_samples objectives role scheme seed unannotated uncertainty"
     chosen = options.chosen(*names.split())
     chosen |= {"by": options.group_by, "domains": options.domains_of(documents, place)}
@@ -180,6 +185,8 @@ def _write_link_kinds(
     study: QueryStudy, documents: Sequence[ScoredDocument], options: CalibrateQueriesOptions, path: Path
 ) -> None:
     """Write the table of links by kinds of mentions, of each variant."""
+    from events.queries._true_counts import links_by_kind
+
     parts = []
     by_id = {document.doc_id: document for document in documents}
     used = [by_id[doc_id] for doc_id in study.table.doc_ids]
@@ -202,6 +209,9 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     pictures
         Whether to draw.
     """
+    from events.plots.queries import query_quantiles
+    from events.queries._true_counts import LEVELS
+
     intervals, curves = study.intervals(), study.reliability()
     coverage, (groups, overdispersion) = study.coverage(intervals), study.misfit()
     reliability = pd.concat([curve.to_frame().assign(variant=name) for name, curve in curves.items()])
@@ -224,6 +234,8 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
 
 def print_calibrate_queries(report: CalibrateQueriesResult) -> None:
     """Print calibration errors and coverage, before and after recalibration."""
+    from events.queries._true_counts import LEVELS
+
     study = report.study
     # Before any output, so that a failure prints nothing.
     scores, coverage, quantiles = study.scores(), study.coverage(), study.quantiles()

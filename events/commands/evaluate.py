@@ -17,23 +17,20 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from corefsample.files._paths import PathLike
-from corefsample.metrics import corpus_posterior, corpus_scores
-from corefsample.metrics._bootstrap import ScoreDifference, percentiles, resampled_f1, score_differences
-from corefsample.metrics._counts import METRICS
-from corefsample.metrics._scores import CorpusScores, MetricPosterior
 from events import _shared_options as shared
 from events._options import Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import mention_counts, print_counts, print_text
-from events.commands._system_scores import gold_mentions, system_scores
-from events.runs._document_inputs import DocumentInputs
 from events.runs._progress import Progress
-from events.runs._record import json_rows
+
+if TYPE_CHECKING:
+    from corefsample.files._paths import PathLike
+    from corefsample.metrics._bootstrap import ScoreDifference
+    from corefsample.metrics._scores import CorpusScores, ScoreSamples
 
 _TITLES = {title.lower(): title for title in ("MUC", "B3", "CEAFe", "CEAFm", "LEA", "BLANC", "CoNLL")}
 
@@ -112,10 +109,12 @@ class EvaluateResult(Result):
     n_resamples: int
     scores: CorpusScores
     intervals: dict[str, tuple[float, float]]
-    posterior: MetricPosterior | None
+    posterior: ScoreSamples | None
     differences: tuple[ScoreDifference, ...]
 
     def _more(self) -> dict[str, Any]:
+        from events.runs._record import json_rows
+
         corpus, drawn = self.scores.corpus, self.posterior
         posterior = drawn and {name: getattr(drawn, name) for name in ("mean", "sd", "lower", "upper", "mc_se")}
         differences = [{**dataclasses.asdict(each), "difference": each.difference} for each in self.differences]
@@ -152,6 +151,12 @@ def run_evaluate(
     InputError
         If a file is missing, a document is bad or has other words than its gold, or no document is in both files.
     """
+    from corefsample.metrics import corpus_posterior, corpus_scores
+    from corefsample.metrics._bootstrap import percentiles, resampled_f1, score_differences
+    from corefsample.metrics._counts import METRICS
+    from events.commands._system_scores import gold_mentions, system_scores
+    from events.runs._document_inputs import DocumentInputs
+
     options = options or EvaluateOptions()
     files = [DocumentInputs(path, options.entity_fields) for path in (gold, system)]
     keys, n_without_gold = gold_mentions(files[0])

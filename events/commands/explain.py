@@ -24,25 +24,21 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from corefsample.errors import ParameterError
-from corefsample.files._paths import Inputs
-from corefsample.formats import DocumentStream
 from events import _shared_options as shared
 from events._options import Result, declared, option
-from events.commands._explaining import N_SAMPLES, EventShare, Explained, document_events, explained
 from events.commands._parser import Command
-from events.commands._reading import batches
 from events.commands._screen import counted, pair_lines, print_text
-from events.counting._definitions import check_classes
-from events.lexicon._lexicon import load_lexicon
-from events.matching._screening import Screen
-from events.matching._tracing import COUNTED
-from events.rules._rules import Rule, load_rules
 from events.runs._progress import Progress
+
+if TYPE_CHECKING:
+    from corefsample.files._paths import Inputs
+    from events.commands._explaining import EventShare, Explained
+    from events.rules._rules import Rule
 
 _DEFAULT_SAMPLE = 20  # triggers
 _SCREEN = 40  # lines about a document with several parses
@@ -152,6 +148,15 @@ def run_explain(
     InputError
         If a rule, a lexicon or a document breaks its rule.
     """
+    from corefsample.formats import DocumentStream
+    from events.commands._explaining import document_events, explained
+    from events.commands._reading import batches
+    from events.counting._definitions import check_classes
+    from events.lexicon._lexicon import load_lexicon
+    from events.matching._screening import Screen
+    from events.matching._tracing import COUNTED
+    from events.rules._rules import load_rules
+
     options = options or ExplainOptions()
     rule = load_rules(options.rule, options.preset)
     lexicon = load_lexicon(options.lexicon, language=rule.language)
@@ -258,6 +263,8 @@ def _print_document(shown: Sequence[Explained], *, all_parses: bool) -> None:
 
 def _shares(each: Explained) -> str:
     """Events of the document of a trigger."""
+    from events.commands._explaining import N_SAMPLES
+
     if each.events is None:
         return "none: the labels fit several schemes, which give different events"
     shares = ", ".join(map(str, each.events)) or "0"

@@ -16,34 +16,28 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from corefsample import recalibration
-from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._atomic import remove_file, write_json
-from corefsample.files._paths import Inputs, path_list, require_suffix
-from corefsample.formats import DocumentStream
-from corefsample.formats.scored._stream import SUFFIXES
-from corefsample.formats.scored._writing import quarantine_file, write_documents
-from corefsample.languages._language import declared_language, differ
-from corefsample.mention_ranking._model import SEEN_FIELD
-from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._model import Recalibration
-from corefsample.recalibration._refits import CrossFit, RecalibrationFit
-from corefsample.recalibration._uncertain import DOMAIN_FIELD, UncertainRecalibration
 from events import _shared_options as shared
 from events._options import Result, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
-from events.commands._reading import GoldDocuments, gold_documents, streamed
 from events.commands._screen import print_counts, print_text
-from events.queries._score import named_objective
 from events.runs._progress import Progress
-from events.runs._record import checksums, free_outputs, run_record
+
+if TYPE_CHECKING:
+    from corefsample.documents._batch import DocumentBatch
+    from corefsample.documents._scored import ScoredDocument
+    from corefsample.files._paths import Inputs
+    from corefsample.recalibration._domains import DomainEffect
+    from corefsample.recalibration._model import Recalibration
+    from corefsample.recalibration._refits import CrossFit, RecalibrationFit
+    from corefsample.recalibration._uncertain import UncertainRecalibration
+    from events.commands._reading import GoldDocuments
 
 __all__ = ["RECORD_SUFFIX", "RecalibrateOptions", "RecalibrateResult", "print_recalibrate", "run_recalibrate"]
 
@@ -169,6 +163,15 @@ def run_recalibrate(
     OutputError
         If a file cannot be written.
     """
+    from corefsample.files._atomic import remove_file, write_json
+    from corefsample.files._paths import path_list, require_suffix
+    from corefsample.formats import DocumentStream
+    from corefsample.formats.scored._stream import SUFFIXES
+    from corefsample.formats.scored._writing import quarantine_file, write_documents
+    from corefsample.recalibration._uncertain import DOMAIN_FIELD, UncertainRecalibration
+    from events.commands._reading import gold_documents, streamed
+    from events.runs._record import checksums, free_outputs, run_record
+
     started = time.time()
     if "-" in path_list(gold) and "-" in path_list(apply):
         raise ParameterError("must not be standard input where gold is, got - twice", parameter="apply")
@@ -230,6 +233,8 @@ def run_recalibrate(
 def _fitted(
     gold: GoldDocuments, options: RecalibrateOptions
 ) -> tuple[recalibration.RecalibrationFitter, RecalibrationFit, DomainEffect | None]:
+    from events.queries._score import named_objective
+
     names = ("role", "scheme", "unannotated", "n_samples", "seed")
     objective = named_objective(options.objective, options.chosen(*names))
     domains = options.domains_of(gold.documents, gold.place)
@@ -251,6 +256,9 @@ def _fit_language(gold: GoldDocuments) -> str | None:
     InputError
         If the documents are of several languages, or the model that scored them was trained on some of them.
     """
+    from corefsample.languages._language import declared_language
+    from corefsample.scorers.log_linear._model import SEEN_FIELD
+
     n_seen = sum(bool(each.metadata.get(SEEN_FIELD)) for each in gold.documents)
     if n_seen:
         rule = "must be scored by a model that was not trained on them"
@@ -265,6 +273,9 @@ def _fit_language(gold: GoldDocuments) -> str | None:
 
 def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str]:
     """Rows that cannot be recalibrated: of other scores or another language than the fit, or infinite results."""
+    from corefsample.languages._language import declared_language, differ
+    from corefsample.recalibration._model import Recalibration
+
     wrong = {}
     for row in range(len(batch)):
         try:

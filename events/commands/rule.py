@@ -1,4 +1,4 @@
-"""Write a rule from example sentences, test rule files, and improve a rule by labels.
+"""Write a rule from example sentences, test rule files, and compare rules by labels.
 
 A rule says by which words and paths of a parse a text reports an event: see docs/rules.md.
 
@@ -6,7 +6,6 @@ Examples
 --------
   corefsample rule new raid --example "Iraq raided Iran." --pipeline en_gum_ud
   corefsample rule test raid.yaml
-  corefsample rule suggest run audit/sheet.csv
   corefsample rule compare run run2 audit/sheet.csv
 """
 
@@ -20,7 +19,6 @@ command = Program(
     lines={
         "new": "Write a rule file from example sentences.",
         "test": "Check rule files, and show what they find in their examples.",
-        "suggest": "Suggest additions to a rule, from labels.",
         "compare": "Say which of two runs has the better rule, by labels.",
     },
 )

@@ -16,22 +16,20 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from corefsample._arrays import Floats
 from corefsample.errors import InputError
-from corefsample.files._contents import read_parquet
-from corefsample.files._paths import PathLike
 from events import _shared_options as shared
 from events._options import Result, declared, option
-from events.audit import AuditPlan
-from events.audit._documents import ALL_DOCUMENTS, RULES, run_record
-from events.audit._paired import HALF, labelled_cells, paired_differences, target_keys, target_probabilities
-from events.commands._audit_files import labelled_plan
 from events.commands._parser import Command
 from events.commands._screen import counted, print_text
+
+if TYPE_CHECKING:
+    from corefsample._arrays import Floats
+    from corefsample.files._paths import PathLike
+    from events.audit import AuditPlan
 
 
 @declared
@@ -106,6 +104,9 @@ def run_rule_compare(
     ParameterError, InputError
         If an option, a run or a sheet breaks its rule.
     """
+    from events.audit._paired import HALF, labelled_cells, paired_differences
+    from events.commands._audit_files import labelled_plan
+
     options = options or RuleCompareOptions()
     _, plan, labels = labelled_plan(first, sheets, options.plan)
     cells = labelled_cells(plan, labels, range(len(plan.frame.targets)))
@@ -127,6 +128,10 @@ def run_rule_compare(
 
 def _probabilities(run: PathLike, plan: AuditPlan) -> Floats:
     """P of the plan's targets in its sample by a run: float64 (n_sampled, n_targets)."""
+    from corefsample.files._contents import read_parquet
+    from events.audit._documents import ALL_DOCUMENTS, RULES, run_record
+    from events.audit._paired import target_keys, target_probabilities
+
     rules = str(run_record(Path(run))["rule"]["name"]).split(RULES)
     keys = target_keys(plan.frame)
     if len(rules) == 1 == len(plan.frame.event.split(RULES)):  # a changed rule may have another name

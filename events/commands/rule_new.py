@@ -16,19 +16,10 @@ from dataclasses import dataclass
 import click
 
 from corefsample.errors import ParameterError
-from corefsample.files._atomic import require_free, write_bytes
-from corefsample.spacy_bridge.documents import tokens_of_doc
 from events import _shared_options as shared
 from events._options import Result, declared, option
-from events._yaml_file import read_yaml, typed
 from events.commands._parser import Command
-from events.commands._rule_draft import draft_example, rule_text
 from events.commands._screen import print_text
-from events.counting._examples import example_results
-from events.lexicon._lexicon import load_lexicon
-from events.rules._format import RuleFile, check_rule_file
-from events.rules._rules import presets_of
-from events.runs.scoring._parsing import load_pipeline, pipeline_scheme
 
 
 @declared
@@ -97,6 +88,16 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
     ParameterError
         If there is no example, it is not one sentence, or its trigger or actor cannot be told.
     """
+    from corefsample.files._atomic import require_free, write_bytes
+    from corefsample.spacy_bridge.documents import tokens_of_doc
+    from events._yaml_file import read_yaml, typed
+    from events.commands._rule_draft import draft_example, rule_text
+    from events.counting._examples import example_results
+    from events.lexicon._lexicon import load_lexicon
+    from events.rules._format import RuleFile, check_rule_file
+    from events.rules._rules import presets_of
+    from events.runs.scoring._parsing import load_pipeline, pipeline_scheme
+
     if not options.example:
         raise ParameterError("must be given at least once", parameter="example")
     out = options.out or f"{name}.yaml"

@@ -12,18 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
 from events._options import declared
-from events.commands._file_check import FileReport, check_file, is_rule_or_lexicon
 from events.commands._parser import Command
 from events.commands._screen import print_pairs, print_text
 from events.commands.doctor import DoctorResult, report_problems
-from events.counting._examples import ExampleResult
+
+if TYPE_CHECKING:
+    from events.commands._file_check import FileReport
+    from events.counting._examples import ExampleResult
 
 
 @declared
@@ -73,6 +75,8 @@ def run_rule_test(files: Sequence[str], options: RuleTestOptions | None = None) 
     ParameterError
         If a file is not a rule.
     """
+    from events.commands._file_check import check_file, is_rule_or_lexicon
+
     options = options or RuleTestOptions()
     for name in files:
         if not is_rule_or_lexicon(name):

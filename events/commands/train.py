@@ -19,29 +19,25 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 import corefsample
-from corefsample import mention_ranking
+from corefsample import scorers
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._atomic import write_json
-from corefsample.files._paths import Inputs, PathLike, total_size
-from corefsample.formats.scored._writing import quarantine_file
-from corefsample.mention_ranking._model import MentionDocument
-from corefsample.mention_ranking._training import EpochReport
-from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from events import _shared_options as shared
 from events._options import Result, declared, option
 from events._selection import Selection
-from events._yaml_file import file_bytes, read_yaml, typed
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_counts, print_text
-from events.commands._training import fit_model, split_documents
-from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
 from events.runs._progress import Progress
-from events.runs._record import checksums, free_outputs, run_record
+
+if TYPE_CHECKING:
+    from corefsample.files._paths import Inputs, PathLike
+    from corefsample.scorers.log_linear._model import MentionDocument
+    from corefsample.scorers.log_linear._training import EpochReport
+    from corefsample.scorers.log_linear.features._templates import TemplateSet
 
 RECORD_SUFFIX = ".training.json"
 
@@ -151,7 +147,7 @@ class TrainResult(Result):
 
     out: str
     record: str
-    model: mention_ranking.AntecedentModel
+    model: scorers.AntecedentModel
     reports: tuple[EpochReport, ...]
     l2: float
     epoch: int
@@ -217,6 +213,13 @@ def run_train(
     OutputError
         If a file cannot be written.
     """
+    from corefsample.files._atomic import write_json
+    from corefsample.formats.scored._writing import quarantine_file
+    from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
+    from events.commands._training import fit_model, split_documents
+    from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
+    from events.runs._record import checksums, free_outputs, run_record
+
     started = time.time()
     path = options.out
     if not path:
@@ -242,7 +245,7 @@ def run_train(
             provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
             on_epoch=on_epoch,
         )
-        mention_ranking.save_model(model, path, overwrite=options.overwrite)
+        scorers.save_model(model, path, overwrite=options.overwrite)
         run = TrainResult(
             out=path,
             record=record,
@@ -302,6 +305,9 @@ def load_templates(path: PathLike) -> TemplateSet:
     InputError
         If the file cannot be read, has other content, or has a template that breaks its rules.
     """
+    from corefsample.scorers.log_linear.features._templates import TemplateSet
+    from events._yaml_file import file_bytes, read_yaml, typed
+
     name = os.fspath(path)
     lists = typed(name, read_yaml(name, file_bytes(name)), dict[str, list[str]])
     if set(lists) != {"pronoun", "phrase", "new"}:
@@ -315,6 +321,8 @@ def load_templates(path: PathLike) -> TemplateSet:
 
 def print_train(run: TrainResult) -> None:
     """Print how many documents were used, the losses of each pass, and where the model is."""
+    from corefsample.files._paths import total_size
+
     click.echo(f"Language: {run.model.language.code} (resources: {run.model.language.resources}).")
     click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
     if run.model.provenance["options"]["start"] == "english":

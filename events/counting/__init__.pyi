@@ -1,4 +1,4 @@
-from ._count_posterior import CountPosterior as CountPosterior
+from ._count_posterior import CountDistribution as CountDistribution
 from ._count_posterior import read_count_posterior as read_count_posterior
 from ._count_samples import CountSamples as CountSamples
 from ._count_samples import read_count_samples as read_count_samples

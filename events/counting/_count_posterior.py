@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CountPosterior(HtmlTable):
+class CountDistribution(HtmlTable):
     """Posterior of the number of documents with an event, of one actor in one period.
 
     Attributes
@@ -71,7 +71,7 @@ class CountPosterior(HtmlTable):
 
     def __repr__(self) -> str:
         return (
-            f"CountPosterior({self.actor}, {self.period}: {self.n_docs:,} documents)\n"
+            f"CountDistribution({self.actor}, {self.period}: {self.n_docs:,} documents)\n"
             f"  mean {self.mean:.4g}, sd {self.sd:.4g}, one best {self.one_best}\n"
             f"  {100 * self.level:g}% {self.interval} interval: {self.lower:.4g} to {self.upper:.4g}"
         )
@@ -91,7 +91,7 @@ class CountPosterior(HtmlTable):
 
 def count_posterior(
     counts: EventCounts, actor: str, period: str, *, level: float | None = None, interval: Interval | None = None
-) -> CountPosterior:
+) -> CountDistribution:
     """Posterior of one count, exact given each document's P(event).
 
     Parameters
@@ -116,7 +116,7 @@ def count_posterior(
 
 def read_count_posterior(
     run: str | os.PathLike[str], actor: str | Sequence[str], period: str, *, event: str | None = None
-) -> CountPosterior:
+) -> CountDistribution:
     """Posterior of one count from the folder of a finished run: its counts.parquet and evidence.parquet.
 
     If documents share the uncertainty of a recalibration, it is that of the counts by sample, count_samples.parquet.
@@ -173,11 +173,11 @@ def _is_of(key: tuple[str, ...], codes: tuple[str, ...]) -> bool:
     return filled == tuple(code for code in key if code)
 
 
-def _of_rows(rows: pd.DataFrame, pmf: Floats, columns: tuple[str, ...]) -> CountPosterior:
+def _of_rows(rows: pd.DataFrame, pmf: Floats, columns: tuple[str, ...]) -> CountDistribution:
     """Posterior with the values of the one row of a table of counts."""
     row: dict[Any, Any] = rows.to_dict("records")[0]
-    values = {field.name: row[field.name] for field in dataclasses.fields(CountPosterior) if field.name in row}
-    return CountPosterior(
+    values = {field.name: row[field.name] for field in dataclasses.fields(CountDistribution) if field.name in row}
+    return CountDistribution(
         **{**values, "pmf": pmf, "actor": EventKey(row[name] for name in columns).name, "columns": columns}
     )
 

@@ -16,7 +16,7 @@ from corefsample._monte_carlo import monte_carlo_errors
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import Conditioned, canonical_labels
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import ParsePosterior, ParseSamples
+from corefsample.posterior._posterior import ParseSamples, WeightedParse
 from events.counting._kernel_inputs import (
     REASONS,
     Hits,
@@ -238,7 +238,7 @@ def evaluate_matches(
     seed
         In [0, 2**64).
     """
-    posterior = DocumentPosterior(doc_id, (ParsePosterior(antecedents),))
+    posterior = DocumentPosterior(doc_id, (WeightedParse(antecedents),))
     return evaluate_document(posterior, {0: [matches]}, date, n_samples=n_samples, seed=seed)[0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Annotated, Literal
@@ -77,12 +77,6 @@ def lexicon_content(path: str) -> LexiconContent:
         If it cannot be read, or breaks a rule of the format.
     """
     return shipped_content(path) if path in SHIPPED_LEXICONS else read_content(path, file_bytes(path))
-
-
-def content_with_nouns(path: str, nouns: Mapping[str, Sequence[str]]) -> LexiconContent:
-    """Content of a lexicon, as of `lexicon_content`, with more nouns of some of its actors, by code."""
-    entries = [_Entry(code, nouns=list(each)) for code, each in nouns.items()]
-    return _added(path, _LexiconFile(1, entries=entries), lexicon_content(path))
 
 
 @functools.cache

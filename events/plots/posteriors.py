@@ -7,13 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from corefsample.plots.style import COLOURS, axes_of, bare_spines, legible
-from events.counting import CountPosterior
+from events.counting import CountDistribution
 
 _NEGLIGIBLE = 1e-4  # share of the largest probability below which counts are not drawn
 _INTERVALS = {"quantile": "credible interval", "hdi": "shortest credible interval", "normal": "normal interval"}
 
 
-def count_bars(posterior: CountPosterior, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+def count_bars(posterior: CountDistribution, *, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Draw the posterior of one count as bars, filled within the interval, with marks for mean and one best.
 
     The axis ends at the last count with at least 1 / 10,000 of the largest probability, or at a mark beyond it.

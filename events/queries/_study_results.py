@@ -15,7 +15,7 @@ from events.queries._table import QueryTable
 from events.queries._true_counts import count_coverage, count_intervals, count_quantiles, group_misfit, null_truths
 
 if TYPE_CHECKING:
-    from corefsample.calibration.measures._reliability import ReliabilityCurve
+    from corefsample.calibration._reliability import ReliabilityCurve
 
 GIVEN, UNCERTAIN = "given", "uncertain"  # values of the column `recalibration`
 N_BINS = 20

@@ -12,8 +12,8 @@ from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.languages._language import ENGLISH, Language, declared_language, differ, load_language
-from corefsample.mention_ranking import english_model
-from corefsample.mention_ranking._model import ENOUGH_WORDS, FEW_KNOWN, MentionDocument, gold_entities
+from corefsample.scorers import english_model
+from corefsample.scorers.log_linear._model import ENOUGH_WORDS, FEW_KNOWN, MentionDocument, gold_entities
 from corefsample.syntax._roles import NeutralParse
 from events._selection import Selection
 from events.runs._document_inputs import DocumentInputs, ReadDocument, reject

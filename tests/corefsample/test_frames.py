@@ -22,8 +22,7 @@ from corefsample import (
     sample_clusterings,
 )
 from corefsample.calibration import calibration_error
-from corefsample.calibration.binning._binning import block_bin_pairs
-from corefsample.calibration.studies._studies import Design, synthetic_pairs
+from corefsample.calibration._binning import block_bin_pairs
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
@@ -88,14 +87,6 @@ def test_blocks_of_bins_leave_empty_places_out() -> None:
     assert table[["block", "bin", "n"]].to_numpy().tolist() == [[0, 0, 2], [0, 1, 1], [1, 1, 1]]
     assert table["mean_q"].tolist() == pytest.approx([0.15, 0.9, 0.8])
     assert table["mean_y"].tolist() == [0.5, 1.0, 1.0]
-
-
-def test_synthetic_pairs_have_a_row_each() -> None:
-    pairs = synthetic_pairs(20, Design(n_documents=3), seed=1)
-    table = pairs.to_frame()
-    assert list(table.columns) == ["q", "p", "y", "document"]
-    assert table["q"].tolist() == pairs.q.tolist()
-    assert table["document"].tolist() == pairs.documents.tolist()
 
 
 def results() -> list[object]:

@@ -73,21 +73,19 @@ LEVELS: list[list[str]] = [
     ["corefsample._log"],
     ["corefsample.errors", "corefsample._jit", "corefsample._arrays", "corefsample._equality", "corefsample._html"],
     ["corefsample._checks", "corefsample._memory", "corefsample._monte_carlo", "corefsample._processes"],
+    ["corefsample._results"],
     ["corefsample._processors"],
     ["corefsample._random_kernels"],
     ["corefsample._random", "corefsample.files"],
-    ["corefsample.calibration.binning"],
-    ["corefsample.calibration.tables", "corefsample.calibration.intervals", "corefsample.calibration.recalibrators"],
-    ["corefsample.calibration.measures"],
-    ["corefsample.calibration.tags", "corefsample.calibration.studies"],
     ["corefsample.calibration"],
     ["corefsample.coreference", "corefsample.tagging", "corefsample.trees"],
     ["corefsample.documents", "corefsample.metrics"],
     ["corefsample.languages"],
     ["corefsample.syntax", "corefsample.formats.scored", "corefsample.formats.annotated", "corefsample.adapters"],
     ["corefsample.formats"],
-    ["corefsample.links", "corefsample.mention_ranking.features", "corefsample.parses"],
-    ["corefsample.mention_ranking"],
+    ["corefsample.links", "corefsample.scorers.log_linear.features", "corefsample.parses"],
+    ["corefsample.scorers.log_linear"],
+    ["corefsample.scorers"],
     ["corefsample.recalibration", "corefsample.summaries"],
     ["corefsample.posterior"],
     ["corefsample.plots", "corefsample.spacy_bridge"],
@@ -232,7 +230,7 @@ def test_dir_shows_public_names_only() -> None:
 
 
 SUBPACKAGES = """
-    adapters calibration coreference documents errors formats links mention_ranking metrics parses plots recalibration
+    adapters calibration coreference documents errors formats links metrics parses plots recalibration scorers
     spacy_bridge summaries syntax tagging trees
 """
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corefsample.documents._tokens import Tokens
-from corefsample.mention_ranking.features import _codes as codes
-from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Number
-from corefsample.mention_ranking.features._encoding import word_hash, word_table
+from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features._codes import Column, Gender, Kind, Number
+from corefsample.scorers.log_linear.features._encoding import word_hash, word_table
 from corefsample.syntax._codes import UPOS, Role
 from corefsample.syntax._roles import NeutralParse
 

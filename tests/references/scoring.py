@@ -11,9 +11,9 @@ import numpy as np
 
 from corefsample import ScoredDocument, Tokens, write_conll2012, write_corefud
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.mention_ranking import AntecedentModel, save_model
-from corefsample.mention_ranking._model import MIN_PROB, score_mentions
-from corefsample.mention_ranking._training import train
+from corefsample.scorers import AntecedentModel, save_model
+from corefsample.scorers.log_linear._model import MIN_PROB, score_mentions
+from corefsample.scorers.log_linear._training import train
 from corefsample.syntax._mentions import mentions_from_parse
 from events import simulate_documents
 

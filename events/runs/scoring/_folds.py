@@ -14,9 +14,9 @@ from corefsample.files._atomic import write_json
 from corefsample.files._paths import PathLike, require_suffix
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import quarantine_file, write_documents
-from corefsample.mention_ranking import AntecedentModel, english_model, load_model, score_documents
-from corefsample.mention_ranking._model import MentionDocument, ScoringTally
-from corefsample.mention_ranking._training import SoftmaxMargin, train
+from corefsample.scorers import AntecedentModel, english_model, load_model, score_documents
+from corefsample.scorers.log_linear._model import MentionDocument, ScoringTally
+from corefsample.scorers.log_linear._training import SoftmaxMargin, train
 from events._selection import Selection
 from events.runs._annotated_corpora import Corpus, annotated_inputs, chosen_language, read_corpus
 from events.runs._progress import Progress

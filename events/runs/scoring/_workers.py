@@ -21,18 +21,18 @@ from corefsample.documents._tokens import span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import code_of, require_same
-from corefsample.mention_ranking import AntecedentModel, english_model, load_model, score_documents
-from corefsample.mention_ranking._model import (
+from corefsample.recalibration import read_recalibration
+from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._shipped import chosen_recalibration
+from corefsample.scorers import AntecedentModel, english_model, load_model, score_documents
+from corefsample.scorers.log_linear._model import (
     MENTION_SOURCES,
     MentionSource,
     ScoringTally,
     other_model,
     score_parses,
 )
-from corefsample.mention_ranking._model_file import model_file
-from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._model import Recalibration
-from corefsample.recalibration._shipped import chosen_recalibration
+from corefsample.scorers.log_linear._model_file import model_file
 from corefsample.spacy_bridge import parse_temperature
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from events.news._fields import Article
@@ -127,7 +127,7 @@ class Scorer:
         options = self.options
         if options.model is None:
             name = "the English model of the package"
-            content = resources.files("corefsample.mention_ranking").joinpath("data", "english.npz").read_bytes()
+            content = resources.files("corefsample.scorers.log_linear").joinpath("data", "english.npz").read_bytes()
         else:
             files = dict.fromkeys(model_file(options.model, source) for source in MENTION_SOURCES)
             name, content = options.model, b"".join(Path(file).read_bytes() for file in files)

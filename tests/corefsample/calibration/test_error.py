@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 from references import calibration_intervals as interval_references
+from strategies.synthetic_pairs import SyntheticPairs, synthetic_pairs
 
 from corefsample.calibration import CalibrationTable, calibration_error, calibration_error_from_table
-from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
-from corefsample.calibration.intervals import bootstrap_interval, simulated_interval
-from corefsample.calibration.measures._error import binned_error
-from corefsample.calibration.measures._split_sample import SplitSampleError, split_sample_error
-from corefsample.calibration.studies._studies import Design, SyntheticPairs, synthetic_pairs
+from corefsample.calibration._binning import bin_pairs, block_bin_pairs
+from corefsample.calibration._error import binned_error
+from corefsample.calibration._intervals import bootstrap_interval, simulated_interval
+from corefsample.calibration._split_sample import SplitSampleError, split_sample_error
 from corefsample.errors import ParameterError
 
 NORMS = ("rms", "mse", "l1", "max")
@@ -199,7 +199,7 @@ def halves(pairs: SyntheticPairs, n_samples: int, seed: int) -> tuple[Counts, Co
 
 
 def measured(n_pairs: int, n_samples: int, seed: int, **design: Any) -> tuple[SplitSampleError, SyntheticPairs]:
-    pairs = synthetic_pairs(n_pairs, Design(**design), seed=seed)
+    pairs = synthetic_pairs(n_pairs, **design, seed=seed)
     given_halves = halves(pairs, n_samples, seed + 1)
     error = split_sample_error(
         *given_halves, pairs.y, documents=pairs.documents, n_samples=n_samples, bin_size=500, n_resamples=300
@@ -291,7 +291,7 @@ def test_real_miscalibration_is_found_and_never_overstated(design: dict[str, flo
 def test_the_test_keeps_its_size_whether_or_not_documents_share_their_samples(shared: bool) -> None:
     rejected, n_sets = 0, 150
     for seed in range(n_sets):
-        pairs = synthetic_pairs(1500, Design(dependence=0.2, n_documents=40), seed=seed)
+        pairs = synthetic_pairs(1500, dependence=0.2, n_documents=40, seed=seed)
         rng = np.random.Generator(np.random.Philox(seed + 10_000))
         hits = []
         for _ in range(2):  # a sample of a document says yes to all pairs with q above one number, where it is shared
@@ -307,7 +307,7 @@ def test_the_test_keeps_its_size_whether_or_not_documents_share_their_samples(sh
 def test_the_squared_error_is_unbiased_where_calibration_is_perfect() -> None:
     squares = []
     for seed in range(150):
-        pairs = synthetic_pairs(1000, Design(n_documents=30, dependence=0.2), seed=seed)
+        pairs = synthetic_pairs(1000, n_documents=30, dependence=0.2, seed=seed)
         error = split_sample_error(
             *halves(pairs, 10, seed), pairs.y, documents=pairs.documents, n_samples=10, bin_size=100, norm="mse",
             n_resamples=2,
@@ -317,7 +317,7 @@ def test_the_squared_error_is_unbiased_where_calibration_is_perfect() -> None:
 
 
 def test_without_documents_pairs_count_as_independent() -> None:
-    pairs = synthetic_pairs(20_000, Design(shift=0.05), seed=7)
+    pairs = synthetic_pairs(20_000, shift=0.05, seed=7)
     hits = halves(pairs, 100, 8)
     options: dict[str, Any] = {"n_samples": 100, "n_bins": 20, "n_resamples": 1000}
     alone = split_sample_error(*hits, pairs.y, **options)
@@ -331,7 +331,7 @@ def test_without_documents_pairs_count_as_independent() -> None:
 
 
 def test_rms_is_the_root_of_mse_and_never_below_0() -> None:
-    pairs = synthetic_pairs(2000, Design(), seed=2)
+    pairs = synthetic_pairs(2000, seed=2)
     hits = halves(pairs, 50, 3)
     for y, negative in ((pairs.y, None), (np.tile([0, 1], 1000).astype(np.uint8), False)):
         rms, mse = (

@@ -20,14 +20,14 @@ from references.calibration_recalibrators_and_tags import (
 )
 
 from corefsample import ParameterError
-from corefsample.calibration.measures._error import calibration_error
-from corefsample.calibration.tags._functions import (
+from corefsample.calibration._error import calibration_error
+from corefsample.calibration._tag_errors import (
     grouped_calibration_errors,
     shared_calibration_error,
     tag_calibration_errors,
 )
-from corefsample.calibration.tags._groups import TagGroups, tag_frequency_groups
-from corefsample.calibration.tags._scores import TagScores
+from corefsample.calibration._tag_groups import TagGroups, tag_frequency_groups
+from corefsample.calibration._tag_scores import TagScores
 
 scores = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
 rows = st.lists(st.tuples(scores, st.integers(0, 1), st.sampled_from("abcd")), min_size=1, max_size=24)

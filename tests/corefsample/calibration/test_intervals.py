@@ -19,19 +19,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_intervals as references
 from references.coreference import poisson_binomial_pmf
+from strategies.synthetic_pairs import synthetic_pairs
 from tolerance import plausible_counts, plausible_means, plausible_table
 
 from corefsample import ParameterError
 from corefsample._arrays import Floats, Ints
-from corefsample.calibration import paired_comparison
-from corefsample.calibration.binning._binning import block_bin_pairs
-from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.intervals import _draws, bootstrap_interval, simulated_interval
-from corefsample.calibration.intervals._draws import bootstrap_draws, simulated_draws
-from corefsample.calibration.intervals._error_intervals import calibration_test
-from corefsample.calibration.intervals._paired import PairedComparison, ScorerSums, compare_blocks
-from corefsample.calibration.measures._reliability import bin_intervals
-from corefsample.calibration.studies._studies import Design, synthetic_pairs
+from corefsample.calibration import _draws, bootstrap_interval, paired_comparison, simulated_interval
+from corefsample.calibration._binning import block_bin_pairs
+from corefsample.calibration._bins import BlockBins, ReliabilityBins
+from corefsample.calibration._draws import bootstrap_draws, simulated_draws
+from corefsample.calibration._intervals import calibration_test
+from corefsample.calibration._paired import PairedComparison, ScorerSums, compare_blocks
+from corefsample.calibration._reliability import bin_intervals
 
 NORMS = ("rms", "mse", "l1", "max")
 
@@ -75,7 +74,7 @@ def drawn_pairs(n: int, n_documents: int, seed: int, off: float = 0.0) -> list[r
 
 def synthetic_blocks(n_pairs: int, bin_size: int, seed: int, **design: Any) -> tuple[BlockBins, float]:
     """Sums of synthetic pairs, and the true binned error."""
-    pairs = synthetic_pairs(n_pairs, Design(**design), seed=seed)
+    pairs = synthetic_pairs(n_pairs, **design, seed=seed)
     blocks = block_bin_pairs(pairs.q, pairs.y, pairs.documents, bin_size=bin_size)
     return blocks, math.sqrt(float(blocks.bins.n @ pairs.true_gaps(blocks.bins) ** 2) / n_pairs)
 

@@ -28,19 +28,19 @@ from scipy.optimize import minimize
 from tolerance import plausible_means
 
 from corefsample import ParameterError
-from corefsample.calibration.recalibrators._base import FittedModel, Recalibrator
-from corefsample.calibration.recalibrators._binners import (
+from corefsample.calibration._binners import (
     HistogramBinning,
     IsotonicRecalibration,
     ScalingBinning,
 )
-from corefsample.calibration.recalibrators._grouped import GroupedRecalibrator
-from corefsample.calibration.recalibrators._logistic import (
+from corefsample.calibration._grouped import GroupedRecalibrator
+from corefsample.calibration._logistic import (
     BetaCalibration,
     BinaryTemperatureScaling,
     PlattScaling,
     TemperatureScaling,
 )
+from corefsample.calibration._recalibrator import FittedModel, Recalibrator
 
 values = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
 labels = st.integers(0, 1)

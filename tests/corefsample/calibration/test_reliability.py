@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from expected_errors import error
 from references.calibration_smooth import binned_log_score, fold_log_score, local_shares
+from strategies.synthetic_pairs import synthetic_pairs
 
 from corefsample import ParameterError
-from corefsample.calibration import reliability_curve
-from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
-from corefsample.calibration.measures import _smooth_curves
-from corefsample.calibration.measures._reliability import ReliabilityCurve, bin_intervals
-from corefsample.calibration.measures._smooth_curves import smooth_curve
-from corefsample.calibration.studies._studies import Design, synthetic_pairs
+from corefsample.calibration import _smooth_curves, reliability_curve
+from corefsample.calibration._binning import bin_pairs, block_bin_pairs
+from corefsample.calibration._reliability import ReliabilityCurve, bin_intervals
+from corefsample.calibration._smooth_curves import smooth_curve
 
 
 def test_points_and_intervals_are_those_of_the_bins() -> None:
@@ -96,7 +95,7 @@ def test_scores_are_those_of_held_out_pairs() -> None:
         assert len(set(folds[documents == document])) == 1
     found = _smooth_curves._held_out(cells, folds, 1.0)
     assert found == pytest.approx(fold_log_score(q, y, folds, 1.0), abs=1e-6)
-    q = synthetic_pairs(400, Design(), seed=1).q  # without ties
+    q = synthetic_pairs(400, seed=1).q  # without ties
     by_size = _smooth_curves._bin_scores(_smooth_curves._Pairs.of(q, y, None), folds)
     assert set(by_size) == {10.0, 18.0, 32.0, 56.0, 100.0, 178.0}
     for size in (10, 100):
@@ -104,8 +103,8 @@ def test_scores_are_those_of_held_out_pairs() -> None:
 
 
 def test_bandwidth_and_bin_size_have_the_best_scores_and_misfits_that_bend_need_a_narrow_kernel() -> None:
-    bent = synthetic_pairs(5000, Design(shift=0.2), seed=1)
-    straight = synthetic_pairs(5000, Design(temperature=3.0), seed=1)
+    bent = synthetic_pairs(5000, shift=0.2, seed=1)
+    straight = synthetic_pairs(5000, temperature=3.0, seed=1)
     for made, narrow in ((bent, True), (straight, False)):
         curve = smooth_curve(made.q, made.y)
         assert curve.scores["bandwidth"][curve.bandwidth] == max(curve.scores["bandwidth"].values())
@@ -116,20 +115,19 @@ def test_bandwidth_and_bin_size_have_the_best_scores_and_misfits_that_bend_need_
 def test_the_band_contains_the_whole_true_curve() -> None:
     # 60 sets of pairs in 60 documents. A band that contains the curve in 90% of sets contains it in 38 or fewer of 60
     # with probability 3e-7. Half as wide, it contains it in less than half of these sets.
-    design, held = Design(temperature=1.5, dependence=0.1, n_documents=60), 0
+    held = 0
     for seed in range(60):
-        made = synthetic_pairs(3000, design, seed=seed)
+        made = synthetic_pairs(3000, temperature=1.5, dependence=0.1, n_documents=60, seed=seed)
         cells = _smooth_curves._Pairs.of(made.q, made.y.astype(float), made.documents.astype(np.int32))
         places = _smooth_curves._places(cells)
         fit = _smooth_curves._fitted(cells.x, *cells.sums(), places, 2.0)
         half = _smooth_curves._half_widths(cells, fit, places, 2.0, 0.95, np.random.default_rng(seed))
-        truth = design.true_probs(_smooth_curves._share(places))
-        held += bool(np.all(np.abs(np.log(truth / (1.0 - truth)) - places - fit.shift) <= half))
+        held += bool(np.all(np.abs(places / 1.5 - places - fit.shift) <= half))
     assert held > 38
 
 
 def test_documents_whose_labels_agree_widen_the_band() -> None:
-    made = synthetic_pairs(4000, Design(dependence=0.8, n_documents=40), seed=2)
+    made = synthetic_pairs(4000, dependence=0.8, n_documents=40, seed=2)
     together, alone = (smooth_curve(made.q, made.y, documents=each) for each in (made.documents, None))
     assert together.by_block
     assert not alone.by_block

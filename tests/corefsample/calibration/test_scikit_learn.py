@@ -8,13 +8,13 @@ import pytest
 from expected_errors import error
 
 from corefsample import ParameterError
-from corefsample.calibration.recalibrators._base import Recalibrator
-from corefsample.calibration.recalibrators._binners import (
+from corefsample.calibration._binners import (
     HistogramBinning,
     IsotonicRecalibration,
     ScalingBinning,
 )
-from corefsample.calibration.recalibrators._logistic import BetaCalibration, BinaryTemperatureScaling, PlattScaling
+from corefsample.calibration._logistic import BetaCalibration, BinaryTemperatureScaling, PlattScaling
+from corefsample.calibration._recalibrator import Recalibrator
 
 pytest.importorskip("sklearn", minversion="1.6")
 

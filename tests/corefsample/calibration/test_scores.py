@@ -15,8 +15,8 @@ from references.calibration_recalibrators_and_tags import corp, isotonic
 
 from corefsample import ParameterError
 from corefsample.calibration import CalibrationTable, brier_decomposition, brier_score, log_loss
-from corefsample.calibration.binning._binning import bin_pairs
-from corefsample.calibration.measures._scores import corp_decomposition
+from corefsample.calibration._binning import bin_pairs
+from corefsample.calibration._scores import corp_decomposition
 
 pair_lists = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 1)), min_size=2, max_size=60)
 

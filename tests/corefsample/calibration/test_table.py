@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration.binning._binning import bin_pairs, block_bin_pairs
-from corefsample.calibration.binning._bins import BlockBins, ReliabilityBins
-from corefsample.calibration.measures._error import binned_error
-from corefsample.calibration.tables import _fine_bins
-from corefsample.calibration.tables import _kernels as kernels
-from corefsample.calibration.tables._table import CalibrationTable, TableBuilder
+from corefsample.calibration import _fine_bins
+from corefsample.calibration import _table_kernels as kernels
+from corefsample.calibration._binning import bin_pairs, block_bin_pairs
+from corefsample.calibration._bins import BlockBins, ReliabilityBins
+from corefsample.calibration._error import binned_error
+from corefsample.calibration._table import CalibrationTable, TableBuilder
 from corefsample.errors import ParameterError
 
 SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")

@@ -18,12 +18,12 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import Language, declared_language, differ, load_language, shipped_languages
-from corefsample.mention_ranking import load_model, save_model, score_documents
-from corefsample.mention_ranking._model import ScoringTally, document_checksum
-from corefsample.mention_ranking._training import train
-from corefsample.mention_ranking.features import mention_kinds
-from corefsample.mention_ranking.features._codes import Column, Gender, Kind, Meaning, Number
-from corefsample.mention_ranking.features._encoding import (
+from corefsample.scorers import load_model, save_model, score_documents
+from corefsample.scorers.log_linear._model import ScoringTally, document_checksum
+from corefsample.scorers.log_linear._training import train
+from corefsample.scorers.log_linear.features import mention_kinds
+from corefsample.scorers.log_linear.features._codes import Column, Gender, Kind, Meaning, Number
+from corefsample.scorers.log_linear.features._encoding import (
     HE_OR_SHE,
     IT,
     NAME,
@@ -225,8 +225,8 @@ def test_relative_pronouns_are_mentions_unless_the_language_says_otherwise() -> 
 
 def test_a_noun_of_masculine_gender_may_be_a_thing() -> None:
     """In English a singular "he" is never plural nouns; where gender is grammatical, that is not ruled out."""
-    from corefsample.mention_ranking.features._codes import ONE_PERSON, Fact
-    from corefsample.mention_ranking.features._encoding import encode
+    from corefsample.scorers.log_linear.features._codes import ONE_PERSON, Fact
+    from corefsample.scorers.log_linear.features._encoding import encode
 
     tokens = parsed("libro libro NOUN 0 root Gender=Masc|Number=Sing")
     none = np.zeros(0, np.uint32)

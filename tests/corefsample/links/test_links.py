@@ -23,8 +23,8 @@ from corefsample import (
     sample_clusterings,
 )
 from corefsample.calibration import paired_comparison
-from corefsample.calibration.binning._binning import bin_pairs
-from corefsample.calibration.measures._error import binned_error
+from corefsample.calibration._binning import bin_pairs
+from corefsample.calibration._error import binned_error
 from corefsample.links import _pairs as links
 from corefsample.links import calibrate_links, compare_links, scorer_links
 from corefsample.links._calibration import LinkCalibration

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from corefsample import ParameterError
 from corefsample.calibration import ReliabilityCurve, calibration_error, reliability_curve
-from corefsample.calibration.tags._functions import GroupErrors, TagErrors
+from corefsample.calibration._tag_errors import GroupErrors, TagErrors
 from corefsample.plots import (
     COLOURS,
     calibration_error_dots,

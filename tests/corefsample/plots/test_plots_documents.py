@@ -21,7 +21,7 @@ from corefsample.plots import link_heat_map, link_network, save_figure
 from corefsample.plots.clusterings import core_curve_line, entity_count_bars, precision_recall_line
 from corefsample.plots.networks import place_labels
 from corefsample.summaries import core_curve, document_links, entity_count_posterior, point_estimate, threshold_curve
-from corefsample.summaries._document_links import DocumentLinks, EntityCountPosterior
+from corefsample.summaries._document_links import DocumentLinks, EntityCountDistribution
 
 
 def document(n: int = 6) -> ScoredDocument:
@@ -109,7 +109,7 @@ def test_without_gold_there_is_no_gold_mark() -> None:
 
 
 def test_a_document_without_mentions_has_certainly_no_entity() -> None:
-    posterior = EntityCountPosterior("none", np.ones(1), 0.0, 0.0, 0, None)
+    posterior = EntityCountDistribution("none", np.ones(1), 0.0, 0.0, 0, None)
     (bar,) = entity_count_bars(posterior).patches
     assert (bar.get_x() + bar.get_width() / 2, bar.get_height()) == (0.0, 1.0)
 

@@ -19,7 +19,7 @@ from corefsample.calibration import (
     tag_calibration_errors,
     tag_frequency_groups,
 )
-from corefsample.calibration.tags._scores import TagScores
+from corefsample.calibration._tag_scores import TagScores
 from corefsample.links import calibrate_links
 from corefsample.metrics import corpus_posterior
 from corefsample.plots import plot, reliability_figure
@@ -93,7 +93,7 @@ def test_options_reach_the_function_and_several_results_share_a_picture(made: di
 
 
 def test_the_bars_of_a_score_have_its_samples_and_its_interval(made: dict[str, Any]) -> None:
-    posterior = made["MetricPosterior"]
+    posterior = made["ScoreSamples"]
     containers: Any = plot(posterior).get_axes()[0].containers
     everything, inside = (sum(bar.get_height() for bar in bars) for bars in containers)
     assert everything == posterior.n_samples

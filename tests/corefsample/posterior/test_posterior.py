@@ -20,7 +20,7 @@ from corefsample import (
     sample_clusterings,
 )
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import DrawnRecalibration, ParsePosterior
+from corefsample.posterior._posterior import DrawnRecalibration, WeightedParse
 from corefsample.recalibration._model import N_PARAMETERS
 
 WEIGHTS = (5.0, 2.0, 3.0)
@@ -34,7 +34,7 @@ DRAWS = tuple(Recalibration(1.0, bias) for bias in (40.0, -40.0, 0.0))
 
 
 def posterior(weights: tuple[float, ...] = WEIGHTS, **options: Any) -> DocumentPosterior:
-    parses = (ParsePosterior(each, weight) for each, weight in zip(LISTS, weights, strict=False))
+    parses = (WeightedParse(each, weight) for each, weight in zip(LISTS, weights, strict=False))
     return DocumentPosterior("d", tuple(parses), **options)
 
 

@@ -17,9 +17,6 @@ from strategies.documents import Lists
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, sample_clusterings
 from corefsample._arrays import Floats
 from corefsample.documents._tokens import Tokens
-from corefsample.mention_ranking._model import MENTION_SOURCES, SHIPPED_MODELS
-from corefsample.mention_ranking.features import mention_kinds
-from corefsample.mention_ranking.features._encoding import MENTION_KINDS
 from corefsample.recalibration import (
     LinkScore,
     RecalibrationDraws,
@@ -35,6 +32,9 @@ from corefsample.recalibration._newton import newton_step
 from corefsample.recalibration._searches import KindSearch
 from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, known_recalibration
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
+from corefsample.scorers.log_linear._model import MENTION_SOURCES, SHIPPED_MODELS
+from corefsample.scorers.log_linear.features import mention_kinds
+from corefsample.scorers.log_linear.features._encoding import MENTION_KINDS
 from corefsample.spacy_bridge._settings import Settings
 
 N_KINDS = len(MENTION_KINDS)

@@ -29,15 +29,15 @@ from spacy_stubs import loaded
 from strategies import documents as strategies
 
 import corefsample as cs
-from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, mention_ranking
-from corefsample.mention_ranking import AntecedentModel, load_model, save_model
-from corefsample.mention_ranking._model import MIN_PROB, MentionSource, score_mentions
-from corefsample.mention_ranking._model_file import on_grid
-from corefsample.mention_ranking.features import mention_kinds
-from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, scorers
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import N_KINDS, KindOffsets, Recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration
+from corefsample.scorers import AntecedentModel, load_model, save_model
+from corefsample.scorers.log_linear._model import MIN_PROB, MentionSource, score_mentions
+from corefsample.scorers.log_linear._model_file import on_grid
+from corefsample.scorers.log_linear.features import mention_kinds
+from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.spacy_bridge import _state as state
 from corefsample.spacy_bridge.component import is_scored, posterior_of, set_posterior
 from corefsample.spacy_bridge.displacy import clustering_markup, displacy_input
@@ -45,7 +45,7 @@ from corefsample.spacy_bridge.documents import doc_of_tokens, tokens_of_doc, wor
 from corefsample.syntax._mentions import mentions_from_parse
 
 PAGE = PROJECT / "docs" / "spacy.md"
-ENGLISH = Path(mention_ranking.__file__).parent / "data" / "english.npz"
+ENGLISH = Path(scorers.__file__).parent / "log_linear" / "data" / "english.npz"
 VOCAB = Vocab()
 SCHEMES = list(ranking_references.PARSES)
 
@@ -162,7 +162,7 @@ def test_min_prob_and_recalibration_are_those_of_the_engine(pipeline: Any, model
 
 
 def test_the_model_of_the_package_is_the_default(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+    monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
     nlp = pipeline(model=None)
     doc = nlp(parsed(nlp))
     tokens = tokens_of_doc(doc)
@@ -193,7 +193,7 @@ def test_recalibrations_of_a_file_stay_with_a_doc(pipeline: Any) -> None:
 def test_a_pipeline_saved_without_a_recalibration_stays_without(
     pipeline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+    monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
     nlp = pipeline(model=None)
     component = nlp.get_pipe("corefsample")
     component.to_disk(tmp_path)
@@ -685,10 +685,10 @@ def test_a_recalibration_excludes_a_temperature_and_must_be_a_record(pipeline: A
 def test_a_saved_pipeline_carries_the_model_of_the_package_that_it_had(
     pipeline: Any, reloaded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+    monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
     nlp = pipeline(model=None)
     nlp.to_bytes()
-    monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(4))
+    monkeypatch.setattr(scorers, "english_model", lambda: random_model(4))
     again = reloaded(nlp)
     assert np.array_equal(
         again(parsed(again))._.coref.distribution.scores, nlp(parsed(nlp))._.coref.distribution.scores
@@ -815,7 +815,7 @@ def test_looking_at_the_component_loads_no_model(pipeline: Any, monkeypatch: pyt
     def load() -> AntecedentModel:
         raise AssertionError("loaded")
 
-    monkeypatch.setattr(mention_ranking, "english_model", load)
+    monkeypatch.setattr(scorers, "english_model", load)
     component = pipeline(model=None).get_pipe("corefsample")
     from spacy import ty
 
@@ -918,7 +918,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(spacy, "load", stand_in)
     if not ENGLISH.exists():
-        monkeypatch.setattr(mention_ranking, "english_model", lambda: random_model(2))
+        monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
     names: dict[str, Any] = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
     assert len(blocks) == 6

@@ -17,11 +17,11 @@ from strategies.parses import UD2_PATHS, path_parses
 
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.mention_ranking import AntecedentModel
-from corefsample.mention_ranking.features import _pair_kernels as pairs
-from corefsample.mention_ranking.features._codes import PairAtom
-from corefsample.mention_ranking.features._encoding import encode, word_hash
-from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+from corefsample.scorers import AntecedentModel
+from corefsample.scorers.log_linear.features import _pair_kernels as pairs
+from corefsample.scorers.log_linear.features._codes import PairAtom
+from corefsample.scorers.log_linear.features._encoding import encode, word_hash
+from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import mentions_from_parse

@@ -29,14 +29,14 @@ from corefsample.tagging import (
     sampled_events,
     tag_scores,
 )
-from corefsample.tagging._sentences import LabelledPosterior
+from corefsample.tagging._sentences import LabelledChain
 
 SENTENCES = random_sentences(12, seed=3)
 MODEL = HiddenMarkovModel().fit(random_sentences(30))
 PAIRS = [("A", "B"), ("C", "C")]
 
 
-def posteriors() -> Iterator[LabelledPosterior]:
+def posteriors() -> Iterator[LabelledChain]:
     return labelled_posteriors(MODEL, SENTENCES)
 
 
@@ -196,7 +196,7 @@ CHAIN = LinearChain.from_scores(np.zeros((2, 2)), np.zeros((2, 2)))
 )
 def test_gold_and_tags_must_fit_the_chain(gold: list[str], tags: list[str], parameter: str) -> None:
     with error(ParameterError, parameter):
-        LabelledPosterior.from_tags(CHAIN, gold, tags)
+        LabelledChain.from_tags(CHAIN, gold, tags)
 
 
 @pytest.mark.parametrize("events", ["tag", [], ["A", "A"], ["X"], [("A", "X")], [("A", "B", "C")]], ids=str)
@@ -218,7 +218,7 @@ def test_a_marginal_is_never_above_one() -> None:
     scores = np.full((50, 3), -700.0)
     scores[:, 0] = math.log(1e-3)
     chain = LinearChain.from_scores(scores, np.log([[0.1, 0.2, 0.7]] * 3))
-    item = LabelledPosterior.from_tags(chain, ["A"] * 50, ["A", "B", "C"])
+    item = LabelledChain.from_tags(chain, ["A"] * 50, ["A", "B", "C"])
     assert event_pairs([item], ["A", "B", "C"], "pairs").q.max() <= 1.0
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 
 import click
 import pytest
 from command_line import LEAVES, Calls
 
-from corefsample.calibration.binning._validation import NORMS
+from corefsample.calibration._validation import NORMS
 from corefsample.links._pairs import UNANNOTATED
-from corefsample.mention_ranking._model import LARGEST_TABLE
 from corefsample.parses._pairs import SCORES
 from corefsample.recalibration._fitter import FORMS
 from corefsample.recalibration._gold import MISSING
 from corefsample.recalibration._uncertain import UNCERTAINTIES
+from corefsample.scorers.log_linear._model import LARGEST_TABLE
 from corefsample.summaries._losses import LOSSES
 from corefsample.syntax._schemes import scheme_names
 from events.audit._estimates import STABLE_ERRORS
@@ -56,6 +58,19 @@ def test_no_line_of_help_is_longer_than_80_columns_or_coloured(helped: Helped, w
     text = helped(*words)
     assert [line for line in text.splitlines() if len(line) > 80] == []
     assert "\x1b" not in text
+
+
+HEAVY = "numba pandas scipy pyarrow spacy matplotlib networkx dask yaml jinja2 rich sklearn"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_loads_no_heavy_library(command: str) -> None:
+    program = "import runpy, sys\ntry:\n    runpy.run_module('events.commands', run_name='__main__')\nfinally:\n"
+    program += f"    print(*sorted(set({HEAVY!r}.split()) & set(sys.modules)), file=sys.stderr)"
+    words = [sys.executable, "-c", program, *command.split(), "--help"]
+    finished = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert finished.stdout.startswith("Usage: ")
+    assert finished.stderr.split() == []
 
 
 def test_no_line_about_a_command_is_cut(helped: Helped) -> None:

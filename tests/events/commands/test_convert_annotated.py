@@ -23,7 +23,7 @@ from corefsample import (
     write_documents,
 )
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.mention_ranking._training import train
+from corefsample.scorers.log_linear._training import train
 from corefsample.summaries import point_estimate
 from events.commands import ConvertOptions, run_convert
 

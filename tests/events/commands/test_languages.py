@@ -23,11 +23,11 @@ from corefsample import (
     write_documents,
 )
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.mention_ranking import load_model, save_model, score_documents
-from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource
-from corefsample.mention_ranking._model_file import model_file
-from corefsample.mention_ranking._training import train
 from corefsample.recalibration import read_recalibration
+from corefsample.scorers import load_model, save_model, score_documents
+from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource
+from corefsample.scorers.log_linear._model_file import model_file
+from corefsample.scorers.log_linear._training import train
 from events import EventCounter, load_lexicon, load_rules
 from events.commands import ScoreOptions, run_score
 from events.counting._definitions import Definitions

@@ -19,9 +19,9 @@ from references import scoring as sr
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_corefud, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.mention_ranking import load_model
-from corefsample.mention_ranking._training import EpochReport, SoftmaxMargin, held_out_figures, train
-from corefsample.mention_ranking.features._templates import DEFAULT_TEMPLATES
+from corefsample.scorers import load_model
+from corefsample.scorers.log_linear._training import EpochReport, SoftmaxMargin, held_out_figures, train
+from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from events._selection import Selection
 from events.commands import TrainOptions, run_train
 from events.commands._training import held_out_ids

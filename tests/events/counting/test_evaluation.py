@@ -28,7 +28,7 @@ from tallies import names
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
 from corefsample._monte_carlo import monte_carlo_errors
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import ParsePosterior
+from corefsample.posterior._posterior import WeightedParse
 from events import EventCounter, load_rules
 from events.counting import _kernels, evaluate_matches, evaluate_predicate
 from events.counting._evaluation import DocumentEvents, evaluate_document
@@ -154,7 +154,7 @@ def test_rules_with_common_descriptions_are_evaluated_as_each_alone(case: Case, 
             )
         )
     assert len(with_common_descriptions(rules, range(len(rules)))) == 1
-    posterior = DocumentPosterior("d", (ParsePosterior(case.distribution),))
+    posterior = DocumentPosterior("d", (WeightedParse(case.distribution),))
     together = evaluate_document(posterior, {0: rules}, DAY, n_samples=7)
     for rule, events in zip(rules, together, strict=True):
         alone = evaluate_matches(case.distribution, rule, "d", DAY, n_samples=7)
@@ -630,7 +630,7 @@ def test_a_parse_without_the_event_is_a_reason() -> None:
     """Weights 5, 2, 3: in the second parse AAA is not named, and in the third the event is not possible."""
     other = dataclasses.replace(MATCHES, actors=("CCC", "DDD"))
     parses = tuple(
-        ParsePosterior(AntecedentDistribution.from_lists(*REASON_SCORES), weight) for weight in (5.0, 2.0, 3.0)
+        WeightedParse(AntecedentDistribution.from_lists(*REASON_SCORES), weight) for weight in (5.0, 2.0, 3.0)
     )
     (events,) = evaluate_document(DocumentPosterior("d", parses), {0: [MATCHES], 1: [other]}, DAY, n_samples=1000)
     reasons = events.reasons[events.keys.index(("AAA",))].counts

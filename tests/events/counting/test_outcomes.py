@@ -19,7 +19,7 @@ from strategies import documents as strategies
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_documents, sample_clusterings
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import ParsePosterior
+from corefsample.posterior._posterior import WeightedParse
 from events import EventCounter, load_lexicon, load_rules
 from events.audit import read_run_documents
 from events.counting._evaluation import evaluate_document, outcome_events
@@ -47,7 +47,7 @@ def test_an_outcome_is_true_in_the_samples_in_which_one_of_its_events_is(data: s
         for name, each in fillers.items()
         if each
     ]
-    posterior = DocumentPosterior("d", (ParsePosterior(distribution),))
+    posterior = DocumentPosterior("d", (WeightedParse(distribution),))
     several = evaluate_document(posterior, {0: given} if given else {}, DAY, n_samples=20)
     labels = sample_clusterings(distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
     rules = data.draw(st.lists(st.sampled_from(list(fillers)), min_size=1, max_size=3, unique=True))

@@ -21,7 +21,7 @@ from run_cases import CountOptions, count_events
 from corefsample import AntecedentDistribution, InputError, ScoredDocument, read_documents, sample_clusterings
 from corefsample.documents import sample_parses
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import ParsePosterior
+from corefsample.posterior._posterior import WeightedParse
 from events import EventCounter, load_lexicon, load_rules
 from events.counting._evaluation import DocumentEvents, evaluate_document, variance_parts
 from events.matching import match_document
@@ -44,7 +44,7 @@ def evaluated(
     several: list[MentionMatches | None], weights: tuple[float, ...] = WEIGHTS, n_samples: int = 1000
 ) -> DocumentEvents:
     """Events of a document with the same mentions in each parse."""
-    parses = tuple(ParsePosterior(AntecedentDistribution.from_lists(*SCORES), weight) for weight in weights)
+    parses = tuple(WeightedParse(AntecedentDistribution.from_lists(*SCORES), weight) for weight in weights)
     by_parse = {k: [each] for k, each in enumerate(several) if each is not None}
     (events,) = evaluate_document(DocumentPosterior("d", parses), by_parse, DAY, n_samples=n_samples)
     return events

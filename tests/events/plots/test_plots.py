@@ -17,7 +17,7 @@ from matplotlib.patches import StepPatch
 
 from corefsample import ParameterError
 from corefsample.plots import save_figure
-from events.counting import CountPosterior, count_pmf
+from events.counting import CountDistribution, count_pmf
 from events.plots import actor_comparison, audit_bands, count_bars, event_band, event_bands, query_coverage
 from events.plots.audit import learned_bands
 from events.plots.comparisons import comparisons_by_event
@@ -314,7 +314,7 @@ def test_no_period_and_several_pairs_are_reported() -> None:
 # --- one count ---------------------------------------------------------------------------------------------
 
 
-def posterior(**changes: Any) -> CountPosterior:
+def posterior(**changes: Any) -> CountDistribution:
     fields: dict[str, Any] = {
         "actor": "AAA",
         "period": "1999Q2",
@@ -328,7 +328,7 @@ def posterior(**changes: Any) -> CountPosterior:
         "interval": "quantile",
         "one_best": 2,
     }
-    return CountPosterior(**{**fields, **changes})
+    return CountDistribution(**{**fields, **changes})
 
 
 def test_the_bars_of_a_count_are_its_distribution() -> None:

@@ -19,7 +19,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, write_documents
 from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import ParsePosterior
+from corefsample.posterior._posterior import WeightedParse
 from events import EventCounter, Rule, load_lexicon, load_rules
 from events.counting import evaluate_clustering, evaluate_matches
 from events.counting._evaluation import evaluate_document
@@ -280,7 +280,7 @@ def test_of_several_parses_the_default_actor_has_the_event_in_those_without_an_a
     for k, text in enumerate((BY_GUARD, BY_GUARD.replace(">3:obl:agent", ">1:nmod"))):
         document = er.scored(er.json_document("d", "2000-01-01", [text]))
         matches[k] = [match_document(document.tokens, document.mentions, rule, load_lexicon("police"), None)]
-        parses.append(ParsePosterior(document.antecedents, (0.7, 0.3)[k]))
+        parses.append(WeightedParse(document.antecedents, (0.7, 0.3)[k]))
     n = 20_000
     (events,) = evaluate_document(DocumentPosterior("d", tuple(parses)), matches, DAY, n_samples=n)
     p = dict(zip(events.keys, events.n_hits.tolist(), strict=True))

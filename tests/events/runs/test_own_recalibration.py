@@ -28,9 +28,9 @@ from corefsample import (
     sample_clusterings,
     write_documents,
 )
-from corefsample.mention_ranking._model import MENTION_SOURCES, MentionSource
-from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import english_recalibration, score_english
+from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource
+from corefsample.scorers.log_linear.features import mention_kinds
 from events import EventCounter, count_posterior, count_samples, load_lexicon, load_rules, simulate_documents
 from events.commands import ExplainOptions, RecalibrateOptions, run_explain, run_recalibrate
 from events.counting import evaluate_clustering, read_count_posterior, read_count_samples

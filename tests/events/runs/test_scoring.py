@@ -34,11 +34,11 @@ from corefsample import (
 )
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.mention_ranking import AntecedentModel, english_model, load_model, save_model
-from corefsample.mention_ranking._model import MIN_PROB, score_mentions
-from corefsample.mention_ranking._training import train
-from corefsample.mention_ranking.features import mention_kinds
 from corefsample.recalibration import english_recalibration
+from corefsample.scorers import AntecedentModel, english_model, load_model, save_model
+from corefsample.scorers.log_linear._model import MIN_PROB, score_mentions
+from corefsample.scorers.log_linear._training import train
+from corefsample.scorers.log_linear.features import mention_kinds
 from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.summaries import point_estimate
@@ -384,7 +384,7 @@ def test_a_pipeline_without_a_parser_is_rejected_first(call: Calls, tmp_path: Pa
 
 
 def test_without_recalibration_scores_are_those_of_the_model(corpus: Path, score: Score) -> None:
-    from corefsample.mention_ranking import english_model
+    from corefsample.scorers import english_model
 
     run = score(corpus, model=None, recalibration="none")
     found, document = next(read_documents(run.out)), next(read_corefud(corpus))

@@ -1,0 +1,274 @@
+"""Calibration error: the distance of predictions from the frequencies of what they predict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._log import logger
+from corefsample._results import Result
+from corefsample.calibration._binning import FEWEST_BINS, bin_pairs, block_bin_pairs
+from corefsample.calibration._bins import BlockBins, ReliabilityBins, Strategy
+from corefsample.calibration._draws import bootstrap_draws, error_of_gaps, interval_of_draws, simulated_draws
+from corefsample.calibration._table import CalibrationTable
+from corefsample.calibration._validation import Norm, checked_level, checked_norm
+from corefsample.errors import ParameterError
+
+_log = logger("calibration")
+
+_ROUNDING = 1e-14  # draws that differ by less do not differ
+IntervalKind = Literal["auto", "simulated", "bootstrap"]
+
+
+def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = False) -> float:
+    """Distance of the mean prediction from the share of positive labels, over bins.
+
+    With n_b pairs of n in bin b, and d_b the distance of both means there:
+
+    - "rms": sqrt(sum of n_b / n * d_b^2), the paper's CalibErr
+    - "mse": sum of n_b / n * d_b^2, the thesis's score, and the calibration part of the Brier score
+    - "l1": sum of n_b / n * abs(d_b), known as expected calibration error
+    - "max": the largest abs(d_b)
+
+    The squared ones are too large by the sampling variance of the shares, especially with small bins: perfectly
+    calibrated predictions do not give 0. The debiased error subtracts an unbiased estimate p (1 - p) / (n_b - 1) of
+    each bin's variance, where p is its share of positive labels. It is exact if all predictions of a bin are equal,
+    and subtracts slightly too much if they differ. A bin of one pair has no such estimate; nothing is subtracted.
+
+    Parameters
+    ----------
+    bins
+        Pairs summed by bin.
+    norm
+        "rms", "mse", "l1" or "max".
+    debiased
+        Subtract the sampling variance; for "rms" and "mse" only.
+
+    Returns
+    -------
+    float
+        In [0, 1]. The debiased "mse" can be negative if there is no detectable miscalibration; "rms" is then 0.
+
+    Raises
+    ------
+    ParameterError
+        If the norm is unknown, or `debiased` is set and it is not a squared one.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), Algorithm 1, step 5; Kumar, Liang & Ma (2019), "Verified uncertainty calibration",
+    section 5 (the debiased estimate).
+
+    Examples
+    --------
+    >>> from corefsample.calibration._binning import bin_pairs
+    >>> bins = bin_pairs([0.2, 0.2, 0.6, 0.6], [0, 0, 1, 0], n_bins=2)
+    >>> round(binned_error(bins, norm="l1"), 12)  # (|0.2 - 0| + |0.6 - 0.5|) / 2
+    0.15
+    """
+    return _error_of(bins, checked_norm(norm, squared_for="to be debiased" if debiased else None), debiased)
+
+
+def _error_of(bins: ReliabilityBins, norm: Norm, debiased: bool) -> float:
+    p = bins.mean_y
+    noise = p * (1.0 - p) / np.maximum(bins.n - 1, 1) if debiased else 0.0
+    return error_of_gaps(bins.mean_q - p, bins.n, norm, noise)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CalibrationError(Result):
+    """A calibration error with its interval and the bins it comes from.
+
+    Attributes
+    ----------
+    estimate
+        In [0, 1]; a debiased "mse" can be negative.
+    lower, upper
+        Ends of the confidence interval of the true error, in [0, 1]; None without an interval, also where draws do
+        not vary, because all labels of each bin are equal: an interval of width 0 would be wrong. It may exclude the
+        estimate: see `simulated_interval` and `bootstrap_interval`.
+    level
+        Of the interval, in (0, 1).
+    interval
+        How the interval was computed, "simulated normal" for example, or None.
+    norm
+        "rms", "mse", "l1" or "max".
+    debiased
+        Whether sampling variance was subtracted.
+    bins
+        The pairs summed by bin.
+    """
+
+    estimate: float
+    lower: float | None
+    upper: float | None
+    level: float
+    interval: str | None
+    norm: Norm
+    debiased: bool
+    bins: ReliabilityBins
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return self.bins.n_pairs
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return self.bins.n_bins
+
+
+def calibration_error(
+    q: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    bin_size: int | None = None,
+    n_bins: int | None = None,
+    strategy: Strategy = "adaptive",
+    norm: Norm = "rms",
+    debiased: bool = False,
+    documents: npt.ArrayLike | None = None,
+    interval: IntervalKind | None = "auto",
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    n_samples: int | None = None,
+) -> CalibrationError:
+    """Calibration error of predictions, with a confidence interval.
+
+    Parameters
+    ----------
+    q
+        Predictions in [0, 1], (n_pairs,); with `n_samples` also whole numbers k of samples.
+    y
+        Labels 0 or 1 (bool, int or float), (n_pairs,).
+    bin_size, n_bins, strategy
+        The bins, as of `bin_pairs`: by default adaptive ones of 5,000 pairs, of small data about 20. Fewer than 10
+        bins are logged as a warning, because errors of either sign cancel within a bin.
+    norm, debiased
+        The error, as of `binned_error`.
+    documents
+        Id of each pair's document, (n_pairs,): numbers or text. Pairs of one document are not independent.
+    interval
+        "simulated" (Algorithm 2, for independent pairs; its inverted kind if the error is debiased), "bootstrap" (by
+        document), None, or "auto": the bootstrap if documents are given, otherwise simulated.
+    level
+        Of the interval, in (0, 1).
+    n_resamples
+        Number of draws for the interval, at least 2.
+    seed
+        Of the draws, in [0, 2^64).
+    n_samples
+        S if every prediction is an average of S samples, k / S: pairs are then counted instead of being sorted.
+
+    Raises
+    ------
+    ParameterError
+        If a value breaks its rule, lengths differ, there is no pair, or there are fewer pairs than requested bins.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), Algorithms 1 and 2.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> q = rng.random(100_000)
+    >>> error = calibration_error(q, rng.random(100_000) < q**2, bin_size=1000)
+    >>> error.n_bins, round(error.estimate, 2)  # sqrt of the mean of (q - q^2)^2, or sqrt(1 / 30)
+    (100, 0.18)
+    """
+    measure = _Measure(norm, debiased, resolved_interval(interval, documents is not None), level, n_resamples, seed)
+    if documents is None and measure.kind == "bootstrap":
+        raise ParameterError("must be given for interval='bootstrap', got None", parameter="documents")
+    options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
+    if documents is None:
+        return measure.of_sums(bin_pairs(q, y, **options))
+    return measure.of_sums(block_bin_pairs(q, y, documents, **options))
+
+
+def calibration_error_from_table(
+    table: CalibrationTable,
+    *,
+    bin_size: int | None = None,
+    n_bins: int | None = None,
+    strategy: Strategy = "adaptive",
+    norm: Norm = "rms",
+    debiased: bool = False,
+    interval: IntervalKind | None = "auto",
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> CalibrationError:
+    """Calibration error from a table of sufficient statistics, over all its groups; options as `calibration_error`.
+
+    The table's blocks are the documents: "auto" resamples them if the table was made with blocks.
+
+    Raises
+    ------
+    ParameterError
+        If an option breaks its rule, or the table is empty.
+    """
+    kind = resolved_interval(interval, table.blocks != ("",))
+    measure = _Measure(norm, debiased, kind, level, n_resamples, seed)
+    make_bins = table.block_bins if kind == "bootstrap" else table.bins
+    return measure.of_sums(make_bins(bin_size=bin_size, n_bins=n_bins, strategy=strategy))
+
+
+def resolved_interval(interval: IntervalKind | None, has_documents: bool) -> IntervalKind | None:
+    """Return the kind of interval, with "auto" resolved, or raise."""
+    if interval is not None:
+        _checks.choice("interval", interval, get_args(IntervalKind))
+    if interval == "auto":
+        return "bootstrap" if has_documents else "simulated"
+    return interval
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """Options of a calibration error, which it checks."""
+
+    norm: Norm
+    debiased: bool
+    kind: IntervalKind | None
+    level: float
+    n_resamples: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        checked_norm(self.norm, squared_for="to be debiased" if self.debiased else None)
+        _checks.whole("n_resamples", self.n_resamples, 2)
+        checked_level(self.level)
+        _checks.seed(self.seed)
+
+    def of_sums(self, sums: ReliabilityBins | BlockBins) -> CalibrationError:
+        """Error of sums by bin, or by block and bin."""
+        norm, debiased, level = self.norm, self.debiased, self.level
+        bins = sums.bins if isinstance(sums, BlockBins) else sums
+        if bins.n_bins < FEWEST_BINS:
+            found = bins.n_bins, bins.n_pairs
+            _log.warning("calibration error from %d bins of %d pairs: errors can cancel within bins", *found)
+        estimate = _error_of(bins, norm, debiased)
+        if self.kind is None:
+            return CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
+        if self.kind == "simulated":
+            draws = simulated_draws(bins, norm=norm, n_resamples=self.n_resamples, seed=self.seed)
+            method = "simulated inverted" if debiased else "simulated normal"
+        elif isinstance(sums, BlockBins) and sums.n_blocks >= 2:
+            draws = bootstrap_draws(sums, norm=norm, n_resamples=self.n_resamples, seed=self.seed)
+            method = "bootstrap pivotal" if norm in ("l1", "max") else "bootstrap inverted"
+        else:
+            raise ParameterError("must be at least 2 for a bootstrap, got 1", parameter="documents")
+        if float(np.ptp(draws.errors)) <= _ROUNDING:
+            found = bins.n_pairs, bins.n_bins
+            _log.warning(
+                "calibration error without an interval: the %d pairs in %d bins are too few or too much alike", *found
+            )
+            return CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
+        ends = interval_of_draws(draws, method, level, norm)
+        return CalibrationError(estimate, ends.lower, ends.upper, level, method, norm, debiased, bins)

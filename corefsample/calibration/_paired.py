@@ -1,0 +1,268 @@
+"""Comparison of two scorers on the same pairs: a paired bootstrap by document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Floats
+from corefsample._html import HtmlTable
+from corefsample._lazy import pd
+from corefsample.calibration import _draws, _validation
+from corefsample.calibration._binning import block_bin_pairs, default_bin_size
+from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._draws import require_blocks, rooted
+from corefsample.calibration._validation import Norm
+from corefsample.errors import ParameterError
+
+LEAST_PROBABILITY = 1e-6  # in log scores: candidates left out have probability 0, and some of them are right
+MEASURES = ("calibration error", "log score", "refinement")
+
+
+class ScorerSums(NamedTuple):
+    """What a comparison needs of one scorer.
+
+    Attributes
+    ----------
+    blocks
+        Sums by block and bin; the bins are the scorer's own.
+    losses
+        float64 (n_blocks,): sum of -log of the probability of the observed labels of each block's pairs, at least 0.
+    """
+
+    blocks: BlockBins
+    losses: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """Difference of two scorers in one measure; lower is better in all measures.
+
+    Attributes
+    ----------
+    measure
+        "calibration error" (without the part that chance adds), "log score" (mean of -log of the probability of the
+        observed label, in nats) or "refinement".
+    first, second
+        The measure of each scorer.
+    difference
+        second - first: negative if the second scorer is better.
+    lower, upper
+        Confidence interval of the true difference.
+    sd
+        Standard deviation of the differences of the resamples.
+    """
+
+    measure: str
+    first: float
+    second: float
+    difference: float
+    lower: float
+    upper: float
+    sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairedComparison(HtmlTable):
+    """Two scorers compared on the same pairs, by resampling the same documents for both.
+
+    Attributes
+    ----------
+    differences
+        Of the calibration error, the log score, and the refinement, in this order.
+    n_pairs, n_blocks
+        Pairs, and documents that have any.
+    n_bins
+        Bins of the first and of the second scorer.
+    norm, level, n_resamples
+        Of the calibration error; of the intervals; number of resamples.
+    """
+
+    differences: tuple[PairedDifference, ...]
+    n_pairs: int
+    n_blocks: int
+    n_bins: tuple[int, int]
+    norm: Norm
+    level: float
+    n_resamples: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per measure: measure, first, second, difference, lower, upper, sd."""
+        return pd.DataFrame(list(self.differences))
+
+
+def paired_comparison(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    y: npt.ArrayLike,
+    documents: npt.ArrayLike,
+    *,
+    bin_size: int | None = None,
+    norm: Norm = "rms",
+    floor: float = LEAST_PROBABILITY,
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> PairedComparison:
+    """Compare two scorers of the same pairs in calibration error, log score and refinement.
+
+    Documents are resampled, the same ones for both scorers, so that what makes documents hard or easy for both cancels.
+    Chance adds to a measured calibration error, and more to that of a well calibrated scorer. Here it is subtracted, as
+    estimated from the scatter of the documents, so an error is smaller than that of `calibration_error`.
+
+    Parameters
+    ----------
+    first, second
+        Predictions in [0, 1] of the two scorers, (n_pairs,).
+    y
+        Labels 0 or 1, (n_pairs,).
+    documents
+        Id of each pair's document, (n_pairs,): numbers or text; at least 2 different ones.
+    bin_size
+        Pairs of an adaptive bin; None: 5,000, or for fewer than 100,000 pairs a twentieth of them, at least 50.
+    norm, level, n_resamples, seed
+        As of `compare_blocks`.
+    floor
+        Least probability in the log score, in (0, 0.5): predictions are clipped to [floor, 1 - floor] there.
+
+    Raises
+    ------
+    ParameterError
+        If a value or an option breaks its rule, lengths differ, or there are fewer than 2 documents.
+
+    Examples
+    --------
+    >>> y, documents = [0, 1, 0, 1], ["a", "a", "b", "b"]
+    >>> compared = paired_comparison([0.5] * 4, [0.1, 0.9] * 2, y, documents, bin_size=1, n_resamples=100)
+    >>> [round(each.difference, 3) for each in compared.differences]
+    [0.1, -0.588, -0.25]
+    """
+    sums = []
+    for name, values in (("first", first), ("second", second)):
+        q, labels = _validation.pair_arrays(values, y, (name, "y"))
+        _validation.require_pairs(q, labels, (name, "y"))
+        size = default_bin_size(q.shape[0]) if bin_size is None else bin_size
+        codes, ids = _validation.coded("documents", documents, q.shape[0], name)
+        losses = np.bincount(codes, log_losses(q, labels, floor=floor), len(ids)).astype(np.float64)
+        sums.append(ScorerSums(block_bin_pairs(q, labels, codes, bin_size=size), losses))
+    return compare_blocks(*sums, norm=norm, level=level, n_resamples=n_resamples, seed=seed)
+
+
+def log_losses(q: Floats, y: npt.ArrayLike, *, floor: float = LEAST_PROBABILITY) -> Floats:
+    """-log of the probability of each observed label, predictions clipped to [floor, 1 - floor]."""
+    least = _checks.probability("floor", floor, above_zero=True)
+    if least >= 0.5:
+        raise ParameterError(f"must lie in (0, 0.5), got {floor!r}", parameter="floor")
+    clipped = np.clip(q, least, 1.0 - least)
+    return np.asarray(-np.log(np.where(np.asarray(y) == 1, clipped, 1.0 - clipped)))
+
+
+def compare_blocks(
+    first: ScorerSums,
+    second: ScorerSums,
+    *,
+    norm: Norm = "rms",
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> PairedComparison:
+    """Compare two scorers by sums over the same pairs, as of `paired_comparison`; the bins stay the same.
+
+    Parameters
+    ----------
+    first, second
+        Sums of each scorer; their blocks are the same, in the same order.
+    norm
+        Norm of the calibration error: "rms" or "mse".
+    level
+        Of the intervals, in (0, 1).
+    n_resamples
+        Number of resamples, at least 2.
+    seed
+        Of the generator (Philox), in [0, 2^64).
+
+    Raises
+    ------
+    ParameterError
+        If the blocks have other numbers of pairs or of positive labels, fewer than 2 have any, or an option breaks its
+        rule.
+
+    References
+    ----------
+    Davison & Hinkley (1997), Bootstrap Methods and their Application, section 5.2, for the interval.
+    """
+    level = _validation.checked_level(level)
+    norm = _validation.checked_norm(norm, squared_for="for a paired comparison")
+    n_resamples = _checks.whole("n_resamples", n_resamples, 2)
+    scorers = [_Scorer.of(require_blocks(each.blocks), each.losses) for each in (first, second)]
+    if not scorers[0].has_pairs_of(scorers[1]):
+        raise ParameterError("must be sums over the pairs of first, got those of other pairs", parameter="second")
+    n_blocks = scorers[0].sums.shape[0]
+    found = [each.measures(np.ones((1, n_blocks)), norm, 1)[0] for each in scorers]
+    draws = np.empty((n_resamples, len(MEASURES)))
+    width = max(n_blocks, *(each.sums.shape[1] for each in scorers))
+    for rows, times in _draws.multiplicities(n_blocks, n_resamples, width, _validation.generator(seed)):
+        draws[rows] = scorers[1].measures(times, norm, 2) - scorers[0].measures(times, norm, 2)
+    differences = tuple(
+        _difference(measure, float(found[0][m]), float(found[1][m]), draws[:, m], level)
+        for m, measure in enumerate(MEASURES)
+    )
+    n_bins = (scorers[0].n_bins, scorers[1].n_bins)
+    return PairedComparison(differences, first.blocks.bins.n_pairs, n_blocks, n_bins, norm, level, n_resamples)
+
+
+def _difference(measure: str, first: float, second: float, draws: Floats, level: float) -> PairedDifference:
+    """The basic interval: the quantiles of the resamples, reflected about the difference."""
+    tail, difference = (1.0 - level) / 2.0, second - first
+    low, high = np.quantile(draws, (tail, 1.0 - tail)).tolist()
+    ends = 2.0 * difference - high, 2.0 * difference - low
+    return PairedDifference(measure, first, second, difference, *ends, float(draws.std(ddof=1)))
+
+
+class _Scorer(NamedTuple):
+    """Sums of one scorer by block, (n_blocks, 3 n_bins + 1): pairs, residuals (sum of q - y), labels, and losses.
+
+    `noise` is the squared calibration error that chance adds to the true one.
+    """
+
+    sums: Floats
+    n_bins: int
+    noise: float
+
+    @classmethod
+    def of(cls, blocks: BlockBins, losses: Floats) -> _Scorer:
+        """The blocks that have pairs."""
+        filled = blocks.n.any(axis=1)
+        n, residual = blocks.n[filled], (blocks.sum_q - blocks.sum_y)[filled]
+        total = n.sum(axis=0)
+        deviations = residual - n * (residual.sum(axis=0) / total)
+        noise = float((np.square(deviations).sum(axis=0) / total).sum() / total.sum())
+        sums = np.hstack((n, residual, blocks.sum_y[filled], losses[filled, None]))
+        return cls(sums, blocks.bins.n_bins, noise)
+
+    def has_pairs_of(self, other: _Scorer) -> bool:
+        """Whether the blocks have as many pairs and positive labels as those of another scorer."""
+        mine, others = self._pairs_and_labels(), other._pairs_and_labels()
+        return mine.shape == others.shape and np.array_equal(mine, others)
+
+    def _pairs_and_labels(self) -> Floats:
+        b = self.n_bins
+        return np.stack((self.sums[:, :b].sum(axis=1), self.sums[:, 2 * b : 3 * b].sum(axis=1)))
+
+    def measures(self, times: Floats, norm: Norm, n_noises: int) -> Floats:
+        """The measures of resamples with these multiplicities of blocks: (n_rows, n_measures).
+
+        The noise is subtracted `n_noises` times from the squared calibration error: all blocks have it once, resamples
+        twice.
+        """
+        b, sums = self.n_bins, times @ self.sums
+        n, residual, positive, losses = sums[:, :b], sums[:, b : 2 * b], sums[:, 2 * b : 3 * b], sums[:, -1]
+        n_pairs = n.sum(axis=1)
+        share = positive / np.maximum(n, 1.0)  # an empty bin has no positive label
+        refinement = (positive * (1.0 - share)).sum(axis=1) / n_pairs
+        squared = np.maximum(_draws.errors_of_sums(n, residual, norm) - n_noises * self.noise, 0.0)
+        return np.column_stack((rooted(squared, norm), losses / n_pairs, refinement))

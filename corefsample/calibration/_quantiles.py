@@ -1,0 +1,148 @@
+"""Calibration of numbers: the place of each true value in its distribution, and whether these places are uniform.
+
+The probability integral transform (PIT) of a number with ties, such as a count, is randomised: it is uniform between
+P(value < true) and P(value <= true). Instead of one random number its distribution is used, so that ties need no seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Floats
+from corefsample._lazy import pd
+from corefsample._results import Result
+from corefsample.calibration._validation import coded, generator
+from corefsample.errors import ParameterError
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class QuantileCalibration(Result):
+    """Histogram of the places of true values in their distributions, and a test that these are right.
+
+    Attributes
+    ----------
+    n
+        Number of values.
+    edges
+        float64 (n_bins + 1,): of the bins, from 0 to 1.
+    shares
+        float64 (n_bins,): share of the values in each bin; about 1 / n_bins if the distributions are right, more at
+        both ends if they are too narrow, more in the middle if they are too wide.
+    lower, upper
+        float64 (n_bins,): 95% of the shares under the null, bin by bin.
+    p_value
+        Of the null: true values are drawn from the distributions, all values of a document at once.
+    """
+
+    n: int
+    edges: Floats
+    shares: Floats
+    lower: Floats
+    upper: Floats
+    p_value: float
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per bin: bin_lower, bin_upper, share, null_lower, null_upper."""
+        columns = (self.edges[:-1], self.edges[1:], self.shares, self.lower, self.upper)
+        names = ("bin_lower", "bin_upper", "share", "null_lower", "null_upper")
+        return pd.DataFrame(dict(zip(names, columns, strict=True)))
+
+
+def quantile_calibration(
+    truths: npt.ArrayLike,
+    samples: npt.ArrayLike,
+    *,
+    documents: npt.ArrayLike | None = None,
+    n_bins: int = 10,
+    n_resamples: int = 1000,
+    seed: int = 0,
+) -> QuantileCalibration:
+    """Compare true numbers with samples of their posteriors, counts or any others.
+
+    If the posteriors are right, a true value and its samples are exchangeable: its rank among them is uniform.
+
+    Parameters
+    ----------
+    truths
+        True values, finite, (n,).
+    samples
+        Draws from the posterior of each, finite, (n, n_samples).
+    documents
+        Document of each value, (n,); sample s of all values of a document must then be of one joint draw. None: the
+        values are independent.
+    n_bins
+        At least 2.
+    n_resamples
+        Draws under the null, at least 19.
+    seed
+        Of the generator (Philox), in [0, 2^64).
+
+    Raises
+    ------
+    ParameterError
+        If an argument breaks its rule.
+
+    References
+    ----------
+    Czado, Gneiting & Held (2009), Predictive model assessment for count data, section 2: the histogram. Under the null
+    a random sample of each document takes the place of the truth, which becomes a sample.
+
+    Examples
+    --------
+    >>> quantile_calibration([1.0, 4.0], [[0.0, 2.0, 3.0], [1.0, 2.0, 3.0]], n_bins=2).shares
+    array([0.5, 0.5])
+    """
+    true = _checks.floats("truths", truths)
+    if not true.size:
+        raise ParameterError("must have at least one value, got none", parameter="truths")
+    rule = f"must be a row of samples for each of {len(true)} values"
+    try:
+        given: npt.NDArray[Any] = np.asarray(samples)
+    except ValueError:
+        raise ParameterError(f"{rule}, got rows of different lengths", parameter="samples") from None
+    if given.ndim != 2 or len(given) != len(true) or not given.shape[1]:
+        raise ParameterError(f"{rule}, got shape {given.shape}", parameter="samples")
+    drawn = _checks.floats("samples", given.ravel()).reshape(given.shape)
+    for name, values in (("truths", true), ("samples", drawn)):
+        _checks.each(name, values, np.isfinite(values), "be finite")
+    _checks.whole("n_bins", n_bins, 2)
+    _checks.whole("n_resamples", n_resamples, 19)
+    of_documents = np.arange(len(true)) if documents is None else coded("documents", documents, len(true), "truths")[0]
+    n = given.shape[1] + 1
+    taken = generator(seed).integers(n, size=(n_resamples, int(of_documents.max()) + 1))
+    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    total = np.zeros((1 + n_resamples, n_bins + 1))
+    for value, row, document in zip(true, drawn, of_documents, strict=True):
+        pool = np.append(value, row)
+        ranked = np.sort(pool)
+        lower, upper = (np.searchsorted(ranked, pool, side) / n for side in ("left", "right"))
+        chosen = np.append(0, taken[:, document])
+        total += place(lower[chosen], upper[chosen], edges)
+    return of_places(total, len(true), edges)
+
+
+def of_places(total: Floats, n: int, edges: Floats) -> QuantileCalibration:
+    """The result of sums of distribution functions of places, (1 + n_draws, n_edges): the true ones, and of the null.
+
+    The statistic of the test is the mean squared distance of the mean distribution function from the diagonal.
+    """
+    functions = total / n
+    distances = np.mean((functions - edges) ** 2, axis=1)
+    shares = np.diff(functions, axis=1)
+    lower, upper = np.quantile(shares[1:], [0.025, 0.975], axis=0)
+    p_value = (1 + int(np.count_nonzero(distances[1:] >= distances[0]))) / len(distances)
+    return QuantileCalibration(n, edges, shares[0], lower, upper, p_value)
+
+
+def place(lower: Floats, upper: Floats, edges: Floats) -> Floats:
+    """Distribution function, (n, n_edges), of a uniform number between two ends, which may be equal, for each pair."""
+    width = (upper - lower)[:, None]
+    inside = (edges - lower[:, None]) / np.where(width > 0.0, width, 1.0)
+    function: Floats = np.where(width > 0.0, np.clip(inside, 0.0, 1.0), edges >= lower[:, None])
+    function[:, 0], function[:, -1] = 0.0, 1.0  # a place at 0 or 1 belongs to the first or last bin
+    return function

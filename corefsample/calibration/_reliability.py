@@ -1,0 +1,218 @@
+"""The reliability curve: the share of positive labels in each bin of predictions, with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any, Literal, Self, cast, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Bools, Floats, Ints
+from corefsample._lazy import pd
+from corefsample._results import Result
+from corefsample.calibration._binning import bin_pairs, block_bin_pairs
+from corefsample.calibration._bins import BlockBins, ReliabilityBins, Strategy
+from corefsample.calibration._draws import require_bins, require_blocks
+from corefsample.calibration._smooth_curves import SmoothCurve, smooth_curve
+from corefsample.calibration._validation import checked_level
+from corefsample.errors import ParameterError
+
+BinMethod = Literal["normal", "clopper-pearson"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ReliabilityCurve(Result):
+    """Share of positive labels against mean prediction, one point per bin.
+
+    Attributes
+    ----------
+    bins
+        The pairs by bin: `bins.mean_q` is the curve's x, `bins.mean_y` its y.
+    lower, upper
+        float64 (n_bins,) in [0, 1], read-only: confidence interval of each bin's share, separately for each bin.
+    level
+        Of these intervals, in (0, 1).
+    method
+        How they were computed: "normal" or "clopper-pearson".
+    by_block
+        Whether they allow for dependence between pairs of one block (a document).
+    smooth
+        A smooth curve of the same pairs, or None.
+    """
+
+    bins: ReliabilityBins
+    lower: Floats
+    upper: Floats
+    level: float
+    method: BinMethod
+    by_block: bool
+    smooth: SmoothCurve | None = None
+
+    @classmethod
+    def of_bins(
+        cls, bins: ReliabilityBins | BlockBins, *, level: float = 0.95, method: BinMethod = "clopper-pearson"
+    ) -> Self:
+        """Reliability curve of sums by bin, from a table for example.
+
+        Parameters
+        ----------
+        bins
+            Sums by bin, or by block and bin: the intervals then allow for dependence between pairs of one block.
+        level
+            In (0, 1).
+        method
+            "normal" (the paper's) or "clopper-pearson".
+        """
+        lower, upper = bin_intervals(bins, level=level, method=method)
+        by_block = isinstance(bins, BlockBins)
+        return cls(bins.bins if isinstance(bins, BlockBins) else bins, lower, upper, level, method, by_block)
+
+    @property
+    def overconfident(self) -> Bools:
+        """Bins whose whole interval lies below the mean prediction: bool (n_bins,)."""
+        return self.upper < self.bins.mean_q
+
+    @property
+    def underconfident(self) -> Bools:
+        """Bins whose whole interval lies above the mean prediction: bool (n_bins,)."""
+        return self.lower > self.bins.mean_q
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per bin: as `ReliabilityBins.to_frame`, and lower, upper, level, verdict.
+
+        The verdict is "over", "under", or "" if the interval contains the mean prediction.
+        """
+        verdict = np.where(self.overconfident, "over", np.where(self.underconfident, "under", ""))
+        return self.bins.to_frame().assign(lower=self.lower, upper=self.upper, level=self.level, verdict=verdict)
+
+
+def reliability_curve(
+    q: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    documents: npt.ArrayLike | None = None,
+    bin_size: int | None = None,
+    n_bins: int | None = None,
+    strategy: Strategy = "adaptive",
+    n_samples: int | None = None,
+    level: float = 0.95,
+    method: BinMethod = "clopper-pearson",
+    smooth: bool = False,
+) -> ReliabilityCurve:
+    """Reliability curve of predictions q against labels y.
+
+    Above the diagonal predictions are underconfident, below it overconfident. With adaptive bins the points also show
+    the distribution of the predictions.
+
+    Parameters
+    ----------
+    q, y
+        Predictions in [0, 1] and labels 0 or 1, (n_pairs,).
+    documents
+        Document of each pair, (n_pairs,), at least 2 different ones: pairs of one document may depend on each other.
+    bin_size, n_bins, strategy, n_samples
+        See `bin_pairs`.
+    level
+        Of the intervals, in (0, 1).
+    method
+        "normal" (the paper's) or "clopper-pearson".
+    smooth
+        Add a smooth curve with a band for all of it, and the bin size with the best held-out log score. It takes
+        predictions at face value, so it cannot be had with `n_samples`.
+
+    Raises
+    ------
+    ParameterError
+        As `bin_pairs` and `bin_intervals`; and for a smooth curve of fewer than 5 pairs or documents.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), section 3.3.
+
+    Examples
+    --------
+    >>> curve = reliability_curve([0.1, 0.1, 0.9, 0.9], [0, 0, 1, 0], n_bins=2)
+    >>> curve.to_frame()[["mean_q", "mean_y"]].to_numpy().tolist()
+    [[0.1, 0.0], [0.9, 0.5]]
+    """
+    options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
+    bins = bin_pairs(q, y, **options) if documents is None else block_bin_pairs(q, y, documents, **options)
+    curve = ReliabilityCurve.of_bins(bins, level=level, method=method)
+    if not smooth:
+        return curve
+    if n_samples is not None:
+        raise ParameterError(f"must be left out with a smooth curve, got {n_samples}", parameter="n_samples")
+    return replace(curve, smooth=smooth_curve(q, y, documents=documents, level=level))
+
+
+def bin_intervals(
+    bins: ReliabilityBins | BlockBins, *, level: float = 0.95, method: BinMethod = "normal"
+) -> tuple[Floats, Floats]:
+    """Confidence interval of the share of positive labels in each bin, one bin at a time.
+
+    Parameters
+    ----------
+    bins
+        Sums by bin, which assumes independent pairs, or sums by block and bin: pairs of one block may then depend on
+        each other, and the spread is that between blocks.
+    level
+        In (0, 1).
+    method
+        "normal": the share plus and minus z standard errors, cut at 0 and 1; of width 0 if all labels agree.
+        "clopper-pearson": exact binomial; with blocks, for the number of independent pairs that would have the same
+        standard error (Korn & Graubard), at most the number of pairs.
+
+    Returns
+    -------
+    lower, upper
+        float64 (n_bins,) in [0, 1]. With blocks, the spread of a bin whose pairs all come from one block is unknown,
+        and its interval is [0, 1].
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than 2 blocks, or an option breaks its rule.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), Algorithm 2 and Figure 1; Clopper & Pearson (1934), Biometrika 26; Korn & Graubard (1998),
+    Survey Methodology 24.
+    """
+    tail = (1.0 - checked_level(level)) / 2.0
+    method = cast("BinMethod", _checks.choice("method", method, get_args(BinMethod)))
+    blocks = bins if isinstance(bins, BlockBins) else None
+    sums = require_bins(bins) if blocks is None else require_blocks(blocks).bins
+    share, n = sums.mean_y, sums.n.astype(np.float64)
+    variance = share * (1.0 - share) / n
+    spread = np.ones(sums.n_bins, np.int64) if blocks is None else (blocks.n > 0).sum(axis=0)
+    effect = np.ones(sums.n_bins) if blocks is None else _design_effects(blocks, share, variance, spread)
+    if method == "normal":
+        half = NormalDist().inv_cdf(1.0 - tail) * np.sqrt(variance * effect)
+        lower, upper = np.maximum(share - half, 0.0), np.minimum(share + half, 1.0)
+    else:
+        from scipy.stats import beta
+
+        pairs = n / np.maximum(effect, 1.0)
+        hits, misses = share * pairs, (1.0 - share) * pairs
+        with np.errstate(invalid="ignore"):  # the beta distribution needs positive parameters; these ends are set below
+            low, high = beta.ppf(tail, hits, misses + 1.0), beta.isf(tail, hits + 1.0, misses)
+        lower, upper = np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)
+    if blocks is not None:
+        lower, upper = np.where(spread > 1, lower, 0.0), np.where(spread > 1, upper, 1.0)
+    return lower, upper
+
+
+def _design_effects(blocks: BlockBins, share: Floats, variance: Floats, spread: Ints) -> Floats:
+    """Ratio of the variance of a bin's share to that of independent pairs: float64 (n_bins,).
+
+    If all labels of a bin agree, its own ratio is unknown, and that over all bins is used.
+    """
+    n = blocks.bins.n
+    squares = np.square(blocks.sum_y - share * blocks.n).sum(axis=0)
+    between = squares / np.square(n) * spread / np.maximum(spread - 1, 1)
+    known = (variance > 0.0) & (spread > 1)
+    overall = np.sum((n**2 * between)[known]) / np.sum((n**2 * variance)[known]) if known.any() else 1.0
+    return np.where(known, between / np.where(known, variance, 1.0), overall)

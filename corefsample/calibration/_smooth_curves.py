@@ -1,0 +1,310 @@
+"""Smooth reliability curves: local likelihood on the scale of log-odds, with a band for the whole curve.
+
+Legend of dimensions and names
+    c : cell of predictions (equal steps of log-odds)     g : place at which the curve is computed
+    k : fold of the cross-validation     d : row of a bootstrap weight (a document; or a cell and a label)
+    x : log-odds of a prediction     shift, tilt : log-odds of a label less x, and its slope, near a place
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._arrays import Floats, Ints
+from corefsample._lazy import pd
+from corefsample._results import Result
+from corefsample.calibration._binning import bin_pairs
+from corefsample.calibration._validation import checked_level, coded, generator, pair_arrays, require_pairs
+from corefsample.errors import ParameterError
+
+_CLIP = 1e-6  # predictions nearer to 0 or 1 count as this far away
+_STEP = 0.1  # width of a cell, in log-odds
+_BANDWIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in log-odds; the last one is almost one regression for all pairs
+_BIN_SIZES = tuple(round(10 ** (1 + k / 4)) for k in range(21))  # 10 to 1,000,000
+_N_FOLDS, _N_PLACES, _N_DRAWS = 5, 101, 1000
+_MOST_BLOCKS = 5000  # more blocks are joined, which bounds memory; joined blocks are independent too
+_MOST_STEPS, _PRECISION = 50, 1e-8
+_PRIOR = np.array([5.0**-2, 1.0])  # inverse variances of a weak normal prior of shift and tilt, around 0
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SmoothCurve(Result):
+    """Share of positive labels as a smooth function of the prediction, with a band for the whole curve.
+
+    At each place a logistic regression on the log-odds of the predictions is fitted to the pairs nearby, weighted by a
+    normal kernel. Calibrated predictions, and those that a temperature or a constant would recalibrate, are fitted
+    without bias at every bandwidth.
+
+    Attributes
+    ----------
+    q, share
+        float64 (n_places,) in [0, 1], ascending q: prediction, and share of positive labels.
+    lower, upper
+        float64 (n_places,) in [0, 1]: the band, meant to contain the whole true curve in `level` of all samples. It is
+        that of the curve with half the bandwidth, whose bias is small.
+    level
+        In (0, 1).
+    bandwidth
+        Standard deviation of the kernel, in log-odds, with the best held-out log score.
+    bin_size
+        Pairs per bin of the binned curve with the best held-out log score.
+    by_block
+        Whether band and cross-validation allow for dependence between pairs of one block (a document).
+    scores
+        Held-out log score of a pair by bandwidth and by bin size, higher is better: dict of two dicts.
+    """
+
+    q: Floats
+    share: Floats
+    lower: Floats
+    upper: Floats
+    level: float
+    bandwidth: float
+    bin_size: int
+    by_block: bool
+    scores: dict[str, dict[float, float]] = field(default_factory=dict)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per place: q, share, lower, upper, level."""
+        return self._columns("q", "share", "lower", "upper").assign(level=self.level)
+
+
+def smooth_curve(
+    q: npt.ArrayLike, y: npt.ArrayLike, *, documents: npt.ArrayLike | None = None, level: float = 0.95, seed: int = 0
+) -> SmoothCurve:
+    """Smooth reliability curve; bandwidth, and the bin size to compare with, by cross-validated log score.
+
+    Parameters
+    ----------
+    q, y
+        Predictions in [0, 1] and labels 0 or 1, (n_pairs,).
+    documents
+        Document of each pair: folds are of documents, and the band resamples them.
+    level
+        Of the band, in (0, 1).
+    seed
+        Of the folds and the band.
+
+    Raises
+    ------
+    ParameterError
+        If an argument breaks its rule, or there are fewer than 5 pairs, or documents.
+
+    References
+    ----------
+    Frölich (2006), Econometrics Journal 9, for local likelihood; Nguyen & O'Connor (2015), section 7 and footnote 7,
+    which name smooth curves and the choice of the bin size as future work.
+    """
+    predictions, labels = pair_arrays(q, y)
+    require_pairs(predictions, labels)
+    codes = None if documents is None else coded("documents", documents, predictions.shape[0])[0] % _MOST_BLOCKS
+    pairs = _Pairs.of(predictions, np.asarray(labels, np.float64), codes)
+    rng = generator(seed)
+    folds = _folds(pairs, rng)
+    by_bandwidth = {each: _held_out(pairs, folds, each) for each in _BANDWIDTHS}
+    by_size = _bin_scores(pairs, folds)
+    bandwidth = max(by_bandwidth, key=by_bandwidth.__getitem__)
+    places = _places(pairs)
+    fit = _fitted(pairs.x, *pairs.sums(), places, bandwidth)
+    # At the bandwidth with the best score, bias is as large as the spread; at half of it, it is small.
+    rough = _fitted(pairs.x, *pairs.sums(), places, 0.5 * bandwidth)
+    half = _half_widths(pairs, rough, places, 0.5 * bandwidth, checked_level(level), rng)
+    return SmoothCurve(
+        q=_share(places),
+        share=_share(places + fit.shift),
+        lower=_share(places + rough.shift - half),
+        upper=_share(places + rough.shift + half),
+        level=level,
+        bandwidth=bandwidth,
+        bin_size=int(max(by_size, key=by_size.__getitem__)),
+        by_block=codes is not None,
+        scores={"bandwidth": by_bandwidth, "bin_size": by_size},
+    )
+
+
+def _share(log_odds: Floats) -> Floats:
+    from scipy.special import expit
+
+    return np.asarray(expit(log_odds))
+
+
+def _log_odds(share: Floats) -> Floats:
+    from scipy.special import logit
+
+    return np.asarray(logit(np.clip(share, _CLIP, 1.0 - _CLIP)))
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs and their cells: x (n_cells,) of each cell, and cell and block of each pair."""
+
+    q: Floats
+    y: Floats
+    x: Floats
+    cells: Ints
+    blocks: npt.NDArray[np.int32] | None
+
+    @classmethod
+    def of(cls, q: Floats, y: Floats, blocks: npt.NDArray[np.int32] | None) -> _Pairs:
+        places = np.rint(_log_odds(q) / _STEP).astype(np.int64)
+        _, cells = np.unique(places, return_inverse=True)
+        return cls(q, y, _log_odds(np.bincount(cells, q) / np.bincount(cells)), cells, blocks)
+
+    def sums(self, rows: Ints | None = None, n_rows: int = 1) -> tuple[Floats, Floats]:
+        """Pairs and positive labels by row and cell: two arrays (n_rows, n_cells); without rows (n_cells,)."""
+        n_cells = self.x.shape[0]
+        codes = self.cells if rows is None else rows * n_cells + self.cells
+        n, positive = _counts(codes, self.y, n_rows * n_cells)
+        return (n, positive) if rows is None else (n.reshape(n_rows, -1), positive.reshape(n_rows, -1))
+
+
+def _counts(codes: Ints, y: Floats, n: int) -> tuple[Floats, Floats]:
+    """Pairs and positive labels of each code: two arrays (n,)."""
+    return np.bincount(codes, minlength=n).astype(np.float64), np.bincount(codes, y, n).astype(np.float64)
+
+
+def _folds(pairs: _Pairs, rng: np.random.Generator) -> Ints:
+    """Fold of each pair; those of one block share it."""
+    n = pairs.y.shape[0] if pairs.blocks is None else int(pairs.blocks.max()) + 1
+    if n < _N_FOLDS:
+        name = "q" if pairs.blocks is None else "documents"
+        raise ParameterError(f"must be at least {_N_FOLDS} for a smooth curve, got {n}", parameter=name)
+    folds = rng.permutation(n) % _N_FOLDS
+    return np.asarray(folds if pairs.blocks is None else folds[pairs.blocks], np.int64)
+
+
+def _places(pairs: _Pairs) -> Floats:
+    """Log-odds at which the curve is computed: closer together near 0 and 1, between the extreme predictions."""
+    low, high = pairs.x[0], pairs.x[-1]
+    inner = _log_odds(np.sin(0.5 * np.pi * np.linspace(0.0, 1.0, _N_PLACES)) ** 2)
+    return np.unique(np.concatenate(([low], inner[(inner > low) & (inner < high)], [high])))
+
+
+# --- local likelihood --------------------------------------------------------------------------------------
+
+
+class _Fit(NamedTuple):
+    """Shift and tilt at each place (n_places,), and the inverse information about both (n_places, 2, 2)."""
+
+    shift: Floats
+    tilt: Floats
+    inverse: Floats
+
+
+def _kernel(x: Floats, places: Floats, bandwidth: float) -> tuple[Floats, Floats]:
+    """Weight of each cell at each place, and its distance: (n_places, n_cells)."""
+    distance = x[None] - places[:, None]
+    return np.exp(-0.5 * (distance / bandwidth) ** 2), distance
+
+
+def _fitted(x: Floats, n: Floats, positive: Floats, places: Floats, bandwidth: float) -> _Fit:
+    """Maximise the local likelihood at each place by Newton's method with halved steps.
+
+    A weak prior keeps the maximum finite where all labels agree.
+    """
+    weights, distance = _kernel(x, places, bandwidth)
+    trials, hits = weights * n, weights * positive
+
+    def shares(found: Floats) -> tuple[Floats, Floats]:
+        """Share of each cell, and the value to maximise."""
+        log_odds = x[None] + found[0][:, None] + found[1][:, None] * distance
+        likelihood = (hits * log_odds - trials * np.logaddexp(0.0, log_odds)).sum(axis=1)
+        return _share(log_odds), likelihood - 0.5 * _PRIOR @ found**2
+
+    found = np.zeros((2, places.shape[0]))
+    share, value = shares(found)
+    for _ in range(_MOST_STEPS):
+        gap, curvature = hits - trials * share, trials * share * (1.0 - share)
+        slope = np.stack((gap.sum(1), (gap * distance).sum(1))) - _PRIOR[:, None] * found
+        off = (curvature * distance).sum(1)
+        rows = [[curvature.sum(1) + _PRIOR[0], off], [off, (curvature * distance**2).sum(1) + _PRIOR[1]]]
+        inverse = np.linalg.inv(np.moveaxis(np.array(rows), 2, 0))
+        step = np.einsum("gij,jg->ig", inverse, slope)
+        if np.einsum("ig,ig->g", step, slope).max() < _PRECISION:
+            break
+        size = np.ones_like(places)
+        while size.max() > 1e-6:
+            share, new = shares(found + size * step)
+            worse = new < value - 1e-9
+            if not worse.any():
+                break
+            size = np.where(worse, 0.5 * size, size)
+        found, value = found + size * step, new
+    return _Fit(found[0], found[1], inverse)
+
+
+def _held_out(pairs: _Pairs, folds: Ints, bandwidth: float) -> float:
+    """Mean log score of a pair under the curve of the other folds."""
+    n, positive = pairs.sums(folds, _N_FOLDS)
+    score = 0.0
+    for k in range(_N_FOLDS):
+        others = np.arange(_N_FOLDS) != k
+        used = n[k] > 0
+        fit = _fitted(pairs.x, n[others].sum(0), positive[others].sum(0), pairs.x[used], bandwidth)
+        score += _log_score(n[k, used], positive[k, used], _share(pairs.x[used] + fit.shift))
+    return float(score / pairs.y.shape[0])
+
+
+def _log_score(n: Floats, positive: Floats, share: Floats) -> float:
+    from scipy.special import xlog1py, xlogy
+
+    return float(np.sum(xlogy(positive, share) + xlog1py(n - positive, -share)))
+
+
+def _bin_scores(pairs: _Pairs, folds: Ints) -> dict[float, float]:
+    """Mean held-out log score of a pair under the binned curve, by bin size; half a label of each kind is added."""
+    total = pairs.y.shape[0]
+    scores = {float(size): 0.0 for size in _BIN_SIZES if size == _BIN_SIZES[0] or 2 * size <= total}
+    for k in range(_N_FOLDS):
+        test = folds == k
+        train_q, train_y = pairs.q[~test], pairs.y[~test]
+        test_q, test_y = pairs.q[test], pairs.y[test]
+        for size in scores:
+            # The bins of the fold are as many as those of all pairs.
+            bins = bin_pairs(train_q, train_y, bin_size=max(round(size * (1.0 - 1.0 / _N_FOLDS)), 1))
+            share = (bins.sum_y + 0.5) / (bins.n + 1.0)
+            places = np.minimum(np.searchsorted(bins.q_max, test_q), bins.n_bins - 1)
+            scores[size] += _log_score(*_counts(places, test_y, bins.n_bins), share) / total
+    return scores
+
+
+# --- the band ----------------------------------------------------------------------------------------------
+
+
+def _half_widths(
+    pairs: _Pairs, fit: _Fit, places: Floats, bandwidth: float, level: float, rng: np.random.Generator
+) -> Floats:
+    """Half of the band's width at each place, in log-odds, from a studentised bootstrap of the blocks' influence.
+
+    The largest studentised deviation over all places has the level, so the band holds for the whole curve at once. A
+    variance is never less than that of independent pairs whose labels vary as the curve says, because resampling shows
+    no variation where all labels agree; and that of the prior is added, which matters where there is hardly a pair.
+    """
+    weights, distance = _kernel(pairs.x, places, bandwidth)
+    n, positive = pairs.sums()
+    share = _share(pairs.x[None] + fit.shift[:, None] + fit.tilt[:, None] * distance)
+    # Influence of one unit of residual of a cell on the shift at a place: (n_places, n_cells).
+    pull = weights * (fit.inverse[:, :1, 0] + fit.inverse[:, :1, 1] * distance)
+    least = np.sum(pull**2 * share * (1.0 - share) * n, axis=1)
+    of_prior = fit.inverse[:, 0] ** 2 @ _PRIOR
+    if pairs.blocks is None:
+        influence = np.concatenate((pull * (1.0 - share), -pull * share), axis=1).T
+        times = np.concatenate((positive, n - positive))
+    else:
+        n_blocks = int(pairs.blocks.max()) + 1
+        of_block, positive_of_block = pairs.sums(pairs.blocks.astype(np.int64), n_blocks)
+        influence = positive_of_block @ pull.T - of_block @ (pull * share).T
+        times = np.ones(n_blocks)
+    total = times.sum()
+    errors = np.sqrt(np.maximum(times @ influence**2, least) + of_prior)
+    drawn = rng.multinomial(int(total), times / total, _N_DRAWS).astype(np.float64)
+    deviations = np.abs((drawn - times) @ influence)
+    deviations /= np.sqrt(np.maximum(drawn @ influence**2, least) + of_prior)
+    # The draws lack the prior's variance, so the factor is at least that of a single place.
+    factor = max(float(np.quantile(deviations.max(axis=1), level)), NormalDist().inv_cdf(0.5 * (1.0 + level)))
+    return np.asarray(factor * errors)

@@ -1,0 +1,251 @@
+"""Prediction-label pairs: checked, with the ids of their blocks and groups, and pooled by prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._lazy import pd
+from corefsample.calibration._kernels import Labels
+from corefsample.errors import ParameterError
+
+LEVEL_TOLERANCE = 1e-9  # how far q may lie from k / n_samples
+MAX_LEVELS = 10_000_000  # keeps neighbouring levels far apart compared with that tolerance
+
+
+def numbers(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+    """Return a contiguous array of one dimension, copied only where necessary, or raise."""
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise ParameterError(f"must be numbers in one dimension, got {array.ndim} of {array.dtype}", parameter=name)
+    return np.ascontiguousarray(array, dtype)
+
+
+def _labels(name: str, values: npt.ArrayLike) -> Labels:
+    """Return contiguous labels of a type that kernels read (uint8, int64, float64), copied only where necessary."""
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "biuf":
+        found = f"{array.ndim} of {array.dtype}"
+        raise ParameterError(f"must be labels 0 or 1 in one dimension, got {found}", parameter=name)
+    if array.dtype.kind == "b":
+        return np.ascontiguousarray(array).view(np.uint8)
+    return np.ascontiguousarray(array, np.float64 if array.dtype.kind == "f" else np.int64)
+
+
+def pair_arrays(
+    q: npt.ArrayLike, y: npt.ArrayLike, names: tuple[str, str] = ("q", "y"), dtype: npt.DTypeLike = np.float64
+) -> tuple[npt.NDArray[Any], Labels]:
+    """Return predictions and labels as arrays for kernels, which check the values; raise if the shapes are wrong."""
+    predictions, labels = numbers(names[0], q, dtype), _labels(names[1], y)
+    require_length(names[1], labels, predictions.shape[0], names[0])
+    if predictions.shape[0] == 0:
+        raise ParameterError("must contain at least one prediction, got none", parameter=names[0])
+    return predictions, labels
+
+
+def require_length(name: str, values: npt.ArrayLike, n: int, other: str = "q") -> None:
+    """Raise unless an array has `n` rows, as many as `other`."""
+    shape = np.shape(values)
+    if shape and shape[0] != n:
+        raise ParameterError(f"must be as many as {other} ({n}), got {shape[0]}", parameter=name)
+
+
+def require_all(name: str, values: npt.NDArray[Any], good: Bools, rule: str) -> None:
+    """Raise at the first value that breaks its rule."""
+    if not good.all():
+        k = int(np.argmin(good))
+        raise ParameterError(f"must {rule}, got {values[k]} at index {k}", parameter=name)
+
+
+def require_inside(name: str, array: Floats) -> None:
+    """Raise at the first value outside [0, 1], or NaN."""
+    require_all(name, array, (array >= 0.0) & (array <= 1.0), "lie in [0, 1]")
+
+
+def require_pairs(q: Floats, y: Labels, names: tuple[str, str] = ("q", "y")) -> None:
+    """Raise at the first prediction or label that breaks its rule."""
+    require_inside(names[0], q)
+    require_all(names[1], y, (y == 0) | (y == 1), "be 0 or 1")
+
+
+def require_levels(q: Floats | Ints, y: Labels, n_samples: int) -> None:
+    """Raise at the first level or label that breaks its rule."""
+    if q.dtype == np.int64:
+        require_all("q", q, (q >= 0) & (q <= n_samples), f"lie in 0 to n_samples ({n_samples})")
+        q = q / n_samples
+    require_pairs(np.asarray(q, np.float64), y)
+    near = np.abs(q - np.rint(q * n_samples) / n_samples) <= LEVEL_TOLERANCE
+    require_all("q", q, near, f"be a whole multiple of 1/n_samples (1/{n_samples})")
+
+
+def checked_n_samples(value: object) -> int:
+    """Return `n_samples`, or raise."""
+    number = _checks.n_samples(value, 1)
+    _checks.at_most("n_samples", number, MAX_LEVELS)
+    return number
+
+
+def coded(name: str, ids: npt.ArrayLike, n: int, other: str = "q") -> tuple[Ints32, tuple[Any, ...]]:
+    """Number ids in the order of their names: int32 (n,) codes, and the names, ascending."""
+    array = np.asarray(ids)
+    if array.ndim != 1:
+        raise ParameterError(f"must be ids in one dimension, got {array.ndim} dimensions", parameter=name)
+    require_length(name, array, n, other)
+    places, distinct = pd.factorize(array)
+    missing = np.flatnonzero(places < 0)
+    if missing.size:
+        k = missing[0]
+        raise ParameterError(f"must be ids, got {_checks.shown(array[k])} at index {k}", parameter=name)
+    ids_as_met = distinct.tolist()
+    names = in_order(name, ids_as_met)
+    rank = {each: place for place, each in enumerate(names)}
+    return np.array([rank[each] for each in ids_as_met], np.int32)[places], names
+
+
+def in_order(name: str, ids: Iterable[Any]) -> tuple[Any, ...]:
+    """Return ids in ascending order, or raise if they have none."""
+    given = list(ids)
+    try:
+        return tuple(sorted(given))
+    except TypeError:
+        kinds = ", ".join(sorted({type(each).__name__ for each in given}))
+        raise ParameterError(f"must be ids of one kind, got {kinds}", parameter=name) from None
+
+
+Norm = Literal["rms", "mse", "l1", "max"]
+
+NORMS: tuple[Norm, ...] = ("rms", "mse", "l1", "max")
+SQUARED: tuple[Norm, ...] = ("rms", "mse")
+
+
+def checked_norm(norm: str, squared_for: str | None = None) -> Norm:
+    """Return the norm, or raise if it is unknown, or not a squared one where `squared_for` gives a reason for that."""
+    _checks.choice("norm", norm, NORMS)
+    if squared_for is not None and norm not in SQUARED:
+        raise ParameterError(f"must be one of {', '.join(SQUARED)} {squared_for}, got {norm!r}", parameter="norm")
+    return cast("Norm", norm)
+
+
+def checked_level(level: float) -> float:
+    """Return a level in (0, 1), or raise."""
+    return _checks.probability("level", level, below_one=True, above_zero=True)
+
+
+def generator(seed: int) -> np.random.Generator:
+    """Return the generator (Philox) of a seed, or raise."""
+    return np.random.Generator(np.random.Philox(_checks.seed(seed)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Checked pairs of positive weight.
+
+    Attributes
+    ----------
+    q, y, weights
+        float64 (n,): prediction in [0, 1], label 0 or 1, weight above 0.
+    documents
+        int32 (n,): number of the document of each pair, or None.
+    """
+
+    q: Floats
+    y: Floats
+    weights: Floats
+    documents: Ints32 | None
+
+    @property
+    def n(self) -> int:
+        """Number of pairs."""
+        return int(self.q.shape[0])
+
+    def subset(self, chosen: Bools) -> Pairs:
+        """Return the pairs chosen by a mask."""
+        documents = None if self.documents is None else self.documents[chosen]
+        return Pairs(self.q[chosen], self.y[chosen], self.weights[chosen], documents)
+
+
+def predictions(name: str, values: npt.ArrayLike) -> Floats:
+    """Return probabilities as a float64 array, or raise."""
+    array = numbers(name, values)
+    require_inside(name, array)
+    return array
+
+
+def labelled(q: npt.ArrayLike, y: npt.ArrayLike, *, names: tuple[str, str] = ("q", "y")) -> tuple[Floats, Floats]:
+    """Return predictions and labels as float64 arrays, or raise."""
+    given, labels = pair_arrays(q, y, names)
+    require_pairs(given, labels, names)
+    return given + 0.0, labels.astype(np.float64)  # + 0.0 turns -0.0 into 0.0, which would print as another value
+
+
+def sample_weights(values: npt.ArrayLike | None, n: int, other: str = "q") -> Floats:
+    """Return weights as a float64 (n,) array, all 1 for None, or raise."""
+    if values is None:
+        return np.ones(n)
+    weights = numbers("sample_weight", values)
+    require_length("sample_weight", weights, n, other)
+    require_all("sample_weight", weights, (weights >= 0.0) & np.isfinite(weights), "be finite and at least 0")
+    if not weights.any():
+        raise ParameterError(f"must be above 0 somewhere, got {n} zeros", parameter="sample_weight")
+    return weights
+
+
+def checked_pairs(
+    q: npt.ArrayLike,
+    y: npt.ArrayLike,
+    sample_weight: npt.ArrayLike | None = None,
+    documents: npt.ArrayLike | None = None,
+) -> Pairs:
+    """Check pairs, and leave out those of weight 0."""
+    given, labels = labelled(q, y)
+    weights = sample_weights(sample_weight, given.shape[0])
+    codes = None if documents is None else coded("documents", documents, given.shape[0])[0]
+    pairs = Pairs(given, labels, weights, codes)
+    return pairs if weights.all() else pairs.subset(weights > 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ties:
+    """Pairs pooled by prediction, ascending.
+
+    Attributes
+    ----------
+    q
+        float64 (n_distinct,): the distinct predictions.
+    weights, positives
+        float64 (n_distinct,): total weight, and weight of label 1, of each.
+    """
+
+    q: Floats
+    weights: Floats
+    positives: Floats
+
+
+def pooled(q: Floats, y: Floats, weights: Floats | None = None) -> Ties:
+    """Pool the pairs of one prediction; without weights all weigh 1."""
+    if weights is None or (weights == 1.0).all():
+        # Sorting values alone, and placing the positives in them, takes half the time of sorting indices.
+        distinct, counts = np.unique(q, return_counts=True)
+        positives = np.bincount(np.searchsorted(distinct, np.sort(q[y == 1.0])), minlength=distinct.shape[0])
+        return Ties(distinct, counts.astype(np.float64), positives.astype(np.float64))
+    order = np.lexsort((weights, y, q))  # a complete order, so the order of the rows cannot change the sums' last bits
+    ordered = q[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    mass = np.add.reduceat(weights[order], starts)
+    return Ties(ordered[starts], mass, np.add.reduceat((weights * y)[order], starts))
+
+
+def isotonic_blocks(ties: Ties) -> tuple[Ints, Floats]:
+    """Return the first distinct value of each block of the non-decreasing fit of label on prediction, and its mean."""
+    from scipy.optimize import isotonic_regression
+
+    fit = isotonic_regression(ties.positives / ties.weights, weights=ties.weights)
+    starts = np.asarray(fit.blocks[:-1], np.int64)
+    means = np.add.reduceat(ties.positives, starts) / np.add.reduceat(ties.weights, starts)
+    return starts, np.clip(means, 0.0, 1.0)

@@ -1,5 +1,0 @@
-"""Confidence intervals and tests of calibration errors."""
-
-from corefsample._lazy import attached
-
-__getattr__, __dir__, __all__ = attached(__name__, __file__)

@@ -1,2 +1,0 @@
-from ._error_intervals import bootstrap_interval as bootstrap_interval
-from ._error_intervals import simulated_interval as simulated_interval

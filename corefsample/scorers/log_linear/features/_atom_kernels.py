@@ -1,0 +1,299 @@
+"""Compiled loops that fill the atoms and facts of all mentions of a document.
+
+Legend as in `corefsample.scorers.log_linear.features._encoding_kernels`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corefsample._arrays import Bools, Ints32, Words32
+from corefsample._jit import inner_kernel, kernel, kernel_in_place
+from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features._codes import Atom, Column, Fact, Gender, Number
+from corefsample.scorers.log_linear.features._encoding_kernels import (
+    Text,
+    bucket,
+    effective_head,
+    fill_phrase,
+    fill_quoted,
+    fill_sentence_flags,
+    is_content,
+    kind_class,
+    mention_kind,
+    n_reached,
+    text_style,
+)
+from corefsample.scorers.log_linear.features._hash_kernels import U32
+from corefsample.syntax._codes import Upos
+
+
+@inner_kernel
+def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: Words32) -> None:
+    """Fill what the head of a mention says: kind, word, number, gender, person."""
+    h = text.mentions[i, 2]
+    person = text.words[h, Column.PERSON]
+    group = kind_class(kind, person)
+    pronoun = group <= codes.CLASS_OTHER_PRONOUN
+    number, gender = text.words[h, Column.NUMBER], text.words[last, Column.GENDER]
+    if text.words[h, Column.UPOS] == Upos.PROPN:
+        gender = name_gender(text, i, gender)
+    if (gender == Gender.UNKNOWN or gender == Gender.NEUTER) and group == codes.CLASS_NAME:
+        for k in range(i - 1, -1, -1):  # the same name met before, perhaps with a title
+            same = facts[k, Fact.CLASS] == codes.CLASS_NAME and facts[k, Fact.LEMMA] == text.words[last, Column.LEMMA]
+            if same and facts[k, Fact.GENDER] != 0:
+                gender = facts[k, Fact.GENDER]
+                break
+    if atoms[i, Atom.AFTER] & U32(codes.AFTER_CONJUNCT):
+        number = conjoined_number(text.words[h, Column.UPOS], number, atoms[i, Atom.AFTER])
+    atoms[i, Atom.ANY], atoms[i, Atom.KIND], atoms[i, Atom.CLASS] = 1, kind, group
+    sort = mention_sort(group, person, number, gender)
+    atoms[i, Atom.SORT], facts[i, Fact.QUANTITY] = sort, quantity(sort, number, gender, atoms[i, Atom.AFTER])
+    atoms[i, Atom.HEAD] = text.words[h, Column.FORM] if pronoun else text.known_forms[last]
+    atoms[i, Atom.LEMMA] = text.words[h, Column.FORM] if pronoun else text.known_lemmas[last]
+    atoms[i, Atom.PRONOUN] = text.words[h, Column.FORM] if pronoun else U32(kind)
+    atoms[i, Atom.ENDING] = text.words[last, Column.ENDING]
+    atoms[i, Atom.UPOS] = text.words[h, Column.UPOS]
+    atoms[i, Atom.MEANING] = name_meaning(text, i, last)
+    by_gender, by_person = codes.AGREEMENT_FACTORS
+    agreement = U32(1) + number + U32(by_gender) * gender + U32(by_person) * person
+    atoms[i, Atom.NUMBER], atoms[i, Atom.GENDER], atoms[i, Atom.PERSON] = number, gender, person
+    atoms[i, Atom.AGREEMENT] = agreement
+    facts[i, Fact.LEMMA], facts[i, Fact.FORM] = text.words[last, Column.LEMMA], text.words[last, Column.FORM]
+    facts[i, Fact.STEM], facts[i, Fact.SENT] = text.words[last, Column.STEM], text.sent[h]
+    facts[i, Fact.NUMBER], facts[i, Fact.GENDER], facts[i, Fact.PERSON] = number, gender, person
+    facts[i, Fact.CLASS], facts[i, Fact.AGREEMENT] = group, agreement
+
+
+@inner_kernel
+def conjoined_number(upos: int, number: np.uint32, after: int) -> np.uint32:
+    """Number of conjoined words; "a poet and painter" may be one person, "the poet and the painter" are two."""
+    if upos == Upos.NOUN and number == Number.SINGULAR and not after & codes.AFTER_DETERMINED:
+        return U32(Number.UNKNOWN)
+    return U32(Number.PLURAL)
+
+
+@inner_kernel
+def quantity(sort: int, number: int, gender: int, after: int) -> int:
+    """Whether a mention must be one person, or several things; 0 where neither is sure."""
+    if sort == codes.SORT_PLURAL or (sort == codes.SORT_NAMES and after & codes.AFTER_CONJUNCT):
+        return codes.SEVERAL
+    phrase = sort == codes.SORT_NAME or sort == codes.SORT_SINGULAR
+    person = (gender == Gender.MALE or gender == Gender.FEMALE) and number == Number.SINGULAR
+    return codes.ONE_PERSON if sort == codes.SORT_HE_OR_SHE or (phrase and person) else 0
+
+
+@inner_kernel
+def mention_sort(group: int, person: int, number: int, gender: int) -> int:
+    """Sort of a mention: which pronoun, or a name or noun by number."""
+    plural = number == Number.PLURAL
+    if group == codes.CLASS_SPEAKER:
+        return codes.SORT_YOU if person != 1 else codes.SORT_WE if plural else codes.SORT_I
+    if group == codes.CLASS_THIRD:
+        if plural:
+            return codes.SORT_THEY
+        return codes.SORT_HE_OR_SHE if gender == Gender.MALE or gender == Gender.FEMALE else codes.SORT_IT
+    if group <= codes.CLASS_OTHER_PRONOUN:
+        return codes.SORT_OTHER_PRONOUN
+    if group == codes.CLASS_NAME:
+        return codes.SORT_NAMES if plural else codes.SORT_NAME
+    if group == codes.CLASS_CLAUSE:
+        return codes.SORT_CLAUSE
+    return codes.SORT_PLURAL if plural else codes.SORT_SINGULAR
+
+
+@inner_kernel
+def name_gender(text: Text, i: int, gender: np.uint32) -> np.uint32:
+    """Gender of a name: a group by its last word, else by the first of its words that has one (given name, title)."""
+    if gender == Gender.COLLECTIVE:
+        return U32(gender)
+    s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
+    for t in range(s, e):
+        upos = text.words[t, Column.UPOS]
+        if (text.head[t] == h or t == h) and (upos == Upos.PROPN or upos == Upos.NOUN):
+            own = text.words[t, Column.GENDER]
+            if own == Gender.MALE or own == Gender.FEMALE:
+                return U32(own)
+    return gender
+
+
+@inner_kernel
+def name_meaning(text: Text, i: int, last: int) -> np.uint32:
+    """Meaning of the head, or of the last word before it that has one if the head is a name without."""
+    meaning = text.words[last, Column.MEANING]
+    if meaning == 0 and text.words[text.mentions[i, 2], Column.UPOS] == Upos.PROPN:
+        for t in range(text.mentions[i, 0], last):
+            if text.words[t, Column.MEANING] != 0:
+                meaning = text.words[t, Column.MEANING] + U32(codes.NAME_MEANING)
+    return U32(meaning)
+
+
+@inner_kernel
+def fill_surroundings(text: Text, i: int, last: int, atoms: Words32) -> None:
+    """Fill words at and around the bounds of a mention, and what its head hangs on."""
+    s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
+    sent = text.sent
+    n_tokens = sent.shape[0]
+    forms = text.known_forms
+    nothing = U32(codes.NOTHING)
+    atoms[i, Atom.FIRST], atoms[i, Atom.LAST] = forms[s], forms[e - 1]
+    atoms[i, Atom.PREVIOUS] = forms[s - 1] if s > 0 and sent[s - 1] == sent[s] else nothing
+    atoms[i, Atom.BEFORE_PREVIOUS] = forms[s - 2] if s > 1 and sent[s - 2] == sent[s] else nothing
+    atoms[i, Atom.NEXT] = forms[e] if e < n_tokens and sent[e] == sent[h] else nothing
+    atoms[i, Atom.AFTER_NEXT] = forms[e + 1] if e + 1 < n_tokens and sent[e + 1] == sent[h] else nothing
+    atoms[i, Atom.BEFORE_HEAD] = forms[last - 1] if last - 1 >= s else nothing
+    atoms[i, Atom.AFTER_HEAD] = forms[last + 1] if last + 1 < e else nothing
+    g = text.governor[h]
+    atoms[i, Atom.ROLE], atoms[i, Atom.LINK] = text.role[h] + 1, text.link[h] + 1
+    atoms[i, Atom.GOVERNOR] = text.known_lemmas[g] if g >= 0 else nothing
+    atoms[i, Atom.GOVERNOR_ROLE] = text.link[g] + 1 if g >= 0 else 0
+    atoms[i, Atom.ADPOSITION] = text.words[text.marker[h], Column.FORM] if text.marker[h] >= 0 else nothing
+    single, middle = codes.LENGTH_ENDS
+    atoms[i, Atom.LENGTH] = e - s if e - s <= single else single + 1 if e - s <= middle else single + 2
+
+
+@inner_kernel
+def fill_nesting(mentions: Ints32, open_mentions: Ints32, atoms: Words32) -> None:
+    """Fill how deep a mention lies in others, what the innermost of these is, and how many it holds (up to 3)."""
+    n_open = 0
+    for i in range(mentions.shape[0]):
+        while n_open > 0 and mentions[open_mentions[n_open - 1], 1] <= mentions[i, 0]:
+            n_open -= 1
+        depth, outer = 0, -1
+        for place in range(n_open):
+            if mentions[open_mentions[place], 1] >= mentions[i, 1]:
+                depth += 1
+                outer = open_mentions[place]
+        atoms[i, Atom.NESTING] = depth if depth < codes.MOST_NESTED else codes.MOST_NESTED
+        if outer >= 0:
+            atoms[i, Atom.OUTER] = atoms[outer, Atom.ROLE] + U32(codes.OUTER_FACTOR) * atoms[outer, Atom.CLASS]
+            if atoms[outer, Atom.INNER] < codes.MOST_NESTED:
+                atoms[outer, Atom.INNER] += U32(1)
+        if n_open < codes.DEEPEST:
+            open_mentions[n_open] = i
+            n_open += 1
+
+
+@inner_kernel
+def fill_history(facts: Words32, atoms: Words32) -> None:
+    """Fill how often a mention's string and head came before, and how often in the whole document."""
+    n = facts.shape[0]
+    for i in range(n):
+        same, head, everywhere = 0, 0, 0
+        pronoun = facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+        for k in range(n):
+            other = facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+            alike = (
+                facts[k, Fact.FORM] == facts[i, Fact.FORM] if pronoun else facts[k, Fact.LEMMA] == facts[i, Fact.LEMMA]
+            )
+            if other == pronoun and alike:
+                everywhere += 1
+            if k < i:
+                if other == pronoun and facts[k, Fact.CORE] == facts[i, Fact.CORE]:
+                    same += 1
+                elif not other and facts[k, Fact.LEMMA] == facts[i, Fact.LEMMA]:
+                    head += 1
+        atoms[i, Atom.SAME_BEFORE] = same if same < codes.MOST_BEFORE else codes.MOST_BEFORE
+        atoms[i, Atom.HEAD_BEFORE] = head if head < codes.MOST_BEFORE else codes.MOST_BEFORE
+        atoms[i, Atom.FREQUENCY] = everywhere  # a count here; fill_salience makes it a bucket
+
+
+@inner_kernel
+def pronoun_group(facts: Words32, i: int) -> int:
+    """Group of a third person: he, she, another singular, others."""
+    if facts[i, Fact.NUMBER] != Number.SINGULAR:
+        return codes.GROUP_OTHER
+    gender = facts[i, Fact.GENDER]
+    if gender == Gender.MALE:
+        return codes.GROUP_HE
+    return codes.GROUP_SHE if gender == Gender.FEMALE else codes.GROUP_OTHER_SINGULAR
+
+
+@inner_kernel
+def fill_salience(facts: Words32, groups: Ints32, atoms: Words32) -> None:
+    """Fill how frequent a name is among names, and a third-person pronoun among pronouns; bucket frequencies."""
+    n = facts.shape[0]
+    most, second = U32(0), U32(0)
+    for i in range(n):
+        if facts[i, Fact.CLASS] == codes.CLASS_THIRD and facts[i, Fact.PERSON] == codes.THIRD_PERSON:
+            groups[pronoun_group(facts, i)] += 1
+        if facts[i, Fact.CLASS] == codes.CLASS_NAME and atoms[i, Atom.SAME_BEFORE] + atoms[i, Atom.HEAD_BEFORE] == 0:
+            if atoms[i, Atom.FREQUENCY] > most:
+                most, second = atoms[i, Atom.FREQUENCY], most
+            elif atoms[i, Atom.FREQUENCY] > second:
+                second = atoms[i, Atom.FREQUENCY]
+    for i in range(n):
+        count = atoms[i, Atom.FREQUENCY]
+        if facts[i, Fact.CLASS] == codes.CLASS_NAME:
+            atoms[i, Atom.RANK] = (
+                codes.RANK_FIRST if count == most else codes.RANK_SECOND if count == second else codes.RANK_OTHER
+            )
+        elif facts[i, Fact.CLASS] == codes.CLASS_THIRD:
+            group = pronoun_group(facts, i)
+            density, he_or_she = float(groups[group]) / n, float(groups[codes.GROUP_HE] + groups[codes.GROUP_SHE])
+            rivals = 0.0
+            if group <= codes.GROUP_SHE and he_or_she > 0.0:
+                rivals = (he_or_she - float(groups[group])) / he_or_she
+            by_density, by_rivals = (
+                n_reached(density, codes.PRONOUN_SHARES),
+                (rivals > 0.0) + (rivals >= codes.RIVAL_SHARE),
+            )
+            middle, high = codes.SHARE_FACTORS
+            atoms[i, Atom.SHARE] = 1 + by_density + middle * by_rivals + high * group
+        atoms[i, Atom.FREQUENCY] = bucket(0 + count)  # a sum is signed, so that `bucket` has one type of argument
+
+
+@kernel
+def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None:
+    """Fill atoms (n, n_atoms) and facts (n, N_FACTS), zeros before."""
+    n = text.mentions.shape[0]
+    quoted, flags = np.zeros(text.sent.shape[0], np.bool_), np.zeros(n_sentences, np.int32)
+    open_mentions, groups = np.zeros(codes.DEEPEST, np.int32), np.zeros(codes.GROUP_OTHER + 1, np.int32)
+    fill_quoted(text.words, text.sent, quoted)
+    fill_sentence_flags(text.words, text.sent, flags)
+    style, dialogue = text_style(text.words, n_sentences)
+    sentence, place = -1, 0
+    first_persons, second_persons = 0, 0
+    for i in range(n):
+        s, h = text.mentions[i, 0], text.mentions[i, 2]
+        last = effective_head(text, i)
+        determiner, by_pronoun, by_noun = fill_phrase(text, i, last, atoms, facts)
+        fill_head(text, i, last, mention_kind(text, i, determiner, by_pronoun, by_noun), atoms, facts)
+        fill_surroundings(text, i, last, atoms)
+        if text.sent[h] != sentence:
+            sentence, place = text.sent[h], 0
+        begun = s > 0 and text.sent[s - 1] == text.sent[s]
+        atoms[i, Atom.PLACE] = (place if place < codes.MOST_PLACES else codes.MOST_PLACES) + codes.PLACE_FACTOR * begun
+        place += 1
+        atoms[i, Atom.POSITION] = bucket(i)
+        atoms[i, Atom.QUOTED], atoms[i, Atom.STYLE], atoms[i, Atom.DIALOGUE] = quoted[h], style, dialogue
+        before = flags[sentence - 1] if sentence > 0 else codes.NO_SENTENCE
+        atoms[i, Atom.SENTENCE] = flags[sentence] + codes.SENTENCE_FACTOR * before
+        if facts[i, Fact.CLASS] == codes.CLASS_SPEAKER:
+            first_persons += facts[i, Fact.PERSON] == 1 and facts[i, Fact.NUMBER] != Number.PLURAL
+            second_persons += facts[i, Fact.PERSON] == 2
+        facts[i, Fact.FIRST_PERSONS], facts[i, Fact.SECOND_PERSONS] = first_persons, second_persons
+    fill_nesting(text.mentions, open_mentions, atoms)
+    fill_history(facts, atoms)
+    fill_salience(facts, groups, atoms)
+
+
+@kernel_in_place
+def fill_modifiers(text: Text, indptr: Ints32, lemmas: Words32, before: Bools, blooms: Words32) -> None:
+    """List the lemmas of each mention's content words but its head, of the first dozen tokens.
+
+    indptr (n + 1,) : where those of a mention begin; before : whether one stands before the head;
+    blooms (n,) : a bit by each lemma and by the head's, to rule out shared words at once.
+    """
+    c = 0
+    for i in range(text.mentions.shape[0]):
+        s, e, last = text.mentions[i, 0], text.mentions[i, 1], effective_head(text, i)
+        blooms[i] = U32(1) << (text.words[last, Column.LEMMA] & U32(codes.BLOOM_BITS - 1))
+        for t in range(s, e if e < s + codes.MODIFIER_TOKENS else s + codes.MODIFIER_TOKENS):
+            upos = text.words[t, Column.UPOS]
+            if t != last and is_content(upos):
+                lemmas[c] = text.words[t, Column.LEMMA]
+                before[c] = t < last
+                blooms[i] |= U32(1) << (lemmas[c] & U32(codes.BLOOM_BITS - 1))
+                c += 1
+        indptr[i + 1] = c

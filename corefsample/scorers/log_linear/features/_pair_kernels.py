@@ -1,0 +1,253 @@
+"""Compiled loops that compare a mention with an earlier one.
+
+Legend
+    i, k : mention, earlier mention        pair[atom] : uint32, places P_
+Other names as in `corefsample.scorers.log_linear.features._encoding_kernels`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from corefsample._arrays import Bools, Ints32, Words32
+from corefsample._jit import inner_kernel, kernel_in_place
+from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features._codes import Atom, Fact, Gender, PairAtom
+from corefsample.scorers.log_linear.features._encoding_kernels import bucket
+from corefsample.scorers.log_linear.features._hash_kernels import U32
+
+LEVELS = np.array(codes.MATCH_LEVELS, np.int64)
+
+
+class Encoded(NamedTuple):
+    """An encoded document: arrays by mention, by token, and modifiers as compressed rows."""
+
+    atoms: Words32
+    facts: Words32
+    mentions: Ints32
+    head: Ints32
+    link: Ints32
+    role: Ints32
+    governor: Ints32
+    modifier_indptr: Ints32
+    modifiers: Words32
+    modifier_before: Bools
+    blooms: Words32
+
+
+@inner_kernel
+def shared_words(doc: Encoded, i: int, k: int) -> tuple[int, int, bool, bool]:
+    """Count the words of i that k has too, those before both heads; whether each one's words hold the other's head."""
+    shared, shared_before, k_head, i_head = 0, 0, False, False
+    for x in range(doc.modifier_indptr[i], doc.modifier_indptr[i + 1]):
+        if doc.modifiers[x] == doc.facts[k, Fact.LEMMA]:
+            k_head = True
+        for y in range(doc.modifier_indptr[k], doc.modifier_indptr[k + 1]):
+            if doc.modifiers[x] == doc.modifiers[y]:
+                shared += 1
+                shared_before += doc.modifier_before[x] and doc.modifier_before[y]
+                break
+    for y in range(doc.modifier_indptr[k], doc.modifier_indptr[k + 1]):
+        if doc.modifiers[y] == doc.facts[i, Fact.LEMMA]:
+            i_head = True
+    return shared, shared_before, i_head, k_head
+
+
+@inner_kernel
+def words_before(doc: Encoded, i: int) -> int:
+    """Count the content words before a mention's head."""
+    count = 0
+    for x in range(doc.modifier_indptr[i], doc.modifier_indptr[i + 1]):
+        count += doc.modifier_before[x]
+    return count
+
+
+@inner_kernel
+def head_match(before_i: int, before_k: int, shared: int) -> int:
+    """How the words before two equal heads match."""
+    if before_i == 0 and before_k == 0:
+        return codes.M_HEAD_BARE
+    if shared == before_i:
+        return codes.M_HEAD_SAME if shared == before_k else codes.M_HEAD_LESS
+    return codes.M_HEAD_MORE if shared == before_k else codes.M_HEAD_SOME if shared > 0 else codes.M_HEAD_OTHER
+
+
+@inner_kernel
+def phrase_match(doc: Encoded, i: int, k: int) -> int:
+    """How two phrases that are no pronouns match."""
+    facts = doc.facts
+    n_i = doc.modifier_indptr[i + 1] - doc.modifier_indptr[i]
+    n_k = doc.modifier_indptr[k + 1] - doc.modifier_indptr[k]
+    shared, shared_before, i_head, k_head = 0, 0, False, False
+    if doc.blooms[i] & doc.blooms[k]:
+        shared, shared_before, i_head, k_head = shared_words(doc, i, k)
+    if facts[i, Fact.FULL] == facts[k, Fact.FULL]:
+        return codes.M_FULL
+    if facts[i, Fact.CORE] == facts[k, Fact.CORE]:
+        return (
+            codes.M_CORE_BARE
+            if n_i == 0 or n_k == 0
+            else codes.M_CORE_NESTED
+            if shared == (n_i if n_i < n_k else n_k)
+            else codes.M_CORE
+        )
+    if facts[i, Fact.LEMMA] == facts[k, Fact.LEMMA] or facts[i, Fact.FORM] == facts[k, Fact.FORM]:
+        return head_match(words_before(doc, i), words_before(doc, k), shared_before)
+    if i_head and k_head:
+        return codes.M_BOTH_WITHIN
+    if i_head:
+        return codes.M_WITHIN_BARE if n_i == 0 else codes.M_WITHIN
+    if k_head:
+        return codes.M_HOLDS_BARE if n_k == 0 else codes.M_HOLDS
+    acronym_i, acronym_k = facts[i, Fact.ACRONYM], facts[k, Fact.ACRONYM]
+    if (acronym_i != 0 and acronym_i == facts[k, Fact.INITIALS]) or (
+        acronym_k != 0 and acronym_k == facts[i, Fact.INITIALS]
+    ):
+        return codes.M_ACRONYM
+    if facts[i, Fact.STEM] == facts[k, Fact.STEM]:
+        return codes.M_STEM
+    return codes.M_NONE if shared == 0 else codes.M_ONE_WORD if shared == 1 else codes.M_WORDS
+
+
+@inner_kernel
+def match(doc: Encoded, i: int, k: int) -> tuple[int, int]:
+    """Code of how two mentions match, and how good that is (0 to 9, for phrases)."""
+    facts = doc.facts
+    pronoun_i = facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+    pronoun_k = facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+    if pronoun_i and pronoun_k:
+        if facts[i, Fact.FORM] == facts[k, Fact.FORM]:
+            return codes.M_SAME_PRONOUN, 0
+        return (
+            codes.M_LIKE_PRONOUN if facts[i, Fact.AGREEMENT] == facts[k, Fact.AGREEMENT] else codes.M_OTHER_PRONOUN
+        ), 0
+    if pronoun_i or pronoun_k:
+        return codes.M_PRONOUN_AND_PHRASE, 0
+    how = phrase_match(doc, i, k)
+    level = LEVELS[how]
+    numerals = 0
+    if facts[i, Fact.NUMERALS] != 0 and facts[k, Fact.NUMERALS] != 0:
+        same = facts[i, Fact.NUMERALS] == facts[k, Fact.NUMERALS]
+        numerals = codes.SAME_NUMERALS if same else codes.OTHER_NUMERALS
+    if numerals == codes.OTHER_NUMERALS and level > codes.OTHER_NUMERALS_LEVEL:
+        level = codes.OTHER_NUMERALS_LEVEL
+    return 1 + codes.MATCH_FACTOR * how + numerals, level
+
+
+@inner_kernel
+def overlap(doc: Encoded, i: int, k: int) -> int:
+    """How the spans of two mentions lie: a code O_."""
+    s, e, s_k, e_k = doc.mentions[i, 0], doc.mentions[i, 1], doc.mentions[k, 0], doc.mentions[k, 1]
+    if s_k <= s and e_k >= e:
+        return codes.O_SAME_SPAN if s_k == s and e_k == e else codes.O_WITHIN
+    if s_k >= s and e_k <= e:
+        return codes.O_AROUND
+    if e_k > s:
+        return codes.O_CROSSING
+    return codes.O_ADJACENT if s == e_k else codes.O_ONE_BETWEEN if s == e_k + 1 else codes.O_APART
+
+
+@inner_kernel
+def syntax(doc: Encoded, i: int, k: int) -> int:
+    """Code of how the heads of two mentions of one sentence hang together in the parse."""
+    h, h_k = doc.mentions[i, 2], doc.mentions[k, 2]
+    g, g_k = doc.governor[h], doc.governor[h_k]
+    code: int = codes.S_APART
+    if g == h_k:
+        code = codes.S_GOVERNED + doc.role[h]
+    elif g_k == h:
+        code = codes.S_GOVERNS + doc.role[h_k]
+    elif doc.head[h] == h_k:
+        code = codes.S_HANGS_ON + doc.link[h]
+    elif g == g_k and g >= 0:
+        code = codes.S_SIBLINGS + codes.S_FACTOR * doc.role[h] + doc.role[h_k]
+    elif g >= 0 and doc.head[g] == h_k:
+        code = codes.S_GOVERNOR_HANGS_ON + doc.link[g]
+    elif g >= 0 and g_k >= 0 and doc.governor[g] == g_k:
+        code = codes.S_BELOW_SIBLING + doc.link[g]
+    elif g_k >= 0 and doc.governor[g_k] == h:
+        code = codes.S_GOVERNS_GOVERNOR + doc.link[g_k]
+    elif g_k >= 0 and g >= 0 and doc.governor[g_k] == g:
+        code = codes.S_ABOVE_SIBLING + doc.link[g_k]
+    return code
+
+
+@inner_kernel
+def alike(one: int, other: int) -> bool:
+    """Whether two genders fit: a person of either gender and one of them; a group and a thing, or persons."""
+    if one == Gender.ANIMATE:
+        return other <= Gender.FEMALE or other == Gender.COLLECTIVE
+    return one == Gender.COLLECTIVE and other == Gender.NEUTER
+
+
+@inner_kernel
+def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
+    """Code of agreement in number, gender and person, and whether nothing disagrees."""
+    number_i, number_k = doc.facts[i, Fact.NUMBER], doc.facts[k, Fact.NUMBER]
+    gender_i, gender_k = doc.facts[i, Fact.GENDER], doc.facts[k, Fact.GENDER]
+    number = 0 if number_i == 0 or number_k == 0 else codes.AGREES if number_i == number_k else codes.DIFFERS
+    if gender_i == Gender.COLLECTIVE or gender_k == Gender.COLLECTIVE:
+        number = 0  # the team they are
+    if gender_i == 0 or gender_k == 0:
+        gender = 0
+    elif gender_i == gender_k:
+        gender = codes.AGREES
+    else:
+        like = alike(gender_i, gender_k) or alike(gender_k, gender_i)
+        gender = codes.ALIKE if like else codes.GENDER_DIFFERS
+    person = codes.AGREES if doc.facts[i, Fact.PERSON] == doc.facts[k, Fact.PERSON] else codes.DIFFERS
+    by_gender, by_person = codes.AGREE_FACTORS
+    agrees = number != codes.DIFFERS and gender != codes.GENDER_DIFFERS and person == codes.AGREES
+    return 1 + number + by_gender * gender + by_person * person, agrees
+
+
+@inner_kernel
+def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int:
+    """Fill the atoms of a pair; return how well the phrases match.
+
+    between (3,) : agreeing mentions, agreeing names and like pronouns between k and i; k is counted in, for the next
+    pair, which is that of i and k - 1.
+    """
+    facts = doc.facts
+    sent_i, sent_k = 0 + facts[i, Fact.SENT], 0 + facts[k, Fact.SENT]  # sums are signed
+    apart = sent_i - sent_k if sent_i > sent_k else sent_k - sent_i
+    code, level = match(doc, i, k)
+    agreeing, agrees = agreement(doc, i, k)
+    pair[PairAtom.SENTENCES] = 1 + bucket(apart)
+    pair[PairAtom.MENTIONS] = bucket(i - k)
+    pair[PairAtom.MATCH] = code
+    pair[PairAtom.OVERLAP] = overlap(doc, i, k)
+    pair[PairAtom.SYNTAX] = syntax(doc, i, k) if apart == 0 else 0
+    pair[PairAtom.AGREE] = agreeing
+    pair[PairAtom.AGREEING_BETWEEN] = bucket(0 + between[0])
+    names = bucket(0 + between[1])
+    pair[PairAtom.NAMES_BETWEEN] = names if names < codes.MOST_NAMES else codes.MOST_NAMES
+    pair[PairAtom.PRONOUNS_BETWEEN] = bucket(0 + between[2])
+    quoted_i, quoted_k = doc.atoms[i, Atom.QUOTED], doc.atoms[k, Atom.QUOTED]
+    if quoted_i != quoted_k:
+        pair[PairAtom.QUOTES] = U32(1) + quoted_i
+    else:
+        together = codes.QUOTED_TOGETHER if apart == 0 else codes.QUOTED_APART
+        pair[PairAtom.QUOTES] = U32(0 if quoted_i == 0 else together)
+    others = 0
+    if facts[i, Fact.CLASS] == codes.CLASS_SPEAKER:
+        of = Fact.SECOND_PERSONS if facts[i, Fact.PERSON] == 1 else Fact.FIRST_PERSONS
+        others = 0 + facts[i, of] - facts[k, of]
+    others = bucket(others)
+    pair[PairAtom.OTHERS_BETWEEN] = others if others < codes.MOST_OTHERS else codes.MOST_OTHERS
+    one, other = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
+    pair[PairAtom.CLASH] = one != 0 and other != 0 and one != other
+    between[0] += agrees
+    between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME
+    between[2] += (
+        facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN and facts[k, Fact.AGREEMENT] == facts[i, Fact.AGREEMENT]
+    )
+    return level
+
+
+@kernel_in_place
+def fill_pair(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int:
+    """Call `compare` from Python, for one pair."""
+    return compare(doc, i, k, between, pair)

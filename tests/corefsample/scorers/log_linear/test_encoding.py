@@ -1,0 +1,801 @@
+"""Features: atoms of mentions and of pairs against a slow version, templates, words, and what a model is trained on."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from references import mention_atoms as reference
+from references import mention_ranking as ranking_references
+from references import pair_atoms as pair_references
+from strategies import parses as strategies
+
+from corefsample import ParameterError
+from corefsample.documents._tokens import Tokens
+from corefsample.languages._language import load_language
+from corefsample.scorers.log_linear._readings import LONGEST_WINDOW, Reading, gold_of_found, readings
+from corefsample.scorers.log_linear.features import _codes, _encoding
+from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features import _pair_kernels as pairs
+from corefsample.scorers.log_linear.features import _templates as module
+from corefsample.scorers.log_linear.features._codes import Column, Gender, Kind, Meaning, Number
+from corefsample.scorers.log_linear.features._encoding import (
+    encode,
+    features_hash,
+    language_hash,
+    word_hash,
+    word_table,
+)
+from corefsample.scorers.log_linear.features._pair_kernels import Encoded
+from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
+from corefsample.syntax import _codes as syntax_codes
+from corefsample.syntax._codes import UPOS
+
+VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
+
+
+def encoded(tokens: Tokens, spans: list[strategies.Span], vocabulary: set[str] = VOCABULARY) -> Encoded:
+    return encode(tokens, np.array(spans, np.int32).reshape(-1, 3), reference.vocabulary_hashes(vocabulary))
+
+
+def atoms(doc: Encoded) -> list[dict[str, int]]:
+    return [dict(zip(codes.ATOMS, row, strict=True)) for row in doc.atoms.tolist()]
+
+
+def pairs_of(doc: Encoded) -> dict[tuple[int, int], dict[str, int]]:
+    """Atoms of all pairs and their levels, as scoring runs through them: the nearest candidate first."""
+    found = {}
+    for i in range(len(doc.mentions)):
+        between, pair = np.zeros(3, np.int32), np.zeros(len(codes.PairAtom), np.uint32)
+        for k in range(i - 1, -1, -1):
+            level = pairs.fill_pair(doc, i, k, between, pair)
+            found[i, k] = {**dict(zip(codes.PAIR_ATOMS, pair.tolist(), strict=True)), "level": int(level)}
+    return found
+
+
+def check(tokens: Tokens, spans: list[strategies.Span], vocabulary: set[str] = VOCABULARY) -> None:
+    doc = encoded(tokens, spans, vocabulary)
+    words, mentions = reference.words_of(tokens, vocabulary), reference.mentions_of(tokens, spans, vocabulary)
+    for found, mention in zip(atoms(doc), mentions, strict=True):
+        assert found == mention.atoms
+    for (i, k), found in pairs_of(doc).items():
+        assert found == pair_references.pair_atoms(words, mentions, i, k)
+
+
+# --- any document ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@settings(max_examples=60)
+@given(strategies.texts())
+def test_atoms_of_mentions_and_pairs_are_those_of_plain_python(text: strategies.Text) -> None:
+    check(text.tokens, text.spans)
+
+
+@pytest.mark.kernels
+@settings(max_examples=10)
+@given(strategies.texts(max_tokens=30, max_mentions=12))
+def test_long_mentions_are_compared_by_their_first_dozen_tokens(text: strategies.Text) -> None:
+    check(text.tokens, text.spans, set())
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("seed", range(24))
+def test_atoms_of_longer_texts_of_many_styles_are_those_of_plain_python(seed: int) -> None:
+    tokens, spans = strategies.long_text(seed)
+    found = atoms(encoded(tokens, spans))
+    assert found == [mention.atoms for mention in reference.mentions_of(tokens, spans, VOCABULARY)]
+
+
+@pytest.mark.kernels
+def test_atoms_of_hand_made_texts_are_those_of_plain_python() -> None:
+    from corefsample.syntax._mentions import mentions_from_parse
+
+    for parse in ranking_references.PARSES.values():
+        tokens = ranking_references.parsed(parse)
+        check(tokens, [tuple(span) for span in mentions_from_parse(tokens).tolist()])
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_atoms_of_a_real_document_are_those_of_plain_python(gum_path: Path, split: str) -> None:
+    from corefsample.formats.annotated._corefud import read_corefud
+
+    document = next(iter(read_corefud(gum_path.parent / f"en_gum-ud-{split}.conllu.gz")))
+    spans = [tuple(span) for span in document.mentions[:150].tolist()]
+    check(document.tokens, spans, {word.lower() for word in document.tokens.text[::2]})
+
+
+# --- by hand -----------------------------------------------------------------------------------------------
+
+
+def sole(text: str, head: int) -> dict[str, int]:
+    """Atoms of a mention that is all of a text."""
+    tokens = ranking_references.parsed(text)
+    return atoms(encoded(tokens, [(0, len(tokens), head)]))[0]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("text", "head", "kind", "group"),
+    [
+        ("I I PRON 0 root", 0, "FIRST", "CLASS_SPEAKER"),
+        ("you you PRON 0 root", 0, "SECOND", "CLASS_SPEAKER"),
+        ("she she PRON 0 root", 0, "THIRD", "CLASS_THIRD"),
+        ("my my PRON 0 root", 0, "POSSESSIVE_PRONOUN", "CLASS_SPEAKER"),
+        ("its its PRON 0 root", 0, "POSSESSIVE_PRONOUN", "CLASS_THIRD"),
+        ("yourself yourself PRON 0 root", 0, "REFLEXIVE_PRONOUN", "CLASS_SPEAKER"),
+        ("himself himself PRON 0 root", 0, "REFLEXIVE_PRONOUN", "CLASS_THIRD"),
+        ("this this DET 0 root", 0, "DEMONSTRATIVE_PRONOUN", "CLASS_DEMONSTRATIVE"),
+        ("who who PRON 0 root", 0, "RELATIVE_PRONOUN", "CLASS_OTHER_PRONOUN"),
+        ("everyone everyone PRON 0 root", 0, "OTHER_PRONOUN", "CLASS_OTHER_PRONOUN"),
+        ("there there PRON 0 root", 0, "EXISTENTIAL_PRONOUN", "CLASS_OTHER_PRONOUN"),
+        ("Mary Mary PROPN 0 root", 0, "NAME", "CLASS_NAME"),
+        ("the the DET 2 det\nHague Hague PROPN 0 root", 1, "NAME_WITH_DETERMINER", "CLASS_NAME"),
+        ("the the DET 2 det\ndog dog NOUN 0 root", 1, "DEFINITE", "CLASS_DEFINITE"),
+        ("that that DET 2 det\ndog dog NOUN 0 root", 1, "DEMONSTRATIVE_NOUN", "CLASS_DEFINITE"),
+        ("a a DET 2 det\ndog dog NOUN 0 root", 1, "INDEFINITE", "CLASS_INDEFINITE"),
+        ("every every DET 2 det\ndog dog NOUN 0 root", 1, "QUANTIFIED", "CLASS_INDEFINITE"),
+        ("all all DET 3 det:predet\nthe the DET 3 det\ndogs dog NOUN 0 root", 2, "QUANTIFIED", "CLASS_INDEFINITE"),
+        ("my my PRON 2 nmod:poss\ndog dog NOUN 0 root", 1, "PRONOUN_POSSESSED", "CLASS_POSSESSED"),
+        ("Mary Mary PROPN 3 nmod:poss\n's 's PART 1 case\ndog dog NOUN 0 root", 2, "NOUN_POSSESSED", "CLASS_POSSESSED"),
+        ("dog dog NOUN 0 root", 0, "BARE_SINGULAR", "CLASS_BARE"),
+        ("dogs dog NOUN 0 root", 0, "BARE_PLURAL", "CLASS_BARE"),
+        ("seven seven NUM 0 root", 0, "NUMBER", "CLASS_BARE"),
+        ("to to PART 2 mark\nrun run VERB 0 root", 1, "VERBAL", "CLASS_CLAUSE"),
+        ("the the DET 2 det\npoor poor ADJ 0 root", 1, "ADJECTIVAL", "CLASS_CLAUSE"),
+        ("here here ADV 0 root", 0, "ADVERBIAL", "CLASS_CLAUSE"),
+    ],
+)
+def test_a_mention_is_of_a_kind_and_a_class(text: str, head: int, kind: str, group: str) -> None:
+    found = sole(text, head)
+    assert (found["kind"], found["class"]) == (getattr(codes, kind), getattr(codes, group))
+
+
+def phrases(*texts: str) -> Encoded:
+    """Phrases, each a sentence: words with their parts of speech; the last noun is the head of those before it."""
+    blocks, spans, start = [], [], 0
+    for text in texts:
+        words = [word.split("/") for word in text.split()]
+        head = max(place for place, (_, upos) in enumerate(words) if upos in ("NOUN", "PROPN", "PRON"))
+        labels = {"DET": "det", "ADJ": "amod", "NUM": "nummod", "PUNCT": "punct"}
+        lines = []
+        for place, (form, upos) in enumerate(words):
+            label = "root" if place == head else labels.get(upos, "compound" if place < head else "advmod")
+            lines.append(f"{form} {form.lower()} {upos} {0 if place == head else head + 1} {label}")
+        blocks.append("\n".join(lines))
+        spans.append((start, start + len(words), start + head))
+        start += len(words)
+    return encoded(ranking_references.parsed("\n\n".join(blocks)), spans)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("first", "second", "how", "numerals", "level"),
+    [
+        ("the/DET dog/NOUN", "The/DET dog/NOUN", "M_FULL", 0, 9),
+        ("the/DET dog/NOUN", "a/DET dog/NOUN ,/PUNCT", "M_FULL", 0, 9),
+        ("dog/NOUN", "dog/NOUN here/ADV", "M_CORE_BARE", 0, 8),
+        ("big/ADJ dog/NOUN", "big/ADJ dog/NOUN here/ADV", "M_CORE_NESTED", 0, 7),
+        ("old/ADJ dog/NOUN run/VERB", "old/ADJ dog/NOUN walk/VERB", "M_CORE", 0, 6),
+        ("this/DET dog/NOUN", "not/PART dog/NOUN", "M_HEAD_BARE", 0, 9),
+        ("big/ADJ old/ADJ dog/NOUN", "old/ADJ big/ADJ dog/NOUN", "M_HEAD_SAME", 0, 8),
+        ("big/ADJ dog/NOUN", "dog/NOUN", "M_HEAD_LESS", 0, 5),
+        ("dog/NOUN", "big/ADJ dog/NOUN", "M_HEAD_MORE", 0, 6),
+        ("big/ADJ red/ADJ dog/NOUN", "big/ADJ old/ADJ dog/NOUN", "M_HEAD_SOME", 0, 4),
+        ("red/ADJ dog/NOUN", "old/ADJ dog/NOUN", "M_HEAD_OTHER", 0, 3),
+        ("dog/NOUN house/NOUN", "house/NOUN dog/NOUN", "M_BOTH_WITHIN", 0, 2),
+        ("dog/NOUN house/NOUN", "dog/NOUN", "M_WITHIN_BARE", 0, 2),
+        ("dog/NOUN house/NOUN", "red/ADJ dog/NOUN", "M_WITHIN", 0, 1),
+        ("dog/NOUN", "dog/NOUN house/NOUN", "M_HOLDS_BARE", 0, 2),
+        ("red/ADJ dog/NOUN", "dog/NOUN house/NOUN", "M_HOLDS", 0, 1),
+        ("red/ADJ cat/NOUN", "red/ADJ dog/NOUN", "M_ONE_WORD", 0, 1),
+        ("big/ADJ red/ADJ cat/NOUN", "big/ADJ red/ADJ dog/NOUN", "M_WORDS", 0, 1),
+        ("the/DET European/PROPN Union/PROPN", "EU/PROPN", "M_ACRONYM", 0, 7),
+        ("E.U./PROPN", "the/DET European/PROPN Union/PROPN", "M_ACRONYM", 0, 7),
+        # Initials are read up to three words past the head, and not of a determiner.
+        ("United/ADJ States/NOUN Of/ADP The/DET America/ADV", "USOA/PROPN", "M_ACRONYM", 0, 7),
+        ("United/ADJ States/NOUN Of/ADP The/DET x/ADV America/ADV", "USOA/PROPN", "M_NONE", 0, 0),
+        ("United/ADJ States/NOUN", "old/ADJ US/PROPN", "M_NONE", 0, 0),
+        ("Union/NOUN", "U/PROPN", "M_NONE", 0, 0),
+        ("attacker/NOUN", "attack/NOUN", "M_STEM", 0, 3),
+        ("cat/NOUN", "dog/NOUN", "M_NONE", 0, 0),
+        ("two/NUM dogs/NOUN", "two/NUM dogs/NOUN", "M_FULL", 1, 9),
+        ("two/NUM dogs/NOUN", "three/NUM dogs/NOUN", "M_HEAD_OTHER", 2, 2),
+        ("two/NUM dogs/NOUN", "dogs/NOUN", "M_HEAD_LESS", 0, 5),
+    ],
+)
+def test_phrases_match_in_one_way(first: str, second: str, how: str, numerals: int, level: int) -> None:
+    pair = pairs_of(phrases(first, second))[1, 0]
+    assert (pair["match"], pair["level"]) == (1 + 3 * getattr(codes, how) + numerals, level)
+
+
+@pytest.mark.kernels
+def test_pronouns_match_by_form_then_by_agreement() -> None:
+    doc = phrases("he/PRON", "he/PRON", "him/PRON", "she/PRON", "dog/NOUN")
+    found = {key: pair["match"] for key, pair in pairs_of(doc).items()}
+    assert found[1, 0] == codes.M_SAME_PRONOUN
+    assert found[2, 1] == codes.M_LIKE_PRONOUN
+    assert found[3, 2] == codes.M_OTHER_PRONOUN
+    assert found[4, 3] == codes.M_PRONOUN_AND_PHRASE
+
+
+@pytest.mark.kernels
+def test_a_possessive_by_itself_has_words_and_before_a_noun_has_none() -> None:
+    # "its" is recognised by its form; "its dog" and "their dog" are the same words.
+    doc = phrases("its/PRON dog/NOUN", "their/PRON dog/NOUN", "its/PRON", "their/PRON", "its/PRON")
+    assert [found["same_before"] for found in atoms(doc)] == [0, 1, 0, 0, 1]
+
+
+@pytest.mark.kernels
+def test_a_quotation_ends_after_six_sentences() -> None:
+    opened = '" " PUNCT 0 root\nx x NOUN 1 appos'
+    tokens = ranking_references.parsed("\n\n".join([opened, *(["x x NOUN 0 root"] * 9)]))
+    doc = encoded(tokens, [(t, t + 1, t) for t in range(1, len(tokens))])
+    assert [found["quoted"] for found in atoms(doc)] == [1] * 7 + [0] * 3
+    later = ranking_references.parsed("\n\n".join([*(["x x NOUN 0 root"] * 8), opened, "x x NOUN 0 root"]))
+    doc = encoded(later, [(8, 9, 8), (9, 10, 9), (10, 11, 10)])
+    assert [found["quoted"] for found in atoms(doc)] == [1, 1, 1]
+
+
+def style(n_tokens: int, n_sentences: int, n_marked: int, word: str) -> dict[str, int]:
+    """Atoms of a document of so many tokens, some of which are a certain word."""
+    form, upos = word.split("/")
+    marked = [form] * n_marked + ["x"] * (n_tokens - n_marked)
+    tokens = Tokens(
+        marked, marked, [upos] * n_marked + ["NOUN"] * (n_tokens - n_marked), ["dep"] * n_tokens, np.full(n_tokens, -1),
+        np.minimum(np.arange(n_tokens), n_sentences - 1),
+    )  # fmt: skip
+    return atoms(encoded(tokens, [(n_tokens - 1, n_tokens, n_tokens - 1)]))[0]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("n_tokens", "n_sentences", "n_marked", "word", "style_code", "dialogue"),
+    [
+        # Words per sentence: up to 11, 15, 19, more; the shortest count in the dialogue's code too.
+        (440, 40, 0, "oh/INTJ", 1, 17),
+        (441, 40, 0, "oh/INTJ", 2, 1),
+        (600, 40, 0, "oh/INTJ", 2, 1),
+        (601, 40, 0, "oh/INTJ", 3, 1),
+        (760, 40, 0, "oh/INTJ", 3, 1),
+        (761, 40, 0, "oh/INTJ", 4, 1),
+        # Interjections: 0.5%, 2%, 4% of the words.
+        (1000, 1, 4, "oh/INTJ", 4, 1),
+        (1000, 1, 5, "oh/INTJ", 8, 1),
+        (1000, 1, 20, "oh/INTJ", 12, 1),
+        (1000, 1, 39, "oh/INTJ", 12, 1),
+        (1000, 1, 40, "oh/INTJ", 16, 1),
+        # First and second persons alike: 0.5%, 2%, 4%; from 2% on in the style's code too. All second: the last step.
+        (1000, 1, 4, "i/PRON", 4, 1),
+        (1000, 1, 5, "i/PRON", 4, 2),
+        (1000, 1, 20, "i/PRON", 20, 3),
+        (1000, 1, 40, "i/PRON", 20, 4),
+        (1000, 1, 40, "we/PRON", 20, 4),
+        (1000, 1, 40, "you/PRON", 20, 16),
+        (1000, 1, 40, "your/PRON", 4, 13),
+        (1000, 1, 40, "my/PRON", 4, 1),
+    ],
+)
+def test_the_style_of_a_text_depends_on_shares(
+    n_tokens: int, n_sentences: int, n_marked: int, word: str, style_code: int, dialogue: int
+) -> None:
+    found = style(n_tokens, n_sentences, n_marked, word)
+    assert (found["style"], found["dialogue"]) == (style_code, dialogue)
+
+
+@pytest.mark.kernels
+def test_names_keep_the_gender_that_they_had_last() -> None:
+    doc = phrases(
+        "Mr./PROPN Zyx/PROPN", "dog/NOUN", "Zyx/PROPN", "Mrs./PROPN Zyx/PROPN", "Zyx/PROPN", "king/NOUN Abd/PROPN"
+    )
+    assert [found["gender"] for found in atoms(doc)] == [1, 0, 1, 2, 2, 1]
+
+
+@pytest.mark.kernels
+def test_a_name_that_could_be_a_place_has_the_gender_of_the_person_met_before() -> None:
+    doc = phrases("Hill/PROPN", "Henry/PROPN Hill/PROPN", "Hill/PROPN", "Henry/PROPN University/PROPN")
+    expected = [codes.Gender.NEUTER, codes.Gender.MALE, codes.Gender.MALE, codes.Gender.COLLECTIVE]
+    assert [found["gender"] for found in atoms(doc)] == expected
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("n", "he", "she", "code"),
+    [
+        # 1 and: 1%, 3%, 8% of all mentions; 4 where there is another "he or she", 8 from 30% on; 16 for "he".
+        (101, 1, 0, 17),
+        (100, 1, 0, 18),
+        (100, 2, 0, 18),
+        (100, 3, 0, 19),
+        (100, 7, 0, 19),
+        (100, 8, 0, 20),
+        (100, 71, 29, 24),
+        (100, 7, 3, 27),
+    ],
+)
+def test_the_share_of_a_pronoun_is_coded_by_steps(n: int, he: int, she: int, code: int) -> None:
+    words = ["he/PRON"] * he + ["she/PRON"] * she + ["dog/NOUN"] * (n - he - she)
+    assert atoms(phrases(*words))[0]["share"] == code
+
+
+@pytest.mark.kernels
+def test_speakers_count_the_other_ones_between() -> None:
+    # Between "I" and "I" one "you"; between "you" and "you" two that are "I" or "my", but no "we".
+    doc = phrases("I/PRON", "you/PRON", "we/PRON", "I/PRON", "my/PRON", "you/PRON", "he/PRON")
+    others = {key: pair["others_between"] for key, pair in pairs_of(doc).items()}
+    assert (others[3, 0], others[5, 1], others[5, 2], others[5, 4], others[6, 0]) == (1, 2, 2, 0, 0)
+
+
+@pytest.mark.kernels
+def test_a_flat_name_is_known_by_its_last_word() -> None:
+    def head_word(*labels: str) -> int:
+        names = ["Barack Barack PROPN 0 root", *(f"{name} {name} PROPN {label}" for name, label in zip(
+            ("Hussein", "Obama"), labels, strict=True))]  # fmt: skip
+        tokens = ranking_references.parsed("\n".join(names))
+        return atoms(encoded(tokens, [(0, 3, 0)], {"barack", "hussein", "obama"}))[0]["lemma"]
+
+    assert head_word("1 flat", "1 flat") == word_hash("obama")
+    assert head_word("1 flat", "2 flat") == word_hash("hussein")  # hangs on another word
+    assert head_word("1 appos", "1 flat") == word_hash("barack")  # not next to the head
+
+
+def test_labels_of_no_scheme_are_rejected() -> None:
+    with pytest.raises(ParameterError, match="must fit a dependency scheme"):
+        encoded(ranking_references.parsed("a a NOUN 0 SBJ"), [])
+
+
+# --- the hash in a model file ----------------------------------------------------------------------------------
+
+MODULES = (syntax_codes, _codes)
+ENGLISH = load_language("en")
+HASH = features_hash(ENGLISH)
+KERNELS = (
+    *("syntax._role_kernels", "syntax._mention_kernels"),
+    *(f"scorers.log_linear.features._{name}_kernels" for name in ("encoding", "atom", "pair", "hash")),
+)
+NUMBERS = [
+    (module, name)
+    for module in MODULES
+    for name, value in vars(module).items()
+    if isinstance(value, (int, float, tuple)) and not name.startswith("__")
+]
+
+
+def changed(value: Any) -> list[Any]:
+    """A number, or each number of a table, raised by one."""
+    if not isinstance(value, tuple):
+        return [value + 1]
+    others = [f"{item}x" if isinstance(item, str) else item + 1 for item in value]
+    tables = [(*value[:place], other, *value[place + 1 :]) for place, other in enumerate(others)]
+    return [type(value)(*table) for table in tables] if hasattr(value, "_fields") else tables
+
+
+@pytest.mark.parametrize(("module", "name"), NUMBERS, ids=[name for _, name in NUMBERS])
+def test_any_other_code_or_limit_gives_another_hash(module: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "UPOS":  # the names of `Upos`
+        return
+    for value in changed(getattr(module, name)):
+        monkeypatch.setattr(module, name, value)
+        assert features_hash.__wrapped__(ENGLISH) != HASH
+
+
+def test_another_word_gives_another_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("pronouns", "plural_nouns", "definite_articles"):
+        other = msgspec.structs.replace(ENGLISH, **{name: getattr(ENGLISH, name)[1:]})
+        assert features_hash(other) != HASH
+    monkeypatch.setattr(_encoding, "_QUOTES", frozenset({"x"}))
+    assert features_hash.__wrapped__(ENGLISH) != HASH
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_have_no_numbers_outside_the_table(name: str) -> None:
+    # 0, 1 and 2 count and index; the mask keeps 32 bits.
+    tree = ast.parse(Path(str(importlib.import_module(f"corefsample.{name}").__file__)).read_text(encoding="utf-8"))
+    numbers = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    assert {number for number in numbers if type(number) in (int, float)} <= {0, 1, 2, 0xFFFFFFFF}
+
+
+# --- what a model is trained on -------------------------------------------------------------------------------
+
+NOUNS = ("king", "queen", "dog") * 5
+TEXT = "\n\n".join(
+    f"the the DET 2 det\n{noun} {noun} NOUN 3 nsubj\nsaw see VERB 0 root\nher she PRON 3 obj" for noun in NOUNS
+)
+
+
+def whole() -> Reading:
+    """15 sentences of two mentions each: the noun is an entity by its word, every "her" is the queen."""
+    mentions = [[4 * s + first, 4 * s + end, 4 * s + end - 1] for s in range(15) for first, end in ((0, 2), (3, 4))]
+    gold = [entity for noun in NOUNS for entity in (noun, "queen")]
+    return Reading(ranking_references.parsed(TEXT), np.array(mentions, np.int32), list(gold), "ud2")
+
+
+def words(reading: Reading) -> list[tuple[str, str | int | None]]:
+    """Words of each mention, and its entity."""
+    spans = zip(reading.mentions.tolist(), reading.gold, strict=True)
+    assert all(start <= head < end for start, end, head in reading.mentions.tolist())
+    return [(" ".join(reading.tokens.text[start:end]), entity) for (start, end, _), entity in spans]
+
+
+def test_windows_are_whole_sentences_with_their_mentions_and_half_have_the_first_sentence() -> None:
+    in_front, seen = 0, 0
+    for number in range(60):
+        first, *windows = readings(whole(), mentions="annotated", window_seed=0, doc_id=f"d{number}")
+        assert first.tokens is whole().tokens or len(first.tokens) == 60
+        order: list[str] = []
+        for window in windows:
+            n = int(window.tokens.sent.max()) + 1
+            assert len(window.tokens) == 4 * n
+            assert window.tokens.sent.tolist() == [s for s in range(n) for _ in range(4)]
+            assert window.tokens.head.tolist() == [4 * s + k if k >= 0 else -1 for s in range(n) for k in (1, 2, -1, 2)]
+            entities = dict(words(window))
+            assert entities == {**{f"the {noun}": noun for noun in NOUNS if f"the {noun}" in entities}, "her": "queen"}
+            assert n <= LONGEST_WINDOW + 1
+            order += [entity for text, entity in words(window) if text != "her"]
+            seen, in_front = seen + 1, in_front + (n > 1 and window.tokens.text[1] == "king")
+        assert len(order) >= 15
+    assert seen > 150
+    assert in_front > seen / 4
+
+
+def test_windows_are_fixed_by_seed_and_document() -> None:
+    def texts(seed: int, doc_id: str) -> list[str]:
+        return [
+            " ".join(each.tokens.text) for each in readings(whole(), mentions="both", window_seed=seed, doc_id=doc_id)
+        ]
+
+    assert texts(0, "a") == texts(0, "a")
+    assert texts(0, "a") != texts(1, "a")
+    assert texts(0, "a") != texts(0, "b")
+    assert len([*readings(whole(), mentions="both", window_seed=None, doc_id="a")]) == 2
+
+
+def test_mentions_of_the_parse_have_the_gold_of_their_span_or_head_or_are_alone() -> None:
+    given = whole()
+    # "the king" is annotated without its article, "her" of the first sentence and the second noun not at all.
+    mentions, gold = given.mentions.copy(), list(given.gold)
+    mentions[0, 0] = 1
+    kept = [i for i in range(len(gold)) if i not in (1, 2)]
+    (found,) = readings(
+        Reading(given.tokens, mentions[kept], [gold[i] for i in kept], "ud2"),
+        mentions="parse",
+        window_seed=None,
+        doc_id="a",
+    )
+    names = words(found)
+    assert names[0] == ("the king", "king")
+    assert names[3:5] == [("her", "queen"), ("the dog", "dog")]
+    alone = [entity for _, entity in names[1:3]]
+    assert len(set(alone)) == 2
+    assert not set(alone) & set(gold)
+
+
+def test_an_entity_that_is_not_annotated_stays_so() -> None:
+    given = whole()
+    gold = [None, *given.gold[1:]]
+    (found,) = readings(
+        Reading(given.tokens, given.mentions, gold, "ud2"), mentions="parse", window_seed=None, doc_id="a"
+    )
+    assert found.gold == gold
+
+
+@pytest.mark.parametrize(
+    ("spans", "gold", "expected"),
+    [
+        ([[0, 3, 2]], ["a"], ["a", None]),
+        ([[1, 3, 2]], ["a"], [None, "a"]),
+        ([[1, 4, 2]], ["a"], ["a", None]),  # the same head: the first found one of this head has it
+        ([[0, 3, 2], [1, 3, 2]], ["a", "b"], ["a", "b"]),
+        ([[0, 2, 1]], ["a"], [None, None]),
+        ([[0, 3, 2], [0, 4, 2]], ["a", "b"], ["a", "b"]),
+    ],
+)
+def test_gold_by_span_and_then_by_head(spans: list[list[int]], gold: list[str], expected: list[str | None]) -> None:
+    found = np.array([[0, 3, 2], [1, 3, 2]])
+    assert gold_of_found(np.array(spans), list(gold), found) == expected
+
+
+# --- templates ------------------------------------------------------------------------------------------------
+
+GOOD = {"pronoun": ["i.any"], "phrase": ["pair.match"], "new": ["i.kind"]}
+
+
+def documented(heading: str) -> list[str]:
+    """Atoms that a section of the module's docstring names: what stands in brackets explains."""
+    section = (module.__doc__ or "").split(f"{heading}\n")[1]
+    lines = []
+    for line in section.splitlines():
+        if not line.startswith("    "):
+            break
+        lines.append(line)
+    text = " ".join(lines).partition(" A head, lemma or word")[0]
+    while "(" in text:
+        text = re.sub(r"\([^()]*\)", "", text)
+    return re.findall(r"[a-z_]+", text)
+
+
+def test_the_documentation_lists_the_atoms_of_a_mention() -> None:
+    assert documented("Atoms of a mention") == list(codes.ATOMS)
+
+
+def test_the_documentation_lists_the_atoms_of_a_pair() -> None:
+    assert set(documented("Atoms of a pair")) == set(codes.PAIR_ATOMS) - {"nothing"}
+
+
+def test_a_template_is_compiled_to_places_and_a_seed() -> None:
+    lists = TemplateSet(
+        pronoun=["i.kind k.kind pair.sentences pair.match"],
+        phrase=["pair.match"],
+        new=["i.any", "i.any best.match", "best.near i.length"],
+    )
+    pronoun, phrase, new = lists.groups
+    kind, any_, length = (codes.ATOMS.index(name) for name in ("kind", "any", "length"))
+    assert pronoun.mention.tolist() == [[kind, -1, -1, -1]]
+    assert pronoun.candidate.tolist() == [[kind, -1, -1, -1]]
+    assert pronoun.pair.tolist() == [[codes.PairAtom.SENTENCES, codes.PairAtom.MATCH, 1]]
+    assert phrase.pair.tolist() == [[codes.PairAtom.MATCH, 0, 1]]
+    assert phrase.mention.tolist() == [[-1] * 4]
+    assert new.mention[:, 0].tolist() == [any_, any_, length]
+    assert new.best.tolist() == [0, 1, 2]
+    assert pronoun.seeds.tolist() == [zlib.crc32(b"pronoun i.kind k.kind pair.sentences pair.match")]
+    assert lists.n_templates == 5
+
+
+def test_templates_with_factors_come_first_and_have_seeds_of_their_own() -> None:
+    lines = ["i.any", "3* i.kind", "k.any", "16* pair.match", "1* k.kind", "3* pair.match"]
+    compiled = TemplateSet(pronoun=lines, phrase=["i.any"], new=["i.any"]).groups[0]
+    assert compiled.pair[:, 2].tolist() == [3, 16, 3, 1, 1, 1]
+    order = [1, 3, 5, 0, 2, 4]  # the factors above 1 first, otherwise as written
+    assert compiled.seeds.tolist() == [zlib.crc32(f"pronoun {lines[t]}".encode()) for t in order]
+    match = codes.PairAtom.MATCH
+    assert compiled.pair[:, 0].tolist() == [0, match, match, 0, 0, 0]
+
+
+def test_blanks_do_not_matter() -> None:
+    assert TemplateSet(["  i.any \t k.any"], ["pair.match"], ["i.any"]) == TemplateSet(
+        ["i.any k.any"], ["pair.match"], ["i.any"]
+    )
+
+
+def test_the_same_template_has_its_own_weights_in_each_list() -> None:
+    lists = TemplateSet(["i.any"], ["i.any"], ["i.any"])
+    assert len({int(group.seeds[0]) for group in lists.groups}) == 3
+
+
+def test_the_templates_that_ship_differ_and_are_all_read() -> None:
+    for name in ("pronoun", "phrase", "new"):
+        lines = getattr(DEFAULT_TEMPLATES, name)
+        assert len(lines) == len(set(lines)) == len(set(DEFAULT_TEMPLATES.compiled(name).seeds.tolist()))
+    assert DEFAULT_TEMPLATES.n_templates == sum(len(group.seeds) for group in DEFAULT_TEMPLATES.groups)
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "rule"),
+    [
+        ("pronoun", ["i.colour"], "be of known atoms, got "),
+        ("phrase", ["pair.kind", "i.match", "pair.nothing"], "be of known atoms, got "),
+        ("phrase", ["kind", "j.kind", "best.match"], "be of i., k. and pair. atoms, got "),
+        ("new", ["k.kind", "pair.match", "best.far"], "be of i., k. and pair. atoms, got "),
+        ("new", ["best.match best.near"], "have at most 1 best. atom, got "),
+        ("pronoun", ["0*", "17*", "-2*", "1.5*", "*", "²*"], "have a whole factor from 1 to 16, got "),
+        ("new", ["2*"], "have no factor, got "),
+        ("pronoun", ["i.any i.kind i.head i.role i.link"], "have at most 4 i. atoms, got "),
+        ("pronoun", ["pair.match pair.agree pair.quotes"], "have at most 2 pair. atoms, got "),
+    ],
+)
+def test_a_template_that_cannot_be_read_is_rejected(name: str, lines: list[str], rule: str) -> None:
+    for line in lines:
+        with pytest.raises(ParameterError, match=f"^{re.escape(f'templates.{name}[1] must {rule}{line!r}')}$"):
+            TemplateSet(**{**GOOD, name: [*GOOD[name], f"{line} i.any" if line.endswith("*") else line]})
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_list_without_templates_is_rejected(name: str) -> None:
+    with pytest.raises(ParameterError, match=rf"^templates\.{name} is empty$"):
+        TemplateSet(**{**GOOD, name: []})
+
+
+# --- what is known of a word -----------------------------------------------------------------------------------
+
+LISTS = 1739178699
+GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
+
+
+def tokens_of(*rows: tuple[str, str, str], **extra: list[Any]) -> Tokens:
+    text, lemma, upos = zip(*rows, strict=True)
+    n = len(rows)
+    return Tokens(text, lemma, upos, ["dep"] * n, np.full(n, -1), np.zeros(n, int), extra)
+
+
+def grammar(text: str, lemma: str, upos: str, **extra: str) -> list[int]:
+    table = word_table(tokens_of((text, lemma, upos), **{name: [value] for name, value in extra.items()}))
+    return [int(value) for value in table[0, GRAMMAR]]
+
+
+@pytest.mark.parametrize(
+    ("form", "upos", "expected"),
+    [
+        ("I", "PRON", (Kind.PERSONAL, 1, Number.SINGULAR, Gender.ANIMATE)),
+        ("ours", "PRON", (Kind.POSSESSIVE, 1, Number.PLURAL, Gender.ANIMATE)),
+        ("you", "PRON", (Kind.PERSONAL, 2, Number.UNKNOWN, Gender.ANIMATE)),
+        ("His", "PRON", (Kind.POSSESSIVE, 3, Number.SINGULAR, Gender.MALE)),
+        ("herself", "PRON", (Kind.REFLEXIVE, 3, Number.SINGULAR, Gender.FEMALE)),
+        ("its", "PRON", (Kind.POSSESSIVE, 3, Number.SINGULAR, Gender.NEUTER)),
+        ("They", "PRON", (Kind.PERSONAL, 3, Number.PLURAL, Gender.UNKNOWN)),
+        ("those", "DET", (Kind.DEMONSTRATIVE, 3, Number.PLURAL, Gender.NEUTER)),
+        ("who", "PRON", (Kind.RELATIVE, 3, Number.UNKNOWN, Gender.ANIMATE)),
+        ("everyone", "PRON", (Kind.INDEFINITE, 3, Number.SINGULAR, Gender.ANIMATE)),
+        ("the", "DET", (Kind.DEFINITE_ARTICLE, 0, 0, 0)),
+        ("An", "DET", (Kind.INDEFINITE_ARTICLE, 0, 0, 0)),
+        ("there", "PRON", (Kind.EXISTENTIAL, 3, 0, Gender.NEUTER)),
+        # A word that could be a pronoun and is none.
+        ("that", "SCONJ", (Kind.NONE, 0, 0, 0)),
+        ("there", "ADV", (Kind.NONE, 0, 0, 0)),
+        ("mine", "NOUN", (Kind.NONE, 3, Number.SINGULAR, Gender.NEUTER)),
+    ],
+)
+def test_english_pronouns_and_articles_are_listed(form: str, upos: str, expected: tuple[int, ...]) -> None:
+    assert tuple(grammar(form, form.lower(), upos)) == expected
+
+
+@pytest.mark.parametrize(
+    ("form", "lemma", "upos", "number", "gender"),
+    [
+        ("tables", "table", "NOUN", Number.PLURAL, Gender.NEUTER),
+        ("table", "table", "NOUN", Number.SINGULAR, Gender.NEUTER),
+        ("dogs", "dog", "NOUN", Number.PLURAL, Gender.UNKNOWN),  # he, she or it
+        ("children", "child", "NOUN", Number.PLURAL, Gender.ANIMATE),
+        ("police", "police", "NOUN", Number.PLURAL, Gender.COLLECTIVE),
+        ("team", "team", "NOUN", Number.SINGULAR, Gender.COLLECTIVE),
+        ("vexation", "vexation", "NOUN", Number.SINGULAR, Gender.NEUTER),
+        ("twaddler", "twaddler", "NOUN", Number.SINGULAR, Gender.UNKNOWN),  # perhaps a person, by the ending
+        ("women", "woman", "NOUN", Number.PLURAL, Gender.FEMALE),
+        ("Mr.", "Mr.", "PROPN", Number.SINGULAR, Gender.MALE),
+        ("Mary", "Mary", "PROPN", Number.SINGULAR, Gender.FEMALE),
+        ("Alps", "Alp", "PROPN", Number.PLURAL, Gender.NEUTER),
+        ("Paris", "Paris", "PROPN", Number.SINGULAR, Gender.NEUTER),
+        ("NATO", "NATO", "PROPN", Number.SINGULAR, Gender.COLLECTIVE),
+        ("Rose", "Rose", "PROPN", Number.SINGULAR, Gender.FEMALE),  # a plant where it is a noun
+        ("rose", "rose", "NOUN", Number.SINGULAR, Gender.NEUTER),
+        ("Zyx", "Zyx", "PROPN", Number.SINGULAR, Gender.UNKNOWN),
+    ],
+)
+def test_number_and_gender_of_nouns_are_guessed(form: str, lemma: str, upos: str, number: int, gender: int) -> None:
+    assert grammar(form, lemma, upos)[2:] == [number, gender]
+
+
+def test_penn_tags_and_features_add_to_form_and_lemma() -> None:
+    assert grammar("sheep", "sheep", "NOUN")[2] == Number.SINGULAR
+    assert grammar("sheep", "sheep", "NOUN", xpos="NNS")[2] == Number.PLURAL
+    assert grammar("sheep", "sheep", "NOUN", feats="Number=Plur")[2] == Number.PLURAL
+    assert grammar("news", "new", "NOUN", xpos="NN")[2] == Number.SINGULAR
+
+
+def test_pronouns_of_other_languages_are_recognised_by_features() -> None:
+    assert grammar("sie", "sie", "PRON", feats="Gender=Fem|Number=Sing|Person=3|PronType=Prs") == [
+        Kind.PERSONAL, 3, Number.SINGULAR, Gender.FEMALE,
+    ]  # fmt: skip
+    assert grammar("sein", "sein", "DET", feats="Poss=Yes|PronType=Prs|Person=3")[0] == Kind.POSSESSIVE
+    assert grammar("sich", "sich", "PRON", feats="PronType=Prs|Reflex=Yes|Person=3")[0] == Kind.REFLEXIVE
+    assert grammar("die", "der", "DET", feats="Definite=Def|PronType=Art")[0] == Kind.DEFINITE_ARTICLE
+    assert grammar("Frau", "Frau", "NOUN", feats="Gender=Fem|Number=Sing")[2:] == [Number.SINGULAR, Gender.FEMALE]
+
+
+@pytest.mark.parametrize(
+    ("form", "upos", "meaning"),
+    [
+        ("teacher", "NOUN", Meaning.PERSON),
+        ("grandmother", "NOUN", Meaning.PERSON),
+        ("committee", "NOUN", Meaning.GROUP),
+        ("Monday", "PROPN", Meaning.TIME),
+        ("river", "NOUN", Meaning.PLACE),
+        ("Peter", "PROPN", Meaning.GIVEN_NAME),
+        ("1999", "NUM", Meaning.YEAR),
+        ("1990s", "NUM", Meaning.YEAR),
+        ("7", "NUM", Meaning.NUMERAL),
+        ("twaddler", "NOUN", Meaning.PERHAPS_PERSON),
+        ("vexation", "NOUN", Meaning.PERHAPS_EVENT),
+        ("blueness", "NOUN", Meaning.PERHAPS_ABSTRACT),
+        ("Zyx", "PROPN", Meaning.UNKNOWN),
+        ("run", "VERB", Meaning.UNKNOWN),
+    ],
+)
+def test_meaning_is_by_list_then_by_ending(form: str, upos: str, meaning: int) -> None:
+    assert word_table(tokens_of((form, form.lower(), upos)))[0, Column.MEANING] == meaning
+
+
+def test_hashes_are_of_lower_case_words() -> None:
+    table = word_table(tokens_of(("Running", "Run", "VERB")))[0]
+    assert table[Column.FORM] == zlib.crc32(b"running")
+    assert table[Column.LEMMA] == zlib.crc32(b"run")
+    assert table[Column.ENDING] == word_hash("-ingAa")
+    assert table[Column.STEM] == word_hash("~run")
+    assert table[Column.UPOS] == UPOS.index("VERB") + 1
+
+
+def test_acronyms_hash_like_initials() -> None:
+    expected = ((5381 * 33 + ord("E")) * 33 + ord("U")) & 0xFFFFFFFF
+    table = word_table(tokens_of(("EU", "EU", "PROPN"), ("E.U.", "E.U.", "PROPN"), ("Eu", "Eu", "PROPN")))
+    assert table[:, Column.ACRONYM].tolist() == [expected, expected, 0]
+    assert table[:, Column.INITIAL].tolist() == [ord("E")] * 3
+
+
+def test_every_class_of_the_noun_list_has_a_meaning_and_names_have_a_gender() -> None:
+    english = load_language("en")
+    nouns, names = english.noun_classes, english.genders_of_names
+    known = {name.lower() for name in Meaning._fields} | {"male", "female"}
+    assert set(nouns.values()) <= known
+    assert set(names.values()) == {"male", "female"}
+    assert all(word == word.lower() for word in [*nouns, *names])
+
+
+def test_features_of_a_real_corpus_agree_with_the_guess_without_them(gum_path: Path) -> None:
+    from corefsample.formats.annotated._corefud import read_corefud
+
+    document = next(iter(read_corefud(gum_path.parent / "en_gum-ud-dev.conllu.gz", date_keys=("dateCreated",))))
+    tokens = document.tokens
+    bare = Tokens(tokens.text, tokens.lemma, tokens.upos, tokens.dep, tokens.head, tokens.sent)
+    agreeing = (word_table(tokens)[:, GRAMMAR] == word_table(bare)[:, GRAMMAR]).all(axis=1)
+    remaining = [place for place, upos in enumerate(tokens.upos) if upos in ("PRON", "DET", "NOUN", "PROPN")]
+    assert agreeing[remaining].mean() > 0.97
+
+
+def test_features_and_tags_that_are_null_count_as_none_and_others_are_rejected() -> None:
+    row = ("sheep", "sheep", "NOUN")
+    plain = word_table(tokens_of(row))
+    np.testing.assert_array_equal(word_table(tokens_of(row, xpos=[None], feats=[None])), plain)
+    for name, value in (("xpos", 3), ("feats", {"Number": "Plur"})):
+        with pytest.raises(ParameterError, match=rf"^tokens.{name}\[1\] must be a string, got "):
+            word_table(tokens_of(row, row, **{name: [None, value]}))
+
+
+def test_words_of_any_letters_have_a_row() -> None:
+    for text in ("", "\ud800", "İ", "ß", "\U0010ffff", "３", "ǅ"):
+        assert word_table(tokens_of((text, text, "NOUN"))).shape == (1, len(Column))
+    assert word_hash("") == 1
+
+
+def test_word_tables_have_what_the_atoms_need() -> None:
+    table = word_table(tokens_of(('"', '"', "PUNCT"), ("?!", "?!", "PUNCT"), ("Cat", "cat", "NOUN")))
+    assert table[:, Column.QUOTE].tolist() == [1, 0, 0]
+    assert table[:, Column.QUESTION].tolist() == [0, 1, 0]
+    assert table[:, Column.INITIAL].tolist() == [0, 0, ord("C")]
+
+
+@pytest.mark.parametrize(
+    ("text", "ending"),
+    [
+        ("Running", "-ingAa"),
+        ("NATO", "-atoAA"),
+        ("I", "-iAa"),
+        ("cat", "-cataa"),
+        ("1999", "-99900"),
+        ("b2b", "-b2ba0"),
+        ("x-y", "-x-y--"),
+        ("", "---"),
+    ],
+)
+def test_endings_are_three_letters_and_a_shape(text: str, ending: str) -> None:
+    assert word_table(tokens_of((text, text, "NOUN")))[0, Column.ENDING] == word_hash(ending)
+
+
+def test_the_lists_are_what_models_were_trained_with() -> None:
+    # A model file names this number: another one makes every trained model unreadable, the one that ships too.
+    assert language_hash(load_language("en")) == LISTS
+
+
+def test_no_word_is_in_a_list_of_names_for_both_and_every_word_is_one() -> None:
+    english = load_language("en")
+    nouns, names = english.noun_classes, english.genders_of_names
+    for word in [*nouns, *names]:
+        assert word.strip(".").replace(".", "").isalpha()
+    assert len(nouns) > 1000
+    assert len(names) > 300

@@ -1,0 +1,314 @@
+"""Model files: what is written comes back; other files raise an error of one line and run nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import pickle
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from expected_errors import error
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corefsample import InputError, ParameterError
+from corefsample.languages._language import load_language
+from corefsample.scorers import AntecedentModel, load_model, save_model
+from corefsample.scorers.log_linear._model_file import rounded
+from corefsample.scorers.log_linear.features._encoding import features_hash
+from corefsample.scorers.log_linear.features._templates import TemplateSet
+
+SMALL = TemplateSet(["i.pronoun k.agreement", "pair.match"], ["pair.match pair.sentences"], ["i.kind best.match"])
+PROVENANCE = {"data": "tales, CC0 – écrit", "options": {"l2": 0.5, "costs": [0, 1.5]}, "held_out": None, "n": 3}
+
+
+def model(bits: int = 10, **fields: Any) -> AntecedentModel:
+    weights = rounded(np.random.default_rng(0).normal(0.0, 0.3, 1 << bits).astype(np.float32))
+    content = {"weights": weights, "vocabulary": np.arange(5, 500, 7, dtype=np.uint32), "templates": SMALL}
+    return AntecedentModel(**{**content, "provenance": PROVENANCE, **fields})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A good model file."""
+    save_model(model(), tmp_path / "model.npz")
+    return tmp_path / "model.npz"
+
+
+def parts_of(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rewrite(path: Path, parts: Mapping[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> None:
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+def with_header(path: Path, **fields: Any) -> None:
+    """Change fields of a header; None leaves one out."""
+    parts = parts_of(path)
+    header = {**json.loads(parts["header.json"]), **fields}
+    remaining = {name: value for name, value in header.items() if value is not None}
+    rewrite(path, {**parts, "header.json": json.dumps(remaining).encode()})
+
+
+def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=allow_pickle)
+    return stream.getvalue()
+
+
+def failure(path: Path) -> str:
+    """The one line of the error for a file; it begins with the file's name."""
+    with pytest.raises(InputError) as raised:
+        load_model(path)
+    text = str(raised.value)
+    assert text.startswith(f"{path}: ")
+    assert "\n" not in text
+    return text.removeprefix(f"{path}: ")
+
+
+def outcome(path: Path) -> str:
+    """The error for a file, or nothing."""
+    try:
+        load_model(path)
+    except InputError as caught:
+        return str(caught)
+    return ""
+
+
+# --- what is written ---------------------------------------------------------------------------------------
+
+
+def test_weights_on_the_grid_are_restored_exactly(path: Path) -> None:
+    again, first = load_model(path), model()
+    np.testing.assert_array_equal(again.weights, first.weights)
+    np.testing.assert_array_equal(again.vocabulary, first.vocabulary)
+    assert (again.weights.dtype, again.vocabulary.dtype) == (np.float32, np.uint32)
+    assert (again.templates, again.provenance) == (SMALL, PROVENANCE)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.floats(2.0**-30, 2.0**30, width=32))
+def test_saving_again_gives_the_same_bytes(tmp_path_factory: pytest.TempPathFactory, seed: int, scale: float) -> None:
+    folder = tmp_path_factory.mktemp("models")
+    weights = (np.random.default_rng(seed).normal(0.0, 1.0, 64) * scale).astype(np.float32)
+    save_model(model(weights=weights), folder / "a")
+    save_model(load_model(folder / "a"), folder / "b")
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
+
+
+def test_the_bytes_depend_only_on_the_model(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: 2e9)
+    monkeypatch.setattr("sys.platform", "win32")
+    other = path.parent / "another name.bin"
+    save_model(model(), other)
+    assert other.read_bytes() == path.read_bytes()
+
+
+def test_a_file_has_arrays_and_json_and_no_pickle(path: Path) -> None:
+    parts = parts_of(path)
+    assert list(parts) == ["header.json", "weights.npy", "vocabulary.npy"]
+    assert np.load(path, allow_pickle=False)["weights"].dtype == np.int8
+    header = json.loads(parts["header.json"])
+    assert (header["format"], header["version"]) == ("corefsample antecedent model", 1)
+    assert header["features"] == features_hash(load_language("en"))
+
+
+def test_an_existing_file_is_replaced_only_on_request(path: Path) -> None:
+    before = path.read_bytes()
+    with error(ParameterError, None, "model.npz", hint="overwrite"):
+        save_model(model(bits=4), path)
+    assert path.read_bytes() == before
+    save_model(model(bits=4), path, overwrite=True)
+    assert load_model(path).weights.size == 16
+
+
+@pytest.mark.parametrize("value", [math.nan, {1, 2}, b"x", np.float32(1)])
+def test_a_provenance_that_json_cannot_represent_is_rejected(tmp_path: Path, value: object) -> None:
+    with error(ParameterError, "provenance"):
+        save_model(model(provenance={"x": value}), tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_provenance_nested_too_deeply_is_rejected(tmp_path: Path) -> None:
+    nested: list[Any] = []
+    for _ in range(20_000):
+        nested = [nested]
+    with error(ParameterError, "provenance"):
+        save_model(model(provenance={"x": nested}), tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+# --- invalid files -----------------------------------------------------------------------------------------
+
+
+class _Bomb:
+    """Unpickling it would leave a file."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return os.mkdir, (str(self.place),)
+
+
+@pytest.mark.parametrize("name", ["weights.npy", "vocabulary.npy"])
+def test_a_pickle_is_never_run(path: Path, name: str) -> None:
+    place = path.parent / "ran"
+    objects = np.array([_Bomb(place)], dtype=object)
+    rewrite(path, {**parts_of(path), name: npy(objects, allow_pickle=True)})
+    assert "in one dimension, got 1 of object" in failure(path)
+    rewrite(path, {**parts_of(path), name: pickle.dumps(_Bomb(place))})
+    assert f"{name[:-4]} must be an .npy file, got: " in failure(path)
+    assert not place.exists()
+
+
+def test_a_missing_file_or_a_folder_is_rejected(path: Path) -> None:
+    assert failure(path.parent / "none") == "model file must be readable, got: No such file or directory"
+    assert failure(path.parent) == "model file must be readable, got: Is a directory"
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x05\x06" + bytes(18)])
+def test_other_files_are_rejected(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    assert failure(path).startswith("must be a corefsample antecedent model, got ")
+
+
+def test_a_truncated_file_is_rejected(path: Path) -> None:
+    whole = path.read_bytes()
+    for length in range(0, len(whole), max(len(whole) // 60, 1)):
+        path.write_bytes(whole[:length])
+        assert failure(path).startswith("must be a corefsample antecedent model, got an incomplete or damaged zip file")
+
+
+@pytest.mark.parametrize("name", ["header.json", "weights.npy", "vocabulary.npy"])
+def test_a_file_without_a_part_is_rejected(path: Path, name: str) -> None:
+    rewrite(path, {part: content for part, content in parts_of(path).items() if part != name})
+    assert failure(path) == f"must be a corefsample antecedent model, got a zip file without {name}"
+
+
+ONE_EACH = {"pronoun": ["i.any"], "phrase": ["i.any"], "new": ["i.any"]}
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "message"),
+    [
+        ("format", ["something else", None], "must be a corefsample antecedent model, got another format"),
+        ("version", [2, None, "1"], "version must be 1, got "),
+        ("features", [7, None], "features must be those of this version of corefsample ("),
+        (
+            "templates",
+            [None, {"pronoun": ["i.any"]}, ONE_EACH | {"pronoun": [1]}, ONE_EACH | {"pronoun": "i"}],
+            "templates must be lists of strings (pronoun, phrase, new), got ",
+        ),
+        ("templates", [ONE_EACH | {"pronoun": []}], "templates.pronoun is empty"),
+        ("templates", [ONE_EACH | {"pronoun": ["i.colour"]}], "templates.pronoun[0] must be of known atoms, got "),
+        ("scale", [None, 0.0, -1.0, math.nan, math.inf, 1e39, "1"], "scale must be a number above 0, got "),
+        ("provenance", [None, ["x"]], "provenance must be an object, got "),
+    ],
+)
+def test_a_header_that_breaks_its_rules_is_rejected(path: Path, field: str, values: list[Any], message: str) -> None:
+    good = path.read_bytes()
+    for value in values:
+        path.write_bytes(good)
+        with_header(path, **{field: value})
+        assert failure(path).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "header.json must be JSON, got: "),
+        (b"\xff\xfe", "header.json must be JSON, got: "),
+        (b"[" * 100_000, "header.json must be JSON, got: "),
+        (b"[]", "must be a corefsample antecedent model, got another format"),
+        (b"x" * ((1 << 22) + 1), "header.json must have at most 4194304 bytes, got 4194305"),
+    ],
+)
+def test_a_header_that_is_no_object_is_rejected(path: Path, content: bytes, message: str) -> None:
+    rewrite(path, {**parts_of(path), "header.json": content})
+    assert failure(path).startswith(message)
+
+
+def header_only(shape: str, descr: str = "'|i1'") -> bytes:
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}".encode()
+    padding = b" " * (63 - (10 + len(text)) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text + padding).to_bytes(2, "little") + text + padding
+
+
+@pytest.mark.parametrize(
+    ("name", "contents", "message"),
+    [
+        (
+            "weights",
+            [npy(np.zeros(8, np.int16)), npy(np.zeros((2, 4), np.int8)), npy(np.zeros((), np.int8))],
+            "must be int8 in one dimension, got ",
+        ),
+        ("weights", [npy(np.zeros(7, np.int8))], "must be as many as a power of two, "),
+        ("weights", [npy(np.zeros(8, np.int8))[:-1], npy(np.zeros(8, np.int8)) + b"x"], "must be 8 numbers, as its "),
+        # Were it believed, a terabyte would be set aside.
+        ("weights", [header_only("(1099511627776,)")], "must be 1099511627776 numbers, as its file says, got 0 bytes"),
+        ("weights", [header_only("(-1,)")], "must be -1 numbers, as its file says, got 0 bytes"),
+        (
+            "weights",
+            [
+                *(header_only("('a',)"), header_only("(0,)", "__import__('os').getcwd()"), b""),
+                *(header_only("(5,"), header_only("(5,)", "'''")),
+            ],
+            "must be an .npy file, got: ",
+        ),
+        ("vocabulary", [npy(np.zeros(2, np.uint32))], "must ascend, got 0 after 0"),
+        ("vocabulary", [npy(np.zeros(2, np.int64)), npy(np.zeros(2, ">u4"))], "must be uint32 in one dimension, got 1"),
+    ],
+)
+def test_arrays_that_break_their_rules_are_rejected(path: Path, name: str, contents: list[bytes], message: str) -> None:
+    parts = parts_of(path)
+    for content in contents:
+        rewrite(path, {**parts, f"{name}.npy": content})
+        assert failure(path).startswith(f"{name} {message}")
+
+
+def test_a_part_larger_than_any_model_is_rejected(path: Path) -> None:
+    rewrite(path, {**parts_of(path), "weights.npy": bytes((1 << 22) + 1025)})
+    assert failure(path) == "weights.npy must have at most 4195328 bytes, got 4195329"
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_compressions_are_rejected(path: Path, compression: int) -> None:
+    rewrite(path, parts_of(path), compression)
+    assert failure(path) == f"header.json must be stored or deflated, got compression {compression}"
+
+
+def test_a_stored_file_is_read(path: Path) -> None:
+    rewrite(path, parts_of(path), zipfile.ZIP_STORED)
+    assert load_model(path).provenance == PROVENANCE
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_a_damaged_file_is_rejected_or_gives_the_same_model(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.npz"
+    if not path.exists():
+        save_model(model(bits=5), path)
+    whole = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    broken = path.with_name("broken.npz")
+    broken.write_bytes(whole)
+    if answer := outcome(broken):
+        assert answer.startswith(f"{broken}: ")
+        assert "\n" not in answer
+    else:
+        np.testing.assert_array_equal(load_model(broken).weights, model(bits=5).weights)

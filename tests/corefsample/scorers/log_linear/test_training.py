@@ -1,0 +1,381 @@
+"""Training: what it learns, what it depends on and what not, errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from expected_errors import error
+from references import mention_ranking as reference
+
+import corefsample as cs
+from corefsample import ParameterError
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens
+from corefsample.scorers import AntecedentModel, english_model
+from corefsample.scorers.log_linear import _kernels, _training_kernels
+from corefsample.scorers.log_linear import _training as module
+from corefsample.scorers.log_linear._training import EpochReport, HeldOutFigures, SoftmaxMargin, held_out_figures, train
+from corefsample.scorers.log_linear.features._encoding import word_hash
+from corefsample.scorers.log_linear.features._templates import TemplateSet
+
+SMALL = TemplateSet(
+    pronoun=["i.pronoun k.gender", "i.pronoun k.kind", "pair.sentences"],
+    phrase=["pair.match", "i.kind pair.match"],
+    new=["i.kind", "i.kind best.match", "i.kind i.head_before"],
+)
+NAMES = ("Mary", "Peter", "Susan", "Robert", "Linda", "David")
+FEMALE = ("Mary", "Susan", "Linda")
+QUICK: dict[str, Any] = {"templates": SMALL, "bits": 10, "epochs": 2, "min_count": 1, "orders": 1}
+
+
+def tale(number: int, length: int = 6) -> AnnotatedDocument:
+    """Sentences "Mary saw Peter ." and "she slept .", in which a name is its own entity and a pronoun the last such."""
+    rng = np.random.default_rng(number)
+    words: list[tuple[str, str, str, str]] = []
+    heads, sents, spans, entities = [], [], [], []
+    for sentence in range(length):
+        start = len(words)
+        one, two = rng.choice(NAMES, 2, replace=False).tolist()
+        last = {name in FEMALE: name for name in entities}  # of each gender, the last one mentioned
+        if last and rng.random() < 0.5:
+            gender = bool(rng.choice(sorted(last)))
+            she = "she" if gender else "he"
+            words += [(she, she, "PRON", "nsubj"), ("slept", "sleep", "VERB", "root"), (".", ".", "PUNCT", "punct")]
+            heads += [start + 1, -1, start + 1]
+            spans.append((start, start + 1, start))
+            entities.append(last[gender])
+        else:
+            words += [(one, one, "PROPN", "nsubj"), ("saw", "see", "VERB", "root"), (two, two, "PROPN", "obj")]
+            words.append((".", ".", "PUNCT", "punct"))
+            heads += [start + 1, -1, start + 1, start + 1]
+            spans += [(start, start + 1, start), (start + 2, start + 3, start + 2)]
+            entities += [one, two]
+        sents += [sentence] * (len(words) - start)
+    text, lemma, upos, dep = zip(*words, strict=True)
+    tokens = Tokens(text, lemma, upos, dep, np.array(heads), np.array(sents))
+    return AnnotatedDocument(f"tale-{number}", tokens, np.array(spans), entities)
+
+
+def tales(n: int, first: int = 0) -> list[AnnotatedDocument]:
+    return [tale(first + number) for number in range(n)]
+
+
+def content(model: AntecedentModel) -> tuple[bytes, bytes]:
+    return model.weights.tobytes(), model.vocabulary.tobytes()
+
+
+# --- what is learnt ----------------------------------------------------------------------------------------
+
+
+def test_an_obvious_pattern_is_learnt() -> None:
+    model = train(tales(24), l2=0.01, link_weight=1.0, **{**QUICK, "epochs": 6})
+    for document in tales(6, first=100):
+        scored = model.score_document(document)
+        assert cs.map_clustering(scored.antecedents).tolist() == document.labels.tolist()
+
+
+def test_the_likelihood_rises_with_each_pass() -> None:
+    reports: list[EpochReport] = []
+    train(tales(16), l2=0.1, link_weight=0.0, **{**QUICK, "epochs": 4}, on_epoch=reports.append)
+    losses = [report.loss for report in reports]
+    assert losses == sorted(losses, reverse=True)
+    assert [(report.epoch, report.n_epochs, report.l2, report.held_out) for report in reports] == [
+        (epoch, 4, 0.1, None) for epoch in (1, 2, 3, 4)
+    ]
+
+
+def test_costs_of_a_false_new_make_links_likelier() -> None:
+    def linked(costs: SoftmaxMargin | None) -> float:
+        model = train(tales(10), costs=costs, link_weight=0.0, l2=1.0, **QUICK)
+        return sum(1.0 - model.score_document(each).antecedents.new_probs.mean() for each in tales(5, first=50))
+
+    assert linked(SoftmaxMargin(false_new=3.0)) > linked(None) > linked(SoftmaxMargin(false_anaphor=3.0))
+
+
+def test_a_penalty_shrinks_weights_towards_zero() -> None:
+    free, bound = (train(tales(10), l2=l2, **QUICK) for l2 in (0.0, 20.0))
+    assert np.abs(bound.weights).sum() < 0.5 * np.abs(free.weights).sum()
+
+
+def slopes_of(example: module.Example, weights: np.ndarray, link_weight: float) -> np.ndarray:
+    """Slopes of one document's loss in the weights."""
+    n, gradient = len(example.entities), np.zeros(len(weights), np.float32)
+    scores, new_scores, best = np.empty(n * (n - 1) // 2), np.empty(n), np.zeros((n, 2), np.int32)
+    losses, slopes, new_slopes, probs = np.empty(n), np.empty(len(scores)), np.empty(n), np.zeros((n, n))
+    _kernels.score_all(example.doc, example.hashed, weights.astype(np.float32), scores, new_scores, best)
+    _training_kernels.antecedent_losses(scores, new_scores, example.entities, np.zeros(3), losses, slopes, new_slopes)
+    _training_kernels.antecedent_probs(scores, new_scores, 1e-4, probs)
+    _training_kernels.link_loss(probs, example.entities, link_weight / n, 0.005, slopes, new_slopes)
+    _kernels.add_to_weights(example.doc, example.hashed, slopes, new_slopes, best, 1e-4, gradient)
+    return gradient.astype(np.float64)
+
+
+def expected_weights(
+    documents: Sequence[AnnotatedDocument], epochs: int, orders: int, start: np.ndarray | None = None
+) -> np.ndarray:
+    """What `train` gives with seed 0 and no penalty: two documents per step, averages over the last pass or two."""
+    examples = module.examples_of(documents, train(documents, **QUICK).vocabulary, SMALL)
+    averages = []
+    for number in range(orders):
+        generator = np.random.Generator(np.random.Philox(0).jumped(number))
+        weights, squares = np.zeros(1024), np.zeros(1024)
+        if start is not None:
+            weights, squares = start.astype(np.float64), np.ones(1024)
+        passes: list[list[np.ndarray]] = []
+        for epoch in range(epochs):
+            drawn, after = generator.permutation(len(examples)).tolist(), []
+            for step in range(0, len(drawn), 2):
+                link_weight = 3.0 if epoch else 0.0  # marginals count from the second pass on
+                gradient = sum(slopes_of(examples[d], weights, link_weight) for d in drawn[step : step + 2])
+                squares = squares + gradient**2
+                moved = weights - 0.1 * gradient / (1e-4 + np.sqrt(squares))
+                weights = moved.astype(np.float32).astype(np.float64)
+                after.append(weights)
+            passes.append(after)
+        # The second of two passes, the last two of three, the fourth of four.
+        last = passes[-1:] if epochs % 2 == 0 or epochs == 1 else passes[-2:]
+        averages.append(np.mean([each for steps in last for each in steps], axis=0))
+    return module.rounded(np.mean(averages, axis=0).astype(np.float32))
+
+
+@pytest.mark.parametrize(("epochs", "orders"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (1, 2), (3, 3)])
+def test_training_is_adagrad_over_shuffled_pairs_of_documents(epochs: int, orders: int) -> None:
+    model = train(tales(5), l2=0.0, link_weight=3.0, **{**QUICK, "epochs": epochs, "orders": orders})
+    wanted = expected_weights(tales(5), epochs, orders)
+    # Rounding in another order may move a weight by one step of the grid.
+    np.testing.assert_allclose(model.weights, wanted, atol=1.01 * np.abs(wanted).max() / 127)
+    assert (np.abs(model.weights - wanted) < 1e-6).mean() > 0.98
+
+
+def test_training_from_a_model_begins_with_its_weights_and_squares_of_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = train(tales(4, first=50), **QUICK)
+    other.provenance["attribution"] = "tales"
+    monkeypatch.setattr(module, "english_model", lambda: other)
+    model = train(tales(5), l2=0.0, link_weight=3.0, start="english", **QUICK)
+    wanted = expected_weights(tales(5), 2, 1, other.weights)
+    np.testing.assert_allclose(model.weights, wanted, atol=1.01 * np.abs(wanted).max() / 127)
+    assert (np.abs(model.weights - wanted) < 1e-6).mean() > 0.98
+    # Not by itself where that model has seen a document: folds of it would be scored by what it learned there.
+    chosen = [train(each, language="none", **QUICK).provenance["options"]["start"] for each in (tales(5), tales(3, 49))]
+    assert chosen == ["english", "none"]
+
+
+def test_of_equally_good_passes_the_first_is_kept() -> None:
+    # Without features that distinguish candidates nothing is learnt once the rate is next to nothing.
+    model = train(tales(4), held_out=tales(2, first=80), **{**QUICK, "epochs": 4}, learning_rate=1e-300)
+    assert model.provenance["epoch"] == 1
+
+
+# --- figures -----------------------------------------------------------------------------------------------
+
+
+def expected_figures(model: AntecedentModel, documents: Sequence[AnnotatedDocument]) -> HeldOutFigures:
+    losses, link_losses, n_mentions = [], [], 0
+    for document in documents:
+        dist = model.score(document.tokens, document.mentions, min_prob=0.0)
+        scores, n = dist.scores.tolist(), document.n_mentions
+        entities = document.labels.tolist()
+        losses += reference.antecedent_losses(scores, [0.0] * n, entities, (0.0, 0.0, 0.0))
+        marginals = cs.link_marginals(dist)
+        terms = []
+        for i in range(n):
+            for j in range(i):
+                q = module.LINK_SLACK + (1 - 2 * module.LINK_SLACK) * marginals[i, j]
+                terms.append(-math.log(q if entities[i] == entities[j] else 1 - q))
+        link_losses.append(math.fsum(terms) / n)
+        n_mentions += n
+    return HeldOutFigures(n_mentions, math.fsum(losses) / n_mentions, math.fsum(link_losses) / len(documents))
+
+
+def test_held_out_figures_are_means_over_mentions_and_over_documents() -> None:
+    model, documents = train(tales(6), **QUICK), [tale(70, 3), tale(71, 9)]
+    found, wanted = held_out_figures(model, documents), expected_figures(model, documents)
+    assert found.n_mentions == wanted.n_mentions
+    assert found.loss == pytest.approx(wanted.loss, rel=1e-12)
+    # Candidates under the floor have no part in the marginals.
+    assert found.link_loss == pytest.approx(wanted.link_loss, rel=1e-3)
+
+
+# --- choice on held-out documents --------------------------------------------------------------------------
+
+
+def test_the_penalty_and_the_pass_that_do_best_on_held_out_documents_are_kept() -> None:
+    reports: list[EpochReport] = []
+    held_out = tales(4, first=200)
+    model = train(tales(8), held_out=held_out, l2=[30.0, 0.1, 3.0], **{**QUICK, "epochs": 3}, on_epoch=reports.append)
+    assert [(report.l2, report.epoch) for report in reports] == [
+        (l2, epoch) for l2 in (30.0, 0.1, 3.0) for epoch in (1, 2, 3)
+    ]
+    best = min(reports, key=lambda report: report.held_out.loss)  # type: ignore[union-attr]
+    assert (model.provenance["l2"], model.provenance["epoch"]) == (best.l2, best.epoch)
+    assert model.provenance["held_out"] == dataclasses.asdict(best.held_out)  # type: ignore[arg-type]
+    assert held_out_figures(model, held_out) == best.held_out
+    alone = train(tales(8), held_out=held_out, l2=best.l2, **{**QUICK, "epochs": 3})
+    assert content(alone) == content(model)
+
+
+def test_without_held_out_documents_the_last_pass_is_kept() -> None:
+    model = train(tales(4), **{**QUICK, "epochs": 3})
+    assert (model.provenance["epoch"], model.provenance["held_out"]) == (3, None)
+
+
+# --- what it depends on ------------------------------------------------------------------------------------
+
+
+def test_training_again_gives_the_same_model_however_many_threads() -> None:
+    runs = [train(tales(7), held_out=tales(2, first=90), n_threads=n, **QUICK) for n in (1, 1, 2, 5)]
+    assert len({content(model) for model in runs}) == 1
+
+
+def test_training_depends_on_the_seed() -> None:
+    assert content(train(tales(7), seed=1, **QUICK)) != content(train(tales(7), seed=2, **QUICK))
+
+
+def test_documents_may_come_once() -> None:
+    model = train(iter(tales(5)), held_out=iter(tales(2, first=40)), l2=[0.1, 1.0], **QUICK)
+    assert content(model) == content(train(tales(5), held_out=tales(2, first=40), l2=[0.1, 1.0], **QUICK))
+
+
+def with_gold(document: AnnotatedDocument, gold: list[int | str | None]) -> ScoredDocument:
+    n = document.n_mentions
+    dist = cs.AntecedentDistribution.from_lists([[]] * n, [[]] * n)
+    return ScoredDocument(document.doc_id, document.mentions, dist, tokens=document.tokens, gold=gold)
+
+
+def test_scored_documents_train_as_annotated_ones_do() -> None:
+    scored = [with_gold(document, document.labels.tolist()) for document in tales(5)]
+    assert content(train(scored, **QUICK)) == content(train(tales(5), **QUICK))
+
+
+def test_documents_without_annotation_only_add_words() -> None:
+    bare = with_gold(tale(30), [None] * tale(30).n_mentions)
+    unannotated = dataclasses.replace(bare, gold=None)
+    assert content(train([*tales(5), bare, unannotated], **QUICK)) == content(train(tales(5), **QUICK))
+
+
+def test_words_of_few_documents_are_not_in_the_vocabulary() -> None:
+    strange = reference.parsed("Zanzibar Zanzibar PROPN 0 root")
+    documents = [*tales(5), AnnotatedDocument("z", strange, np.array([[0, 1, 0]]), ["e"])]
+    every, some = (train(documents, **{**QUICK, "min_count": n}).vocabulary for n in (1, 2))
+    assert word_hash("zanzibar") in every
+    assert word_hash("zanzibar") not in some
+    assert {word_hash("slept"), word_hash("sleep"), word_hash("she")} <= set(some.tolist())
+
+
+def test_the_model_records_its_provenance() -> None:
+    model = train(
+        tales(4), held_out=tales(2, first=60), l2=[0.5, 2.0], costs=SoftmaxMargin(0.1, 3.0, 1.0), seed=3,
+        learning_rate=0.2, link_weight=4.0, provenance={"data": "tales", "l2": "overwritten"}, **QUICK,
+    )  # fmt: skip
+    notes = model.provenance
+    assert notes["data"] == "tales"
+    assert notes["options"] == {
+        "n_buckets": 1024, "epochs": 2, "rate": 0.2, "link_weight": 4.0, "seed": 3, "orders": 1, "bits": 10,
+        "min_count": 1, "costs": {"false_anaphor": 0.1, "false_new": 3.0, "wrong_link": 1.0}, "l2_tried": [0.5, 2.0],
+        "mentions": "annotated", "windows": False, "start": "none",
+    }  # fmt: skip
+    assert notes["l2"] in (0.5, 2.0)
+    assert notes["n_documents"] == 4
+    assert notes["n_mentions"] == sum(document.n_mentions for document in tales(4))
+    assert json.loads(json.dumps(dict(notes))) == notes
+    assert model.templates == SMALL
+
+
+def test_another_language_begins_with_the_weights_of_english() -> None:
+    english, few = english_model(), {"epochs": 1, "orders": 1, "l2": 0.0}
+    model = train(tales(3), language="es", **few)
+    assert content(model) == content(train(tales(3), language="es", start="english", **few))
+    # Features that do not occur keep their weights, up to the grid of the file.
+    from_zero = train(tales(3), language="es", start="none", **few)
+    unseen = (from_zero.weights == 0) & (english.weights != 0)
+    step = np.abs(model.weights).max() / 127
+    assert unseen.sum() > 200_000
+    assert np.abs(model.weights - english.weights)[unseen].max() <= step
+    assert held_out_figures(model, tales(5, 90)).loss < held_out_figures(from_zero, tales(5, 90)).loss
+    # What that model has learned from, this one has too, and says so.
+    assert {*english.provenance["documents"]} < {*model.provenance["documents"]}
+    assert model.provenance["start"] == {"attribution": english.provenance["attribution"]}
+    assert (model.provenance["options"]["start"], from_zero.provenance["options"]["start"]) == ("english", "none")
+
+
+def test_english_and_models_of_other_features_begin_with_zeros() -> None:
+    assert train(tales(2), epochs=1, orders=1).provenance["options"]["start"] == "none"
+    assert train(tales(2), language="es", **QUICK).provenance["options"]["start"] == "none"
+    with error(ParameterError, "start"):
+        train(tales(2), language="es", start="english", **QUICK)
+
+
+def test_weights_of_a_trained_model_lie_on_the_grid_of_its_file() -> None:
+    model = train(tales(4), **QUICK)
+    np.testing.assert_array_equal(module.rounded(model.weights), model.weights)
+
+
+# --- invalid input -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "values", "parameter"),
+    [
+        ("l2", [-1, [], math.nan, 10**400, "1"], "l2"),
+        ("l2", [[0.1, 1.0]], "held_out"),
+        ("epochs", [0, 1.5], "epochs"),
+        ("learning_rate", [0, math.inf], "learning_rate"),
+        ("link_weight", [-0.5, True], "link_weight"),
+        ("bits", [7, 23], "bits"),
+        ("held_out", [[]], "held_out"),
+        *((name, [value], name) for name, value in (("min_count", 0), ("seed", -1), ("orders", 0), ("n_threads", 0))),
+    ],
+)
+def test_options_outside_their_range_are_rejected(option: str, values: list[Any], parameter: str) -> None:
+    for value in values:
+        with error(ParameterError, parameter):
+            train(tales(1), **{**QUICK, option: value})
+
+
+def test_penalties_need_documents_to_choose_by() -> None:
+    with pytest.raises(ParameterError, match=r"^held_out is required to choose among penalties, got l2=\[0.1, 1.0\]"):
+        train(tales(1), **{**QUICK, "l2": [0.1, 1.0]})
+    with error(ParameterError, "scheme", "doc_id 'tale-0'"):
+        train(tales(1), **{**QUICK, "scheme": "ptb"})
+
+
+@pytest.mark.parametrize(("name", "cost"), [("false_anaphor", -1.0), ("false_new", math.nan), ("wrong_link", "1")])
+def test_costs_below_zero_are_rejected(name: str, cost: Any) -> None:
+    with error(ParameterError, name):
+        SoftmaxMargin(**{name: cost})
+
+
+def test_a_corpus_without_gold_cannot_train() -> None:
+    bare = dataclasses.replace(with_gold(tale(0), [None] * tale(0).n_mentions), gold=None)
+    for documents in ([], [bare]):
+        with pytest.raises(ParameterError, match="documents must have annotated entities to train on, got none"):
+            train(documents, **QUICK)
+        with pytest.raises(ParameterError, match="documents must have annotated entities, got none"):
+            held_out_figures(AntecedentModel(np.zeros(256), np.zeros(0, np.uint32), SMALL), documents)
+
+
+def test_documents_that_cannot_be_encoded_are_rejected_by_name() -> None:
+    document = with_gold(tale(3), tale(3).labels.tolist())
+    with pytest.raises(ParameterError, match=r"^doc_id 'tale-3': tokens is required"):
+        train([tale(1), dataclasses.replace(document, tokens=None)], **QUICK)
+
+
+def test_a_real_corpus_trains_to_a_sane_likelihood(gum_path: Path) -> None:
+    from itertools import islice
+
+    from corefsample.formats.annotated._corefud import read_corefud
+
+    documents = list(islice(read_corefud(gum_path.parent / "en_gum-ud-dev.conllu.gz"), 7))
+    model = train(documents[:5], held_out=documents[5:], epochs=3, bits=14, orders=1)
+    flat = AntecedentModel(np.zeros(256), np.zeros(0, np.uint32), SMALL)
+    assert model.provenance["held_out"]["loss"] < 0.4 * held_out_figures(flat, documents[5:]).loss
