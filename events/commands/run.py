@@ -123,7 +123,7 @@ command = Command(
     "inputs+",
     task="scoring and counting",
     sections={
-        "Reading news": "date_format date_column text_column id_column title_column headline paragraphs fix_text "
+        "Reading news": "date_format date_column text_column id_column title_column headline paragraphs as_written fix_text "
         "duplicates",
         "Scoring": "model parses parse_temperature",
         "Counting": "n_samples level interval recalibration uncertainty seed lexicon scheme",

@@ -156,7 +156,7 @@ command = Command(
     task="scoring",
     sections={
         "Reading news": "date_format date_column text_column id_column number_articles title_column headline "
-        "paragraphs fix_text duplicates",
+        "paragraphs as_written fix_text duplicates",
         "Sampling parses": "parses parse_temperature",
         "Scoring": "model folds recalibration mentions min_prob scheme entity_fields clusters",
         "Parts and processes": "workers scheduler restart",

@@ -48,6 +48,8 @@ def written_names() -> Mapping[tuple[str, ...], str]:
     """Names as they are written in sentences, by their words in lower case."""
     names = [name for path in _LISTS for entry in _entries(*path) for name in _names(entry)]
     people = load_language("en").given_names.values()
+    # "President Bush" is how "Bush" is written.
+    names += [name.split()[-1] for name in names if name.startswith(("President ", "Mr. ", "Prime Minister "))]
     names += [*_CALENDAR.split(), *(name.capitalize() for group in people for name in group)]
     found: dict[tuple[str, ...], str] = {}
     for name in names:  # "TURKEY" is listed for headlines; sentences write the mixed form, which comes first
@@ -59,3 +61,16 @@ def _names(entry: Mapping[str, Any]) -> Iterator[str]:
     for field in ("aliases", "cased", "title"):
         names = entry.get(field, ())
         yield from [names] if isinstance(names, str) else names
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Words in lower case of the lists of nouns, with their plurals, and of the examples of rules."""
+    nouns = {noun for group in load_language("en").nouns.values() for noun in group}
+    rules = (
+        file.read_text(encoding="utf-8")
+        for file in resources.files("events").joinpath("data/rules").iterdir()
+        if file.is_file()
+    )
+    examples = {word for text in rules for word in re.findall(r"\b[a-z]{3,}\b", text)}
+    return frozenset(nouns | {f"{noun}s" for noun in nouns} | examples)

@@ -49,6 +49,12 @@ class TextTally:
         Texts with the replacement character: what stood there is lost.
     n_repaired
         Texts that `repaired` changed; the other counts are of the repaired texts.
+    n_cleaned
+        Texts with HTML or invisible characters, which were removed.
+    n_dateline, n_credit, n_agency, n_note
+        Texts in which such pieces were recognised and left out.
+    n_recased
+        Texts with a paragraph in capitals or in title case, which was rewritten.
     """
 
     n_texts: int = 0
@@ -56,6 +62,12 @@ class TextTally:
     n_mojibake: int = 0
     n_lost: int = 0
     n_repaired: int = 0
+    n_cleaned: int = 0
+    n_dateline: int = 0
+    n_credit: int = 0
+    n_agency: int = 0
+    n_note: int = 0
+    n_recased: int = 0
 
     @classmethod
     def of(cls, text: str, *, is_repaired: bool = False) -> Self:
