@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from corefsample._arrays import Bools
-from events.news._names import common_words, written_names
+from events.news._names import common_words, words_of, written_names
 
 Known = Callable[[Sequence[str]], Bools]  # which words, in lower case, a vocabulary has
 
@@ -24,25 +24,25 @@ _ABBREVIATION = re.compile(
 )
 _DAY_BEFORE, _DAY_AFTER = re.compile(r"\d $"), re.compile(r" \d")
 _ALONE = re.compile(r"[(\[]([A-Z]{2,6})[)\]]")
-_TITLES = frozenset(
+_TITLES = words_of(
     "mr mrs ms dr president minister general gen colonel col captain capt major lieutenant lt sergeant sgt senator sen "
     "governor gov mayor judge king queen prince princess pope bishop archbishop father saint st san santa don doctor "
-    "professor commander ambassador secretary chairman deputy representative congressman alias named".split()
+    "professor commander ambassador secretary chairman deputy representative congressman alias named"
 )
 # Given names, surnames of leaders and months that are more often words.
-_WORDS_TOO = frozenset(
-    "will mark rose bill ray dawn joy guy dean drew don jack gene pat art hope faith frank grant lance miles chase sue iris "
-    "ruby eve rob nick major brown young king park rice short may march ivy lily grace max earl ross jay toni van be "
-    "so do an in on la no man sun long li hu shah".split()
+_WORDS_TOO = words_of(
+    "will mark rose bill ray dawn joy guy dean drew don jack gene pat art hope faith frank grant lance miles "
+    "chase sue iris ruby eve rob nick major brown young king park rice short may march ivy lily grace max earl "
+    "ross jay toni van be so do an in on la no man sun long li hu shah"
 )
 # Ends of words that are seldom names: an unknown word without one of them is taken for a name.
 _COMMON_END = re.compile(
     r"(?:s|ed|ing|ly|ion|ment|ness|ity|ism|ist|er|or|al|ous|ive|ble|ic|ary|ory|nce|ship|hood|less|ful|ent|ant|ure|i[sz]e|ate|"
     r"th|age|man|men|y)$"
 )
-_SHORT_TITLES = frozenset("mr mrs ms dr gen col capt lt sgt sen gov st".split())
-_UNITS = frozenset("km kg mm cm vs mph kph th rd nd hrs".split())
-_CLITICS = frozenset("s t re ve ll d m".split())
+_SHORT_TITLES = words_of("mr mrs ms dr gen col capt lt sgt sen gov st")
+_UNITS = words_of("km kg mm cm vs mph kph th rd nd hrs")
+_CLITICS = words_of("s t re ve ll d m")
 
 
 def is_in_capitals(text: str) -> bool:
@@ -64,8 +64,8 @@ def recased(paragraphs: Sequence[str], known: Known) -> list[str]:
     """Paragraphs with those in capitals or in title case as sentences write them; each keeps its length.
 
     A word is written as the other paragraphs of the article write it within sentences, or as lists of names do. Other
-    words are in lower case, but for acronyms, what follows a title ("COL PONCE"), and words that the vocabulary does not
-    have and that look like names.
+    words are in lower case, but for acronyms, what follows a title ("COL PONCE"), and words that the vocabulary does
+    not have and that look like names.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _names_in(text: str) -> dict[int, str]:
     while i < len(words):
         for length in range(min(longest, len(words) - i), 0, -1):
             name = listed.get(lower[i : i + length])
-            if name is not None and (length > 1 or lower[i] not in _WORDS_TOO and lower[i] != "us"):
+            if name is not None and (length > 1 or (lower[i] not in _WORDS_TOO and lower[i] != "us")):
                 written = re.findall(r"\w+|\S", name)
                 found |= {word.start(): form for word, form in zip(words[i : i + length], written, strict=True)}
                 i += length

@@ -37,7 +37,7 @@ _INVISIBLE = re.compile(
 
 
 def cleaned(text: str) -> str:
-    """The text with characters in place of HTML entities, and without HTML tags and invisible characters.
+    r"""The text with characters in place of HTML entities, and without HTML tags and invisible characters.
 
     A tag that ends a paragraph, such as <p> or <br>, becomes an empty line.
 

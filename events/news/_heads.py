@@ -1,7 +1,7 @@
 """What stands before the first sentence of an article: datelines, credits, tags of agencies, notes in brackets.
 
-The head of a wire article says where, when and by whom it was written. A parser takes "NAIROBI, Kenya (AP) —" for a part
-of the sentence that follows, so that Kenya does what the sentence says. What is recognised is kept out of the parse.
+The head of a wire article says where, when and by whom it was written. A parser takes "NAIROBI, Kenya (AP) —" for a
+part of the sentence that follows, so that Kenya does what the sentence says. What is recognised is kept out of the parse.
 
 A head is recognised piece by piece, each by what only heads have: an agency in parentheses, a date and a separator, a
 place in capitals before a text that is not. A name in mixed case and a dash are not enough where both sides could be of
@@ -11,11 +11,10 @@ one sentence ("Israel - Hamas talks"): there the name must be a capital city.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from events.news._names import capital_cities, place_names
+from events.news._names import capital_cities, place_names, words_of
 
 Kind = Literal["dateline", "credit", "agency", "note"]
 KINDS: tuple[Kind, ...] = ("dateline", "credit", "agency", "note")
@@ -24,9 +23,9 @@ _LONGEST = 160  # characters of a piece
 _MOST_CAPITALS = 0.8  # share of upper case from which a text is in capitals, where they distinguish no place
 
 _AGENCIES = (
-    "AP|Associated Press|AFP|Agence France-Presse|Reuters|Reuter|UPI|United Press International|Xinhua|DPA|EFE|ANSA|TASS"
-    "|Itar-Tass|Interfax|RIA Novosti|PTI|Press Trust of India|IANS|ANI|APP|IRNA|MENA|SANA|WAM|KUNA|KCNA|Yonhap|Kyodo|Jiji"
-    "|Antara|Bernama|VNA|Anadolu|Tanjug|BTA|CTK|MTI|HINA|Belga|ANP|Ritzau|Lusa|KNA|SAPA|PANA|IRIN|ACAN-EFE|Notimex"
+    "AP|Associated Press|AFP|Agence France-Presse|Reuters|Reuter|UPI|United Press International|Xinhua|DPA|EFE|ANSA"
+    "|TASS|Itar-Tass|Interfax|RIA Novosti|PTI|Press Trust of India|IANS|ANI|APP|IRNA|MENA|SANA|WAM|KUNA|KCNA|Yonhap"
+    "|Kyodo|Jiji|Antara|Bernama|VNA|Anadolu|Tanjug|BTA|CTK|MTI|HINA|Belga|ANP|Ritzau|Lusa|KNA|SAPA|PANA|IRIN|ACAN-EFE|Notimex"
     "|Prensa Latina|CNN|BBC|BBC Monitoring|VOA|RFE/RL|NPR|CBS|NBC|Bloomberg|MarketWatch|PRNewswire|Press Association"
 )
 _AGENCY = rf"(?:The )?(?:{_AGENCIES})(?: News(?: Agency| Service)?)?"
@@ -47,7 +46,7 @@ _SEPARATOR = re.compile(
     r"\s*(?:\.?-{2,}|[—―]|\.-|_+|\|)\s*|\s+[–‒]\s*|\s*:(?=\s)\s*|\s+-\s*|(?<=\)) ?-\s+|(?<=[)/])[ \t]+"
 )
 _SPLIT = re.compile(r"\s*[,;|/]\s*")
-_PARTICLES = frozenset("de del la las los el al da do dos of and the on in an am es le y und near sur upon".split())
+_PARTICLES = words_of("de del la las los el al da do dos of and the on in an am es le y und near sur upon")
 _STATE = r"(?:[A-Z][a-z]{2,5}\.|[A-Z]\.[A-Z]\.)"  # Calif., D.C.
 
 _BRACKETED = re.compile(r"\[(?:[^\[\]\n]|\[[^\[\]\n]*\]){1,240}\](?!\s*[a-z])")
@@ -61,9 +60,9 @@ _EDITING = (
 )
 _NOTE = re.compile(
     rf"\((?:{_EDITING}|With)\b[^()\n]{{0,160}}\)\.?|{_EDITING}(?:'s)?(?: note)?:[^\n]{{0,160}}(?=\n)|"
-    r"(?:UPDATE|WRAPUP|URGENT|FLASH|ALERT|ADVISORY|CORRECTED|REFILE|RPT|BREAKING(?: NEWS)?|EXCLUSIVE|VIDEO|PHOTOS?|WATCH)"
-    r"(?: \d{1,2})?\s?[-:–—]\s*|"
-    r"(?:Text|Excerpts?|Summary) (?:of|from) (?:an? |the )?(?:\w+ )?(?:report|statement|speech|interview)[^\n]{0,200}(?=\n)",
+    r"(?:UPDATE|WRAPUP|URGENT|FLASH|ALERT|ADVISORY|CORRECTED|REFILE|RPT|BREAKING(?: NEWS)?|EXCLUSIVE|VIDEO|PHOTOS?)"
+    r"(?: \d{1,2})?\s?[-:–—]\s*|(?:Text|Excerpts?|Summary) (?:of|from) (?:an? |the )?(?:\w+ )?"
+    r"(?:report|statement|speech|interview)[^\n]{0,200}(?=\n)",
     re.I,
 )
 _LABEL = re.compile(r"(BYLINE|DATELINE|SOURCE|CREDIT|SECTION|LENGTH|HEADLINE)\s*:[^\n]{0,160}(?=\n)")

@@ -23,6 +23,11 @@ _LISTS = (
 )
 
 
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
 def _entries(package: str, path: str) -> Iterator[Mapping[str, Any]]:
     content = resources.files(package).joinpath(path).read_bytes()
     lexicon = yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -246,8 +246,8 @@ class Scorer:
             Parse(count, each, document.mentions, document.antecedents)
             for (count, each), document in zip(parsed, documents, strict=True)
         ]
-        metadata = documents[-1].metadata
-        return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=metadata), text.tally
+        last = documents[-1].metadata
+        return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=last), text.tally
 
 
 # --- in any process ----------------------------------------------------------------------------------------
