@@ -11,9 +11,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from corefsample._checks import shown
 from corefsample.errors import InputError
 from corefsample.languages._language import ENGLISH
-from events._yaml_file import file_bytes, read_yaml, shown, typed
+from events._yaml_file import file_bytes, read_yaml, typed
 from events.lexicon._aliases import Alias
 from events.lexicon._content import OF, Entry, LexiconContent, Title, check_claims, combined, without
 
@@ -21,18 +22,15 @@ SHIPPED = "countries"
 SHIPPED_LEXICONS = (SHIPPED, "police", "forces", "leaders", "capitals", "governments", "es/countries")
 SHIPPED_OF = {"es": "es/countries"}  # by language; English in others
 DEFAULT_KIND = "country"
-_TEXT = "text that is not empty, without surrounding white space"
-_CODE = "a code (any text but -, without white space, comma or >)"
-_KIND = "a word (letters, digits, _ and -, beginning with a letter)"
 _EMPTY = LexiconContent({}, (), {})
-Text = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$", description=_TEXT)]
+Text = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$")]
 Day = datetime.date | msgspec.UnsetType | None
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
-    code: Annotated[str, msgspec.Meta(pattern=r"^(?!-$)[^\s,>]+$", description=_CODE)]
+    code: Annotated[str, msgspec.Meta(pattern=r"^(?!-$)[^\s,>]+$")]
     name: Text | None = None
-    kind: Annotated[str, msgspec.Meta(pattern=r"^[^\W\d_][\w-]*$", description=_KIND)] | None = None
+    kind: Annotated[str, msgspec.Meta(pattern=r"^[^\W\d_][\w-]*$")] | None = None
     aliases: list[Text] = []
     cased: list[Text] = []
     nouns: list[Text] = []
