@@ -6,6 +6,7 @@ Taggers and parsers learn from sentences. In "REBELS KILL NINE" and in "Rebels K
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -42,6 +43,8 @@ _COMMON_END = re.compile(
 )
 _SHORT_TITLES = words_of("mr mrs ms dr gen col capt lt sgt sen gov st")
 _UNITS = words_of("km kg mm cm vs mph kph th rd nd hrs")
+_OMITTED = words_of("of for the and in to on a de del la las los el y para")  # in acronyms
+_LONGEST_NAME = 8  # words
 _CLITICS = words_of("s t re ve ll d m")
 
 
@@ -80,9 +83,13 @@ def recased(paragraphs: Sequence[str], known: Known) -> list[str]:
     forms = _forms_within_sentences(
         text for text, is_changed in zip(paragraphs, changed, strict=True) if not is_changed
     )
-    forms |= {acronym.lower(): acronym for text in paragraphs for acronym in _ALONE.findall(text)}
+    names = dict(written_names())
+    for text in paragraphs:
+        for match in _ALONE.finditer(text):
+            forms[match[1].lower()] = match[1]
+            names |= _spelled_out(match[1], text[max(0, match.start() - 100) : match.start()])
     return [
-        _recased(text, forms, known) if is_changed else text
+        _recased(text, forms, names, known) if is_changed else text
         for text, is_changed in zip(paragraphs, changed, strict=True)
     ]
 
@@ -103,13 +110,22 @@ def _is_start(text: str, position: int) -> bool:
     return bool(_START.search(before)) and not _ABBREVIATION.search(before) if position else True
 
 
-def _recased(text: str, forms: Mapping[str, str], known: Known) -> str:
+def _spelled_out(acronym: str, before: str) -> dict[tuple[str, ...], str]:
+    """The name after the last "the" if its words have all initials of an acronym, in the order of any language."""
+    words = _WORD.findall(re.split(r"\bthe\b", before, flags=re.I)[-1])
+    if not 1 < len(words) <= _LONGEST_NAME or Counter(acronym) - Counter(word[0].upper() for word in words):
+        return {}
+    name = [word.lower() if word.lower() in _OMITTED else word.capitalize() for word in words]
+    return {tuple(map(str.lower, name)): " ".join(name)}
+
+
+def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...], str], known: Known) -> str:
     words = list(_WORD.finditer(text))
     lower = [word[0].lower() for word in words]
     if any(len(one) != len(word[0]) for one, word in zip(lower, words, strict=True)):
         return text  # letters whose lower case has another length
     is_known = known(lower) | np.array([word in common_words() for word in lower], np.bool_)
-    in_capitals, names = is_in_capitals(text), _names_in(text)
+    in_capitals, names = is_in_capitals(text), _names_in(text, listed)
     letters, before = list(text), ""
     for i, word in enumerate(words):
         start, end = word.span()
@@ -157,15 +173,14 @@ def _is_country(text: str, start: int, before: str) -> bool:
     return before in ("the", "and", "said", "that", "anti", "pro") or _is_start(text, start)
 
 
-def _names_in(text: str) -> dict[int, str]:
+def _names_in(text: str, listed: Mapping[tuple[str, ...], str]) -> dict[int, str]:
     """Words of listed names in a text, by their place; of several names the longest."""
     words = list(re.finditer(r"\w+|\S", text))
     lower = tuple(word[0].lower() for word in words)
-    listed, longest = written_names(), 5
     found: dict[int, str] = {}
     i = 0
     while i < len(words):
-        for length in range(min(longest, len(words) - i), 0, -1):
+        for length in range(min(_LONGEST_NAME, len(words) - i), 0, -1):
             name = listed.get(lower[i : i + length])
             if name is not None and (length > 1 or (lower[i] not in _WORDS_TOO and lower[i] != "us")):
                 written = re.findall(r"\w+|\S", name)

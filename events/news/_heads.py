@@ -1,7 +1,8 @@
 """What stands before the first sentence of an article: datelines, credits, tags of agencies, notes in brackets.
 
 The head of a wire article says where, when and by whom it was written. A parser takes "NAIROBI, Kenya (AP) —" for a
-part of the sentence that follows, so that Kenya does what the sentence says. What is recognised is kept out of the parse.
+part of the sentence that follows, so that Kenya does what the sentence says. What is recognised is kept out of the
+parse.
 
 A head is recognised piece by piece, each by what only heads have: an agency in parentheses, a date and a separator, a
 place in capitals before a text that is not. A name in mixed case and a dash are not enough where both sides could be of
@@ -28,7 +29,7 @@ _AGENCIES = (
     "|Kyodo|Jiji|Antara|Bernama|VNA|Anadolu|Tanjug|BTA|CTK|MTI|HINA|Belga|ANP|Ritzau|Lusa|KNA|SAPA|PANA|IRIN|ACAN-EFE|Notimex"
     "|Prensa Latina|CNN|BBC|BBC Monitoring|VOA|RFE/RL|NPR|CBS|NBC|Bloomberg|MarketWatch|PRNewswire|Press Association"
 )
-_AGENCY = rf"(?:The )?(?:{_AGENCIES})(?: News(?: Agency| Service)?)?"
+_AGENCY = rf"(?i:(?:The )?(?:{_AGENCIES})(?: News(?: Agency| Service)?)?)"
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
     r"Nov(?:ember)?|Dec(?:ember)?|ene(?:ro)?|feb(?:rero)?|mar(?:zo)?|abr(?:il)?|mayo|jun(?:io)?|jul(?:io)?|ago(?:sto)?|"
@@ -67,16 +68,14 @@ _NOTE = re.compile(
 )
 _LABEL = re.compile(r"(BYLINE|DATELINE|SOURCE|CREDIT|SECTION|LENGTH|HEADLINE)\s*:[^\n]{0,160}(?=\n)")
 _PERSON = r"(?:[A-Z][\w.'’-]*\.?|de|del|la|van|von|der|den|bin|al|el)"
-_ROLE = (
-    r"(?:[Cc]orrespondents?|[Rr]eporters?|[Ww]riters?|[Ss]taff|[Bb]ureau|[Aa]gencies|[Dd]esk|[Ee]ditors?|[Ss]ervice)"
-)
-_OUR = rf"(?:[Oo]ur|[Aa]n?|OUR|AN?)(?: \w+){{0,3}}? (?:{_ROLE}|CORRESPONDENTS?|REPORTERS?|STAFF(?: REPORTER| WRITER)?)"
+_ROLE = r"(?i:correspondents?|reporters?|writers?|staff|bureau|agencies|desk|editors?|service|press|special)"
+_OUR = rf"(?i:our|an?)(?: \w+){{0,3}}? {_ROLE}(?: {_ROLE})?"
 _BY = r"(?:By|BY|From|FROM)"
 _BYLINE = rf"{_BY} (?!{_WEEKDAY}|{_MONTH}\b)"
 _CREDIT_LINE = re.compile(
     rf"(?:{_BYLINE}(?:{_OUR}[^\n.]{{0,60}}|{_PERSON}(?:,? (?:{_PERSON}|and|AND|in|for|at|of|&|\|))*)"
     rf"|[Ss](?i:pecial to) [^\n]{{3,60}}|{_PERSON}(?: {_PERSON}){{1,3}}(?:,| \|) {_AGENCY}(?: {_ROLE})?"
-    rf"|{_AGENCY}(?: (?:Press|Staff|Special|{_ROLE}))*|[Ss]taff and agencies)\s*(?=\n\s*[^a-z\s])"
+    rf"|{_AGENCY}(?: {_ROLE})*|(?i:staff and agencies))\s*(?=\n\s*[^a-z\s])"
 )
 _CREDIT = re.compile(
     rf"{_BYLINE}(?:{_OUR}|{_PERSON}(?:,? (?:{_PERSON}|and)){{0,9}}?)(?:, {_AGENCY}(?: {_ROLE})?)?,?\s+(?=\S)"

@@ -69,6 +69,21 @@ def _names(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 @cache
+def _cased_names() -> re.Pattern[str]:
+    """Names of countries that a lexicon matches with a capital only, in lower case; not those that are common words."""
+    entries = list(_entries(*_LISTS[0]))
+    in_any_case = {name.lower() for entry in entries for name in entry.get("aliases", ())}
+    cased = {name.lower() for entry in entries for name in entry.get("cased", ()) if not name.isupper()}
+    names = sorted(cased - in_any_case - words_of("pole poles polish jersey"))
+    return re.compile(rf"\b(?:the us|{'|'.join(map(re.escape, names))})\b")
+
+
+def has_lost_name(text: str) -> bool:
+    """Whether a text in lower case has a name that needs its capital: "turkey", "the us"."""
+    return bool(_cased_names().search(text))
+
+
+@cache
 def common_words() -> frozenset[str]:
     """Words in lower case of the lists of nouns, with their plurals, and of the examples of rules."""
     nouns = {noun for group in load_language("en").nouns.values() for noun in group}

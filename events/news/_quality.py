@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from corefsample._extras import install_hint
 from corefsample.errors import ParameterError
 from events.news._fields import Article
+from events.news._names import has_lost_name
 
 # A headline of a few words may have no upper case.
 _FEWEST_LETTERS = 40
@@ -41,8 +42,9 @@ class TextTally:
     ----------
     n_texts
         Number of texts.
-    n_lower_case
-        Texts of at least 40 letters of a script with two cases, none of them in upper case.
+    n_lower_case, n_lost_names
+        Texts of at least 40 letters of a script with two cases, none of them in upper case; those of them with a name
+        that is also a word (turkey, the us), which no lexicon finds without its capital.
     n_mojibake
         Texts with characters that come from UTF-8 that was read in another encoding, such as those of an apostrophe.
     n_lost
@@ -68,11 +70,14 @@ class TextTally:
     n_agency: int = 0
     n_note: int = 0
     n_recased: int = 0
+    n_lost_names: int = 0
 
     @classmethod
     def of(cls, text: str, *, is_repaired: bool = False) -> Self:
         """The counts of one text."""
-        return cls(1, is_lower_case(text), has_mojibake(text), _LOST in text, is_repaired)
+        is_lower = is_lower_case(text)
+        faults = {"n_lower_case": is_lower, "n_lost_names": is_lower and has_lost_name(text)}
+        return cls(1, **faults, n_mojibake=has_mojibake(text), n_lost=_LOST in text, n_repaired=is_repaired)
 
     def __add__(self, other: TextTally) -> TextTally:
         return TextTally(*map(add, dataclasses.astuple(self), dataclasses.astuple(other)))
