@@ -14,8 +14,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from events._options import Result
-from events.commands._failures import Report
-from events.commands._reading import batches
+from events.commands._reading import Report, batches
 from events.counting._evidence import evidence_rows, parsed_mentions
 from events.counting._finders import RuleFinder
 from events.counting._tables import EventKey

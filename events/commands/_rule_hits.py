@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events.commands._explaining import traced
-from events.commands._failures import Report
+from events.commands._reading import Report
 from events.commands._screen import counted, listed
 from events.counting._definitions import check_classes
 from events.lexicon._content import OF
