@@ -197,6 +197,20 @@ def test_doctor_describes_a_file(call: Calls, corpus: Path) -> None:
     assert 0.0 < report["new_mass"] < 1.0
 
 
+def test_doctor_lists_the_entries_of_a_file_before_those_that_it_takes_from_others(call: Calls, tmp_path: Path) -> None:
+    lexicon = tmp_path / "own.yaml"
+    lexicon.write_text(
+        "version: 1\nextends: countries\nentries: [{code: REBELS, name: Rebels, nouns: [rebel]}]\n", "utf-8"
+    )
+    assert "  names       REBELS Rebels, ABW Aruba, " in call.good("doctor", lexicon)
+
+
+def test_a_quiet_command_prints_warnings_and_errors_alone(call: Calls, tmp_path: Path) -> None:
+    assert call.good("doctor", "countries", "--quiet") == ""
+    assert json.loads(call.good("doctor", "countries", "--quiet", "--json"))[0]["n_problems"] == 0
+    assert "none.jsonl" in call.refused("doctor", tmp_path / "none.jsonl", "--quiet")
+
+
 def test_doctor_describes_a_lexicon(call: Calls, tmp_path: Path) -> None:
     lexicon = tmp_path / "own.yaml"
     lexicon.write_text(
