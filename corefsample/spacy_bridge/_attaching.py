@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 import corefsample as cs
+from corefsample import _checks
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
 from corefsample.spacy_bridge._settings import Settings, component_groups
 from corefsample.spacy_bridge._state import store
-from corefsample.spacy_bridge._words import require_doc, word_offsets
+from corefsample.spacy_bridge._words import word_offsets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
@@ -77,9 +78,10 @@ def set_posterior(
         If the document has other words, the mentions are not those of the distribution, or an option breaks its rule.
         The Doc is then unchanged.
     """
-    from corefsample.recalibration._model import Recalibration
+    from corefsample.posterior._posterior import CorpusRecalibration
+    from corefsample.recalibration._model import Recalibration, document_kinds
 
-    require_doc(doc)
+    _checks.spacy_doc(doc)
     if spans_key is None and sample_groups:
         raise ParameterError(f"must be 0 where spans_key is None, got {sample_groups!r}", parameter="sample_groups")
     Settings(
@@ -90,8 +92,12 @@ def set_posterior(
     )
     document = _document(doc, scored, mentions)
     _require_same_words(doc, document)
-    had, sampling = Recalibration.applied_to(document.metadata), {"seed": seed, "n_samples": n_samples}
-    store(doc, document.mentions, document.antecedents, doc_id=document.doc_id, recalibration=had, **sampling)
+    drawn: dict[str, Any] = {}
+    if document.tokens is not None:
+        drawn["recalibrated"] = CorpusRecalibration(seed=seed).for_scores(document.metadata)
+        drawn["kinds"] = document_kinds(document)
+    drawn |= {"recalibration": Recalibration.applied_to(document.metadata), "seed": seed, "n_samples": n_samples}
+    store(doc, document.mentions, document.antecedents, doc_id=document.doc_id, **drawn)
     posterior = posterior_of(doc)
     if spans_key is not None:
         write_groups(posterior, spans_key, sample_groups)

@@ -35,7 +35,9 @@ from corefsample.files._remote_services import credentials, give_credentials, is
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import QuarantineFile
 from events._selection import Selection
-from events.counting._counter import DUPLICATE, EventCounter
+from events.counting._acceptance import DUPLICATE
+from events.counting._counter import EventCounter
+from events.counting._sums import CountedEvents
 from events.counting._tally import excluded_triggers
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
@@ -379,7 +381,7 @@ class MergedPartitions:
 
     def __init__(self, store: Store, plan: RunPlan) -> None:
         self.store, self.plan = store, plan
-        self.counter: EventCounter | None = None
+        self.counter: CountedEvents | None = None
         self._ends: list[int] = []  # number of documents after each partition that was added
         self._added: list[Part] = []
 
@@ -393,11 +395,11 @@ class MergedPartitions:
             self.store.write_plan(self.plan)
             raise
 
-    def load(self, part: Part) -> EventCounter:
+    def load(self, part: Part) -> CountedEvents:
         """The counts of a complete partition."""
         return EventCounter.load(self.store.result(self.store.record(part, verify=False) or {}))
 
-    def add(self, part: Part, counter: EventCounter) -> bool:
+    def add(self, part: Part, counter: CountedEvents) -> bool:
         """Add the counts of a partition, and return True.
 
         If it has doc_ids of earlier ones, these documents are excluded instead, and the partition is not complete.
@@ -519,7 +521,7 @@ def _complete(merged: MergedPartitions, places: Places, *, verify: bool) -> Reco
     return records
 
 
-def _required(merged: MergedPartitions, run: RunFolder) -> EventCounter:
+def _required(merged: MergedPartitions, run: RunFolder) -> CountedEvents:
     """The counts of all partitions; raises InputError if there is no document."""
     plan, counter = merged.plan, merged.counter
     if counter is None or not counter.n_documents:

@@ -34,19 +34,20 @@ from corefsample import (
 )
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.parses import parse_samples
 from corefsample.recalibration import english_recalibration
 from corefsample.scorers import AntecedentModel, english_model, load_model, save_model
 from corefsample.scorers.log_linear._model import MIN_PROB, score_mentions
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.log_linear.features import mention_kinds
-from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
 from events.news._fields import Article
+from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
 from events.runs.scoring._options import ScoringOptions
-from events.runs.scoring._parsing import article_metadata, joined, load_pipeline, paragraphs_of, parsed_words
+from events.runs.scoring._parsing import article_metadata, joined, load_pipeline, parsed_words
 from events.runs.scoring._run import ScoreResult
 from events.runs.scoring._workers import Scorer, Task, load_recalibration, score_task
 
