@@ -15,8 +15,7 @@ from itertools import chain
 from corefsample import __version__
 from corefsample._extras import requirements
 from corefsample._jit import cache_folders, is_cached, kernels_of
-from corefsample._memory import available_memory
-from corefsample._processors import processors
+from corefsample._machine import available_memory, processors
 from events._options import Result
 
 __all__ = ["Environment", "describe_environment"]
