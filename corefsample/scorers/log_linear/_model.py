@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats32, Ints32, Words32
+from corefsample._arrays import Bools, Floats32, Ints32, Words32
 from corefsample.coreference._antecedents import AntecedentDistribution, Pruned
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
@@ -150,10 +150,14 @@ class AntecedentModel:
         """Checksums of the documents that it was trained on, as of `document_checksum`."""
         return frozenset(self.provenance.get("documents", ()))
 
+    def knows(self, words: Sequence[str]) -> Bools:
+        """Whether its vocabulary has each of some words, which are in lower case."""
+        return is_known(np.array([word_hash(word) for word in words], np.uint32), self.vocabulary)
+
     def known_words(self, tokens: Tokens) -> tuple[int, int]:
         """Number of words of letters, and of those that its vocabulary has: few where the language is another."""
-        words = [word_hash(text.lower()) for text in tokens.text if text.isalpha()]
-        return len(words), int(is_known(np.array(words, np.uint32), self.vocabulary).sum())
+        words = [text.lower() for text in tokens.text if text.isalpha()]
+        return len(words), int(self.knows(words).sum())
 
     def require_language(self, document: Mapping[str, Any], path: str = "") -> None:
         """Raise ParameterError if the metadata of a document, or the name of its file, say another language."""
