@@ -21,7 +21,7 @@ from events._options import Result
 
 __all__ = ["Environment", "describe_environment"]
 
-_PACKAGES = {"score": "corefsample.scorers.log_linear", "events": "events.counting"}  # with kernels of each command
+_PACKAGES = {"score": "corefsample.scorers", "events": "events.counting"}  # with kernels of each command
 _NAME = re.compile(r"^[\w.-]+")
 
 

@@ -11,9 +11,9 @@ from typing import Any
 from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import Language
 from corefsample.scorers import AntecedentModel
-from corefsample.scorers.log_linear._model import MentionDocument
 from corefsample.scorers.log_linear._training import EpochReport, SoftmaxMargin, train
 from corefsample.scorers.log_linear.features._templates import TemplateSet
+from corefsample.scorers.protocol import MentionDocument
 from events.runs._annotated_corpora import Corpus
 
 
