@@ -20,8 +20,7 @@ from corefsample.languages._language import ENGLISH, declared_language, differ, 
 from corefsample.scorers import load_scorer
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
-from events.commands._failures import Report
-from events.commands._reading import batches
+from events.commands._reading import Report, batches
 from events.counting._merged_actors import MergedActors
 from events.counting._sentences import merging_text
 from events.lexicon._lexicon import Lexicon
