@@ -135,7 +135,7 @@ def score_documents(
             raise error.at(f"doc_id {document.doc_id!r}") from None
         seen = document_checksum(document.tokens) in scorer.seen
         if tally is not None:
-            tally.add(scored, gold, scorer.known_words(tokens), seen=seen)
+            tally.add(scored, gold, known_words(scorer, tokens), seen=seen)
         metadata = scored_metadata(scorer, document.metadata, seen=seen)
         if isinstance(document, ScoredDocument):
             yield dataclasses.replace(
@@ -218,6 +218,12 @@ def document_checksum(tokens: Tokens | None) -> str:
         return ""
     text = "\n".join(tokens.text).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=6).hexdigest()
+
+
+def known_words(scorer: AntecedentScorer, tokens: Tokens) -> tuple[int, int]:
+    """Number of words of letters, and of those that the scorer knows."""
+    words = [text.lower() for text in tokens.text if text.isalpha()]
+    return len(words), int(scorer.knows(words).sum())
 
 
 def few_known_words(tally: ScoringTally) -> str | None:

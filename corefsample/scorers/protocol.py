@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 import numpy.typing as npt
 
+from corefsample._arrays import Bools
 from corefsample.coreference._antecedents import Pruned
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
@@ -77,8 +78,8 @@ class AntecedentScorer(Protocol):
             For each text the distribution, with scores relative to NEW, and what was left out.
         """
 
-    def known_words(self, tokens: Tokens) -> tuple[int, int]:
-        """Number of words of letters, and of those that the scorer knows: few where the language is another."""
+    def knows(self, words: Sequence[str]) -> Bools:
+        """Whether the scorer knows each of some words in lower case; it knows few where the language is another."""
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
         """Write a file that `corefsample.scorers.load_scorer` reads."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from corefsample.summaries._losses import Loss
 
 
-ClusteringName = Literal["map", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
+ClusteringName = Literal["map", "binder", "vi", "vi-bound", "b3", "lea", "conll"]
 
 CLUSTERING_NAMES: tuple[ClusteringName, ...] = get_args(ClusteringName)
 

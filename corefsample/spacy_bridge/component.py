@@ -279,11 +279,11 @@ class CorefComponent(Pipe):
 
     def _count(self, tokens: cs.Tokens) -> None:
         """Warn once, after some words, if the model knows few of them."""
-        from corefsample.scorers._scoring import ENOUGH_WORDS, ScoringTally, few_known_words
+        from corefsample.scorers._scoring import ENOUGH_WORDS, ScoringTally, few_known_words, known_words
 
         if self._counts[0] >= ENOUGH_WORDS:
             return
-        known = self.antecedent_model.known_words(tokens)
+        known = known_words(self.antecedent_model, tokens)
         self._counts = [self._counts[0] + known[0], self._counts[1] + known[1]]
         few_known = few_known_words(ScoringTally(n_words=self._counts[0], n_known_words=self._counts[1]))
         if few_known:

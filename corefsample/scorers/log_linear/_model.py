@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats32, Ints8, Words32
+from corefsample._arrays import Bools, Floats32, Ints8, Words32
 from corefsample._checks import shown
 from corefsample.coreference._antecedents import AntecedentDistribution, Pruned
 from corefsample.documents._tokens import Tokens
@@ -181,10 +181,9 @@ class AntecedentModel:
             "epochs": self.provenance.get("epoch", 3),
         }
 
-    def known_words(self, tokens: Tokens) -> tuple[int, int]:
-        """Number of words of letters, and of those that its vocabulary has: few where the language is another."""
-        words = [word_hash(text.lower()) for text in tokens.text if text.isalpha()]
-        return len(words), int(is_known(np.array(words, np.uint32), self.vocabulary).sum())
+    def knows(self, words: Sequence[str]) -> Bools:
+        """Whether its vocabulary has each of some words, which are in lower case."""
+        return is_known(np.array([word_hash(word) for word in words], np.uint32), self.vocabulary)
 
     def score(
         self,

@@ -124,13 +124,9 @@ def _described(task: Task, scored: Scored) -> dict[str, Any]:
 
 
 def _warn_early(scored: Scored) -> None:
-    """Say after the first part, before a long run is done, that most texts have no upper case or another language."""
-    texts = scored.texts
+    """Say after the first part, before a long run is done, that most texts are of another language."""
     if few_known := few_known_words(scored.tally):
         logger("score").warning("of the first texts, %s", few_known)
-    if texts.n_lower_case > texts.n_texts / 2:
-        rule = "of the first texts have no upper-case letter; taggers and parsers of English need upper case"
-        logger("score").warning("%s of %s %s", texts.n_lower_case, texts.n_texts, rule)
 
 
 @dataclass(slots=True)

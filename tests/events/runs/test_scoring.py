@@ -45,9 +45,10 @@ from corefsample.summaries import point_estimate
 from corefsample.syntax import mention_kinds
 from corefsample.syntax._mentions import mentions_from_parse
 from events.news._fields import Article
+from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
 from events.runs.scoring._options import ScoringOptions
-from events.runs.scoring._parsing import article_metadata, joined, load_pipeline, paragraphs_of, parsed_words
+from events.runs.scoring._parsing import article_metadata, joined, load_pipeline, parsed_words
 from events.runs.scoring._run import ScoreResult
 from events.runs.scoring._workers import Scorer, Task, load_recalibration, score_task
 
