@@ -15,7 +15,7 @@ from typing import Any
 import corefsample
 from corefsample._lazy import pd
 from corefsample._log import logger
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, remove_file, require_free, write_json

@@ -24,8 +24,7 @@ from corefsample.scorers.log_linear._training import EpochReport, SoftmaxMargin,
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from events._selection import Selection
 from events.commands import TrainOptions, run_train
-from events.commands._training import held_out_ids
-from events.commands.train import load_templates
+from events.commands.train import held_out_ids, load_templates
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}
 
