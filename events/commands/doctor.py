@@ -157,7 +157,7 @@ def run_doctor(
     return DoctorResult(tuple(found))
 
 
-_PACKAGES = {"score": "corefsample.scorers.log_linear", "events": "events.counting"}  # with kernels of each command
+_PACKAGES = {"score": "corefsample.scorers", "events": "events.counting"}  # with kernels of each command
 _NAME = re.compile(r"^[\w.-]+")
 
 

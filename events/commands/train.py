@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
     from corefsample.languages._language import Language
     from corefsample.scorers import AntecedentModel
-    from corefsample.scorers.log_linear._model import MentionDocument
     from corefsample.scorers.log_linear._training import EpochReport
     from corefsample.scorers.log_linear.features._templates import TemplateSet
+    from corefsample.scorers.protocol import MentionDocument
     from events.runs._annotated_corpora import Corpus
 
 RECORD_SUFFIX = ".training.json"
@@ -249,7 +249,7 @@ def run_train(
             provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
             on_epoch=on_epoch,
         )
-        scorers.save_model(model, path, overwrite=options.overwrite)
+        model.save(path, overwrite=options.overwrite)
         run = TrainResult(
             out=path,
             record=record,

@@ -20,7 +20,7 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration._model import Recalibration, document_kinds
-from corefsample.scorers.log_linear.features._encoding import MENTION_KINDS
+from corefsample.syntax._words import MENTION_KINDS
 from events.counting import count_pmf
 from events.counting._counts import hdi_interval, quantile_interval
 from events.queries._table import QueryTable
