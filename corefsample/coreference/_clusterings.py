@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._equality import ByValue
 from corefsample._lazy import pd
-from corefsample._memory import require_memory
+from corefsample._machine import require_memory
 from corefsample._random import document_key
-from corefsample._results import Result
+from corefsample._results import ByValue, Result
 from corefsample.coreference import _antecedents, _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._conditioning import Apart, CandidateSets, Conditioned, condition

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample._equality import ByValue
 from corefsample._random import document_key
+from corefsample._results import ByValue
 from corefsample.coreference import _conditioning_kernels
 from corefsample.coreference._conditioning_kernels import Rows
 from corefsample.coreference._lookahead import ConflictClasses, Lookahead, with_lookahead, without_lookahead

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from spacy.training import Example
 
+    from corefsample.posterior._posterior import DrawnRecalibration
+    from corefsample.recalibration._uncertain import UncertainRecalibration
+
 
 __all__ = [
     "EXTENSION",
@@ -167,10 +170,10 @@ class CorefComponent(Pipe):
         self._nlp = nlp
         self._is_sampling = False  # the pipeline calls this component for each parse that is drawn
         self.settings = settings
-        self._model: cs.scorers.AntecedentModel | None = None
+        self._model: cs.scorers.AntecedentScorer | None = None
         if settings.model is not None and os.path.exists(settings.model):
             _ = self.antecedent_model
-        self._recalibration: cs.Recalibration | None = None
+        self._recalibration: UncertainRecalibration | None = None
         self._is_saved_without = False  # a pipeline was saved by a model that had no recalibration
         named = settings.named_recalibration
         if named is not None and os.path.exists(named):
@@ -180,7 +183,7 @@ class CorefComponent(Pipe):
             self._require_language("en")
 
     @property
-    def antecedent_model(self) -> cs.scorers.AntecedentModel:
+    def antecedent_model(self) -> cs.scorers.AntecedentScorer:
         """The model that scores; loaded at its first use.
 
         It is not called `model`, because spaCy treats components with that attribute as trainable.
@@ -191,9 +194,7 @@ class CorefComponent(Pipe):
             If the model file cannot be read.
         """
         if self._model is None:
-            path, mentions = self.settings.model, self.settings.mention_source
-            ranking = cs.scorers
-            self._model = ranking.english_model() if path is None else ranking.load_model(path, mentions)
+            self._model = cs.scorers.load_scorer(self.settings.model, self.settings.mention_source)
             self._require_language(self._model.language.code)
         return self._model
 
@@ -215,14 +216,18 @@ class CorefComponent(Pipe):
         InputError
             If the file cannot be read.
         """
-        settings = self.settings
-        if self._recalibration is not None:
-            return self._recalibration
-        named = settings.named_recalibration
-        if named is None or self._is_saved_without:
-            own = cs.Recalibration(settings.temperature, settings.new_bias)
-            return None if own == cs.Recalibration() else own
-        self._recalibration = cs.recalibration.read_recalibration(named).recalibration
+        settings, uncertain = self.settings, self._uncertain
+        if uncertain is not None:
+            return uncertain.recalibration
+        own = cs.Recalibration(settings.temperature, settings.new_bias)
+        return None if own == cs.Recalibration() else own
+
+    @property
+    def _uncertain(self) -> UncertainRecalibration | None:
+        """The recalibration that the config names, with its uncertainty; None without a name."""
+        named = self.settings.named_recalibration
+        if self._recalibration is None and named is not None and not self._is_saved_without:
+            self._recalibration = cs.recalibration.read_recalibration(named)
         return self._recalibration
 
     def __call__(self, doc: Doc) -> Doc:
@@ -234,39 +239,51 @@ class CorefComponent(Pipe):
             If the Doc has no parse, parts of speech, lemmas or sentences, has labels of no scheme, or lacks the group
             of its mentions; the place is the doc_id if ``doc.user_data`` has one.
         """
-        from corefsample.scorers.log_linear._model import score_mentions
-        from corefsample.scorers.log_linear.features import mention_kinds
+        from corefsample.scorers._scoring import score_mentions
         from corefsample.spacy_bridge.documents import tokens_of_doc
+        from corefsample.syntax import mention_kinds
 
         settings, doc_id = self.settings, doc_id_of(doc)
         try:
             tokens = tokens_of_doc(doc)
             self._count(tokens)
             mentions = self._mentions(doc, tokens)
-            scored = score_mentions(self.antecedent_model, tokens, mentions, settings.min_prob, settings.scheme)
+            scorer = self.antecedent_model
+            (scored,) = score_mentions(scorer, [tokens], [mentions], settings.min_prob, settings.scheme)
             distribution = scored.distribution
         except ParameterError as error:
             if doc.user_data.get("doc_id") is None:
                 raise
             raise error.at(f"doc_id {doc_id!r}") from None
-        change, had = self.recalibration, ""
+        change, options = self.recalibration, dict[str, Any]()
         if change is not None:
-            kinds = mention_kinds(tokens, mentions, self.antecedent_model.language)
-            distribution, had = change.apply(distribution, kinds), change.fingerprint()
+            kinds = mention_kinds(tokens, mentions, scorer.language)
+            distribution = change.apply(distribution, kinds)
+            options = {"recalibration": change.fingerprint(), "kinds": kinds, "recalibrated": self._drawn_recalibration}
         sampling: dict[str, Any] = {"seed": settings.seed, "n_samples": settings.n_samples}
-        store(doc, mentions, distribution, doc_id=doc_id, recalibration=had, **sampling)
+        store(doc, mentions, distribution, doc_id=doc_id, **sampling, **options)
         if settings.n_parses and self._nlp is not None and not self._is_sampling:
             store_parses(doc, self._drawn(doc, self._nlp))
         write_groups(posterior_of(doc), settings.spans_key, settings.sample_groups)
         return doc
 
+    @property
+    def _drawn_recalibration(self) -> DrawnRecalibration | None:
+        """Draws relative to the fit of a recalibration whose uncertainty is known."""
+        from corefsample.posterior._posterior import drawn_recalibration
+
+        uncertain = self._uncertain
+        if uncertain is None or uncertain.widest == "none":
+            return None
+        return drawn_recalibration(uncertain, uncertain.widest, self.settings.seed, "", had_it=True)
+
     def _count(self, tokens: cs.Tokens) -> None:
         """Warn once, after some words, if the model knows few of them."""
-        from corefsample.scorers.log_linear._model import ENOUGH_WORDS, ScoringTally, few_known_words
+        from corefsample.scorers._scoring import ENOUGH_WORDS, ScoringTally, few_known_words, known_words
 
         if self._counts[0] >= ENOUGH_WORDS:
             return
-        known = self.antecedent_model.known_words(tokens)
+        known = known_words(self.antecedent_model, tokens)
         self._counts = [self._counts[0] + known[0], self._counts[1] + known[1]]
         few_known = few_known_words(ScoringTally(n_words=self._counts[0], n_known_words=self._counts[1]))
         if few_known:
@@ -345,7 +362,7 @@ class CorefComponent(Pipe):
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
         """Write the model and the recalibration into a folder; the settings are in the pipeline's config."""
         # A recalibration of the config itself is not saved again.
-        read = None if self.settings.named_recalibration is None else self.recalibration
+        read = None if self.settings.named_recalibration is None else self._uncertain
         write_model(self.antecedent_model, read, self.settings, Path(path))
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> CorefComponent:
