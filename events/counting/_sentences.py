@@ -26,8 +26,8 @@ def unsettled_text(merged_actors: Mapping[str, Any]) -> str:
         return ""
     names = ", ".join(doc_ids) + f" and {n - len(doc_ids):,} more" * (n > len(doc_ids))
     return (
-        f"Conditioned samples did not settle in {n:,} document{'s' * (n > 1)}, where very many mentions may be of distinct"
-        f" actors: {names}. The probabilities of these documents are not reliable."
+        f"Conditioned samples did not settle in {n:,} document{'s' * (n > 1)}, where many mentions may be of distinct "
+        f"actors: {names}. The probabilities of these documents are not reliable."
     )
 
 
