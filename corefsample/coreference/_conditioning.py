@@ -7,7 +7,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
@@ -234,6 +233,8 @@ def _joint_moves(rows: Rows, probs: Floats, n_taken: Ints) -> Ints:
     Both take part in conflicts, and they have an antecedent in common or the one is an antecedent of the other: only
     together can they exchange which of them has it.
     """
+    from scipy.sparse import csr_array
+
     n_mentions = len(rows.starts) - 1
     later = np.repeat(np.arange(n_mentions), np.diff(rows.indptr))
     tension = np.bincount(later, n_taken, n_mentions)

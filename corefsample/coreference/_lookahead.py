@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from corefsample._arrays import Bools, Floats, Ints, Words
 from corefsample.coreference import _conditioning_kernels as kernels
@@ -211,6 +209,9 @@ def with_lookahead(rows: Rows, classes: ConflictClasses, tracked: Bools, most_tr
 
 def _components(rows: Rows, tracked: Bools) -> Iterator[list[int]]:
     """Yield the mentions that tracked links connect, the last one first."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     n_mentions = len(rows.starts) - 1
     later = np.repeat(np.arange(n_mentions), np.diff(rows.indptr))[tracked]
     graph = coo_array((np.ones(len(later)), (later, rows.antecedents[tracked])), shape=(n_mentions, n_mentions))
