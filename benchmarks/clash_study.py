@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 import held_out_scores as held_out
 import numpy as np
 import pandas as pd
+from link_kinds import links_by_kind
 from numba.core.caching import NullCache
 
 from corefsample import ScoredDocument, _jit
@@ -24,7 +25,6 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.scorers import score_documents
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.log_linear.features import _atom_kernels, _codes
-from events.queries._true_counts import links_by_kind
 
 PLURAL, BY_DETERMINER = "plural", "by determiner"
 LINKS = (("he or she", "plural noun"), ("he or she", "singular noun"), ("they", "name"))
