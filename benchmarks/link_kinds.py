@@ -10,10 +10,10 @@ import pandas as pd
 
 from corefsample import Recalibration, ScoredDocument, link_marginals
 from corefsample._arrays import Floats
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration._model import document_kinds
-from corefsample.scorers.log_linear.features._encoding import MENTION_KINDS
+from corefsample.syntax._words import MENTION_KINDS
 
 
 def links_by_kind(

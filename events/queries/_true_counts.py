@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats
 from corefsample._lazy import pd
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.calibration._quantiles import QuantileCalibration, of_places, place
 from corefsample.errors import ParameterError
 from corefsample.recalibration._model import Recalibration
