@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from antecedent_model import LENGTH, cut, documents_of
 from baselines import networkx_components, numpy_forward, numpy_pair_counts, scipy_components
 from calibration import calibration_rows
+from conditioning_study import long_document
 from measure import Row, faster, in_turn, within
 from parsing import parsing_rows
 from reading import read_columns
@@ -105,6 +106,9 @@ def sampling(runs: int) -> Iterator[Row]:
         each=9,
     )
     yield faster("exact link marginals, N = 146", "1,000 clusterings + NumPy pair counts", sides, 20)
+    tangled, pairs = long_document(np.random.default_rng(1), 1.0)
+    chains, _ = in_turn(lambda: sample_clusterings(tangled, n_samples=N_SAMPLES, apart=pairs), lambda: None, runs * 3)
+    yield within("1,000 conditioned clusterings by chains, 150 mentions", "50 ms", (chains, 0.05), 1)
 
 
 def exact_against_blas(runs: int) -> Iterator[Row]:
