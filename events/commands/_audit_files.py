@@ -202,6 +202,15 @@ def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Fl
     return learned
 
 
+def learned_counts(folder: PathLike) -> pd.DataFrame:
+    """Counts by period that `run_audit_learn` wrote."""
+    numbers = ("mean", "lower", "upper", "level")
+    with as_written("learned", os.fspath(folder)):
+        table = read_text_table(Path(folder) / "learned_counts.csv", ("event", "actor", "period", *numbers))
+        counts: pd.DataFrame = table.map(unescaped).astype(dict.fromkeys(numbers, float))
+    return counts
+
+
 def labelled_plan(
     source: PathLike, sheets: Sequence[PathLike], folder: PathLike | None = None
 ) -> tuple[Path, AuditPlan, SheetLabels]:

@@ -7,7 +7,7 @@ content has P(a > b) of two actors in each period, from their counts sample by s
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -138,7 +138,8 @@ def read_report(
 
 def _content(run: FinishedRun, n_documents: int) -> Report:
     evidence = run.evidence
-    actors = _ordered_actors(run.counts)
+    outcomes = {text.partition("=")[0] for text in run.record["rule"].get("outcomes", ())}
+    actors = _ordered_actors(run.counts, outcomes)
     actor_codes = {name: a for a, name in enumerate(actors)}
     period_codes = {label: i for i, label in enumerate(run.counts["period"].unique())}
     doc_ids = list(dict.fromkeys(evidence["doc_id"]))
@@ -153,7 +154,7 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
     counts = {
         "level": run.record["arguments"]["level"],
         "columns": list(run.counts.drop(columns="name").columns),
-        "actors": [_actor(run, name) for name in actors],
+        "actors": [_actor(run, name, outcomes) for name in actors],
         "documents": {
             "id": doc_ids,
             "date": [str(dates[doc_id]) for doc_id in doc_ids],
@@ -217,10 +218,16 @@ def _targets(audited: LabelContent | None, learned: LabelContent | None) -> list
     return list(targets.values())
 
 
-def _ordered_actors(counts: pd.DataFrame) -> list[str]:
-    """Actors with most documents first; nobody named comes last."""
-    totals = counts.groupby("name")["mean"].sum().sort_values(ascending=False, kind="stable")
-    return sorted(map(str, totals.index), key=lambda name: name.rpartition(": ")[2].split(">")[0] == "-")
+def _ordered_actors(counts: pd.DataFrame, outcomes: Collection[str] = ()) -> list[str]:
+    """Actors with most documents first; nobody named comes last, after outcomes, which are unions of the others."""
+    totals = counts.groupby(["name", "event"])["mean"].sum().sort_values(ascending=False, kind="stable")
+    events = {str(name): event for name, event in totals.index}
+
+    def rank(name: str) -> int:
+        is_nobody = name.rpartition(": ")[2].split(">")[0] == "-"
+        return 2 if is_nobody else int(events[name] in outcomes)
+
+    return sorted(events, key=rank)
 
 
 def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:
@@ -248,13 +255,14 @@ def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _actor(run: FinishedRun, code: str) -> dict[str, Any]:
+def _actor(run: FinishedRun, code: str, outcomes: Collection[str]) -> dict[str, Any]:
     rows = run.counts[run.counts["name"] == code]
     named = ("event", *Columns.of_roles(rows.columns))
     first = rows[[*named, *rows.columns.intersection(list(_SAME))]].astype(object).iloc[0]
     return {
         "code": code,
         "name": shown_name(code, run.record["names"]),
+        "isUnion": first["event"] in outcomes,  # of other events, which have its documents too
         "same": first.to_dict(),  # what all its rows of counts.csv have
         "mean": _rounded(rows["mean"]),
         "lower": _rounded(rows["lower"]),

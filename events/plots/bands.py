@@ -12,7 +12,7 @@ from corefsample import _checks
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, say_instead
-from events.counting._tables import row_names
+from events.counting._tables import row_names, shown_name
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -136,11 +136,9 @@ def scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str
 
 def actor_title(actor: str, names: Mapping[str, str] | None) -> str:
     """Name and code of an actor or of a pair, or the code."""
-    if actor == "-":
-        return "no actor named"
-    codes = actor.split(">")
-    known = [(names or {}).get(code) for code in codes]
-    return f"{' > '.join(map(str, known))} ({actor})" if all(known) else actor
+    shown = shown_name(actor, names or {})
+    is_code = actor not in ("-", shown) and "{" not in actor and "*" not in actor
+    return f"{shown} ({actor})" if is_code else shown
 
 
 def event_bands(
