@@ -17,11 +17,10 @@ from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped, write_csv
 from events.audit import AuditFrame, AuditPlan, read_run_documents, read_sheets
 from events.audit._documents import RULES, as_written, event_and_actor, numbers_of, read_scores, read_text_table
-from events.audit._plan import draw
+from events.audit._plan import Stratum, draw
 from events.audit._sheets import SheetLabels
-from events.audit._strata import Stratum
+from events.pages._document_texts import PLAIN, MarkedText, run_definitions, run_texts
 from events.pages._labelling import rendered_sheet
-from events.pages._marked_texts import PLAIN, MarkedText, run_definitions, run_texts
 from events.pages._questions import Question, default_question, rule_question
 
 PLAN, STRATA, CODEBOOK = "plan.json", "strata.parquet", "codebook.txt"

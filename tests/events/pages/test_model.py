@@ -25,8 +25,7 @@ from events import load_lexicon, load_rules
 from events.counting import evaluate_matches
 from events.counting._evidence import ParsedMentions, evidence_rows
 from events.matching import match_document
-from events.pages._document_texts import named_places
-from events.pages._marked_texts import NAME, PLAIN, TRIGGER, Marker, spaced
+from events.pages._document_texts import NAME, PLAIN, TRIGGER, Marker, named_places, spaced
 from events.pages._report_content import _ordered_actors, read_report, sampled_pairs
 
 
