@@ -10,7 +10,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import NoneType
 from typing import (
     Any,
@@ -28,6 +28,8 @@ from corefsample._html import HtmlTable
 
 _Class = TypeVar("_Class", bound=type)
 _ATTRIBUTES = "\n\nAttributes\n----------\n"
+
+Progress = Callable[[int, int, int], None]  # bytes read, bytes in all, documents
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -20,12 +20,12 @@ from corefsample.languages._language import ENGLISH, declared_language, differ, 
 from corefsample.scorers import english_model
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
+from events._options import Progress
 from events.commands._failures import Report
 from events.commands._reading import batches
 from events.counting._tally import MergedActors, merging_text
 from events.lexicon._lexicon import Lexicon
 from events.runs._document_inputs import DocumentInputs, ReadDocument
-from events.runs._progress import Progress
 
 
 @dataclass(slots=True, kw_only=True)

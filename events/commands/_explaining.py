@@ -18,7 +18,7 @@ from corefsample.formats import DocumentStream
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.syntax._path_traces import PathTrace, UnmetCondition
-from events._options import Result
+from events._options import Progress, Result
 from events.commands._failures import Report
 from events.commands._reading import batches
 from events.counting._evaluation import evaluate_document
@@ -28,7 +28,6 @@ from events.lexicon._lexicon import Lexicon
 from events.matching._screening import Screen
 from events.matching._tracing import COUNTED, DocumentTrace, NamedActor, RoleTrace, TriggerTrace, trace_document
 from events.rules._rules import Rule
-from events.runs._progress import Progress
 
 N_SAMPLES = 1000  # as `events` draws by default
 _ROUNDING = 1e-9  # of the sum of the shares of parses

@@ -12,9 +12,9 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import Inputs
 from corefsample.formats import DocumentStream
+from events._options import Progress
 from events.commands._failures import Report
 from events.queries._queries import match_queries
-from events.runs._progress import Progress
 
 R = TypeVar("R")
 Inspection = Callable[[DocumentBatch], tuple[Mapping[int, R], Mapping[int, str | Fault]]]

@@ -15,9 +15,9 @@ from corefsample.languages._language import ENGLISH, Language, declared_language
 from corefsample.scorers import english_model
 from corefsample.scorers.log_linear._model import ENOUGH_WORDS, FEW_KNOWN, MentionDocument, gold_entities
 from corefsample.syntax._roles import NeutralParse
+from events._options import Progress
 from events._selection import Selection
 from events.runs._document_inputs import DocumentInputs, ReadDocument, reject
-from events.runs._progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from corefsample.formats.scored._writing import quarantine_file, write_documents
 from corefsample.scorers import AntecedentModel, english_model, load_model, score_documents
 from corefsample.scorers.log_linear._model import MentionDocument, ScoringTally
 from corefsample.scorers.log_linear._training import SoftmaxMargin, train
+from events._options import Progress
 from events._selection import Selection
 from events.runs._annotated_corpora import Corpus, annotated_inputs, chosen_language, read_corpus
-from events.runs._progress import Progress
 from events.runs._record import checksums, free_outputs, run_record
 from events.runs.scoring._options import ScoreOptions
 from events.runs.scoring._run import RECORD_SUFFIX, ScoreResult

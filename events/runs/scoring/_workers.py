@@ -62,12 +62,15 @@ class Task:
         Of the part, from 1.
     items
         Documents read, and bad ones.
+    key
+        Content key of the part.
     bytes_read
         Bytes of the inputs read so far.
     """
 
     number: int
     items: Sequence[ReadDocument | Rejected]
+    key: str = ""
     bytes_read: int = 0
 
     def __str__(self) -> str:

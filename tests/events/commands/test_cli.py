@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import events.runs.counting._job
 import pandas as pd
 import pytest
 import yaml
@@ -19,7 +20,6 @@ from references import events as er
 
 import events.counting._counter
 import events.runs._pictures
-import events.runs.counting._job
 import events.runs.counting._tables
 from corefsample import __version__, read_documents
 from corefsample._extras import install_hint

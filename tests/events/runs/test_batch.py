@@ -13,11 +13,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import events.runs.counting._job
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from events.runs.counting._plan import planned
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,7 +30,6 @@ from strategies import documents as strategies
 
 import events.counting._counter
 import events.runs._pictures
-import events.runs.counting._job
 import events.runs.counting._tables
 from corefsample import InputError, OutputError, read_documents
 from corefsample._processors import processors
@@ -42,7 +43,6 @@ from events.counting._evidence import EvidenceRow, evidence_schema
 from events.counting._tables import Columns
 from events.runs._output_folder import RunFolder
 from events.runs.counting._options import EventsResult
-from events.runs.counting._plan import planned
 from events.runs.counting._tables import write_counts, written_rows
 
 FILES = {
