@@ -158,6 +158,6 @@ command = Command(
         "paragraphs fix_text duplicates",
         "Sampling parses": "parses parse_temperature",
         "Scoring": "model folds recalibration mentions min_prob scheme entity_fields clusters",
-        "Parts and processes": "workers scheduler",
+        "Parts and processes": "workers scheduler part_size",
     },
 )

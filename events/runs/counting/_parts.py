@@ -142,9 +142,9 @@ class CountPart:
         return content_key(settings, self.source.absolute, self.source.content, self.groups, self.excluded)
 
     @property
-    def n_bytes(self) -> int:
+    def n_bytes(self) -> float:
         """Bytes of its documents, about."""
-        return int(self.share * self.source.n_bytes)
+        return self.share * self.source.n_bytes
 
     def compute(self, *, threads: int | None = None) -> None:
         """Count the documents, and keep the result; parts can be computed in any order and any process.

@@ -133,7 +133,7 @@ class MergedCounts:
     stored
         All results that belong to the run: also those of parts before their repeated documents were left out.
     n_computed
-        Number of results that this call computed.
+        Number of parts that this call computed.
     """
 
     counter: EventCounter | None = None
@@ -183,12 +183,12 @@ def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -
         raise ParameterError(rule, parameter=parameter)
     merged = MergedCounts()
     n_bytes = sum(source.n_bytes for source in run.sources)
-    n_bytes_done = 0
+    n_bytes_done = 0.0
 
     def report(part: CountPart | None, n_read: int, n_documents: int) -> None:
         if on_progress is not None:
-            n_of_part = 0 if part is None else min(n_read, part.n_bytes)
-            on_progress(min(n_bytes_done + n_of_part, n_bytes), n_bytes, merged.n_documents + n_documents)
+            n_of_part = 0.0 if part is None else min(n_read, part.n_bytes)
+            on_progress(min(int(n_bytes_done + n_of_part), n_bytes), n_bytes, merged.n_documents + n_documents)
 
     def here(part: CountPart) -> EventCounter:
         with one_processor_left():
@@ -202,7 +202,6 @@ def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -
         return computed or EventCounter.load(stored.folder), stored
 
     missing = {part.key: part for part in run.parts if run.found(part) is None}
-    merged.n_computed = len(missing)
     computing = engine.results(partial(_compute, engine.threads), list(missing.values()), here=here, are_small=True)
     with closing(computing):
         for part in run.parts:
@@ -216,8 +215,11 @@ def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -
                     message = f"{DUPLICATE}, first at {merged.place(repeated[0][0])}"
                     raise InputError(message, place=f"{place}: doc_id {doc_id!r}")
                 part = part.without(numbers)
-                counter, result = counts(part, here(part) if run.found(part) is None else None)
+                is_new = run.found(part) is None
+                is_missing = is_missing or is_new
+                counter, result = counts(part, here(part) if is_new else None)
             merged.add(part, counter, result)
+            merged.n_computed += is_missing
             n_bytes_done += part.n_bytes
             if is_missing and not engine.is_here:
                 report(None, 0, 0)

@@ -45,7 +45,6 @@ from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhe
 
 RECORD_SUFFIX = ".scoring.json"
 DUPLICATES_SUFFIX = ".duplicates.csv"
-DOCUMENTS_A_PART = 64
 _DOCUMENTS = "documents.parquet"
 _FREE = ("clusters", "on_error")
 
@@ -72,8 +71,8 @@ class _Parts:
     ----------
     documents
         The corpus.
-    store, settings, stops
-        Where scored parts are, what scores depend on, and whether the first bad document is an error.
+    store, settings, stops, size
+        Where scored parts are, what scores depend on, whether the first bad document is an error, and documents a part.
     scored
         The scored parts by their number.
     n_resumed
@@ -84,6 +83,7 @@ class _Parts:
     store: PartStore
     settings: dict[str, Any]
     stops: bool
+    size: int
     scored: dict[int, StoredPart] = field(default_factory=dict)
     n_resumed: int = 0
 
@@ -91,7 +91,7 @@ class _Parts:
         """Read the corpus, and yield the parts that are not in the store."""
         documents = iter(self.documents)
         for number in count(1):
-            items = list(islice(documents, DOCUMENTS_A_PART))
+            items = list(islice(documents, self.size))
             if not items:
                 return
             key = self._key(items)
@@ -244,7 +244,7 @@ def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress 
         opened_store(_parts_folder(path), path) as store,
     ):
         sources = store.sources(documents.paths)
-        parts = _Parts(documents, store, _settings(scorer), stops=on_rejected is None)
+        parts = _Parts(documents, store, _settings(scorer), stops=on_rejected is None, size=chosen.part_size)
         _score_missing(parts, scorer, engine, on_progress)
         in_order = [part for _, part in sorted(parts.scored.items())]
         sums = _Sums.of(in_order)
@@ -305,7 +305,7 @@ def _score_missing(parts: _Parts, scorer: Scorer, engine: Engine, on_progress: P
     function = partial(score_task, anywhere(scorer.options), scorer.identity())
     for task, scored in engine.results(function, parts.missing(), here=lambda task: scorer.score(task.items)):
         parts.add(task, scored)
-        if task.number == 1 and len(task.items) == DOCUMENTS_A_PART:
+        if task.number == 1 and len(task.items) == parts.size:
             _warn_early(scored)
         if on_progress is not None:
             n_documents = sum(part.record["documents"] for part in parts.scored.values())
