@@ -175,14 +175,18 @@ def interval_figures(corpus: Corpus, method: Method) -> Figures:
 
 
 def _outcomes(corpus: Corpus, method: Method) -> list[_Outcomes]:
-    own: Method = "shortest" if method == "mid-p" and np.count_nonzero(corpus.labelled < corpus.sizes) == 1 else method
+    joined = np.count_nonzero(corpus.labelled < corpus.sizes) != 1
     found = []
     for size, positive, n in zip(corpus.sizes, corpus.positive, corpus.labelled, strict=True):
         k = np.arange(max(0, n - (size - positive)), min(n, positive) + 1)
         pmf = hypergeom.pmf(k, size, positive, n)
         kept = pmf > NEGLIGIBLE
         k, pmf = k[kept], pmf[kept] / pmf[kept].sum()
-        found.append(_Outcomes(k, pmf, *stratum_limits(k, np.full_like(k, n), np.full_like(k, size), LEVEL, own)))
+        found.append(
+            _Outcomes(
+                k, pmf, *stratum_limits(k, np.full_like(k, n), np.full_like(k, size), LEVEL, method, joined=joined)
+            )
+        )
     return found
 
 

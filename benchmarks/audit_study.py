@@ -28,9 +28,8 @@ from audit_corpora import (
 from audit_periods import periods_part
 from scipy.stats import norm
 
-from events.audit._totals import DEFAULT_METHOD, Method
+from events.audit._totals import DEFAULT_METHOD, METHODS
 
-JOINED: tuple[Method, ...] = ("mid-p", "shortest", "exact", "wilson")
 USEFUL = 0.8  # area under the curve
 
 
@@ -44,7 +43,7 @@ def joined_part(seed: int) -> pd.DataFrame:
         alone = labels_alone(corpus)
         about = {**corpus.row(), "alone": alone.width}
         rows.append({**about, "method": "labels alone", "coverage": alone.coverage, "width": alone.width, "error": 0.0})
-        for method in JOINED:
+        for method in METHODS:
             found = interval_figures(corpus, method)
             figures = {"coverage": found.coverage, "width": found.width, "error": found.error}
             rows.append({**about, "method": method, **figures})

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from measure import Row, in_turn, timed, within
 
-from corefsample.spacy_bridge import parse_samples
+from corefsample.parses import parse_samples
 from corefsample.trees import ArcDistribution
 from events.news._fields import Article
 from events.runs._document_inputs import ReadDocument

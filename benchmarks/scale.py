@@ -124,7 +124,7 @@ def _partitions(files: Sequence[Path], sizes: Sequence[int], folder: str, runs: 
             for group in range(file.num_row_groups):
                 writer.write_table(file.read_row_group(group))
     work = f"events job, {n_documents:,} documents in {len(files)} partitions"
-    ours, theirs = _job(files, folder), _job([whole], folder, partition_size=10 * n_documents)
+    ours, theirs = _job(files, folder), _job([whole], folder, part_size=10 * n_documents)
     yield from _both(work, "in one partition", ours, theirs, runs, MOST_OVERHEAD)
     whole.unlink()
 

@@ -215,3 +215,9 @@ def require_json(name: str, content: Mapping[str, Any], place: str) -> None:
     except (TypeError, ValueError, RecursionError) as error:
         rule = f"{name} must be what JSON can represent"
         raise ParameterError(f"{rule}, got {shown(content)}: {error}", place=place) from None
+
+
+def spacy_doc(doc: object) -> None:
+    """Raise unless given a spaCy Doc."""
+    if not hasattr(doc, "has_annotation"):
+        raise ParameterError(f"must be a spaCy Doc, got {type(doc).__name__}", parameter="doc")

@@ -44,6 +44,8 @@ def fields_of(value: object, *names: str) -> dict[str, Any]:
 def _described(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{list(value.shape)}"
-    if isinstance(value, tuple) and len(value) > 3:
-        return f"<{len(value)}>"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, tuple):
+        return f"<{len(value)}>" if len(value) > 3 else f"({', '.join(map(_described, value))})"
     return f"<{type(value).__name__}>" if isinstance(value, Result) else _checks.shown(value)

@@ -19,8 +19,10 @@ __all__ = ["write_pages"]
 
 def commands(group: click.Group = cli, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command with its words, groups before what they contain."""
-    for name in group.commands:
-        command = group.commands[name]
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         yield (*words, name), command
         if isinstance(command, click.Group):
             yield from commands(command, (*words, name))
@@ -51,7 +53,7 @@ def _page(words: tuple[str, ...], command: click.Command) -> str:
     lines = [f"# corefsample {' '.join(words)}", "", "```sh", usage, "```", ""]
     lines += [_block(block) for block in (command.help or "").split("\n\n")]
     if isinstance(command, click.Group):
-        lines += [f"- [{name}]({'-'.join((*words, name))}.md)" for name in command.commands]
+        lines += [f"- [{name}]({'-'.join((*words, name))}.md)" for name in command.list_commands(context)]
         return "\n".join([*lines, ""])
     sections: dict[str, list[str]] = {"Options": []}
     section_of = command.section_of if isinstance(command, Command) else {}

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import spacy
 from spacy import displacy
 
-from corefsample.spacy_bridge import parse_samples
+from corefsample.parses import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax import mentions_from_parse
 from events import load_lexicon, load_rules

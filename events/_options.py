@@ -5,13 +5,15 @@ And results of commands, which become JSON in one way.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 import math
 import os
 import re
+import textwrap
 from collections.abc import Callable, Mapping
-from types import NoneType
+from types import ModuleType, NoneType
 from typing import (
     Any,
     ClassVar,
@@ -109,14 +111,22 @@ def option(*, default: Any = dataclasses.MISSING, **rule: Any) -> Any:
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
 def declared(cls: _Class) -> _Class:
     """Make a frozen dataclass of options; the docstring says what each is, and lists inherited ones too."""
+    summary, _, rows = inspect.cleandoc(docstring_of(cls)).partition(_ATTRIBUTES)
     made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
-    summary, _, rows = inspect.cleandoc(str(cls.__doc__)).partition(_ATTRIBUTES)
     found = re.findall(r"^(\w+)((?:\n    .*)+)", rows, flags=re.MULTILINE)
     inherited = [pair for base in reversed(made.__mro__) for pair in vars(base).get("help_of", {}).items()]
     made.help_of = dict([*inherited, *((name, " ".join(text.split())) for name, text in found)])
     lines = [f"{field.name}\n    {made.help_of[field.name]}" for field in dataclasses.fields(made)]
     made.__doc__ = "\n".join([summary.rstrip() + _ATTRIBUTES, *lines, ""])
     return cls
+
+
+def docstring_of(owner: type | ModuleType | Callable[..., Any]) -> str:
+    """Docstring of a class, a function or a module; from its source where Python drops docstrings (``-OO``)."""
+    if owner.__doc__ is not None:
+        return owner.__doc__
+    tree: Any = ast.parse(textwrap.dedent(inspect.getsource(owner)))
+    return ast.get_docstring(tree if isinstance(owner, ModuleType) else tree.body[0]) or ""
 
 
 class Options:
@@ -196,8 +206,9 @@ class Result(HtmlTable):
     __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name, and more that follows from those that JSON cannot represent."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        """The fields that are compared, by name, and more that follows from those that JSON cannot represent."""
+        fields = [field.name for field in dataclasses.fields(self) if field.compare]  # type: ignore[arg-type]
+        values = {name: getattr(self, name) for name in fields}
         return {**{name: _json(value) for name, value in values.items() if _is_json(value)}, **self._more()}
 
     def _more(self) -> dict[str, Any]:

@@ -27,13 +27,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import spacy
-from IPython.display import HTML
 
 from corefsample import clustering_scores, link_marginals, link_pairs, map_clustering, metric_posterior, read_corefud
 from corefsample.plots import link_heat_map, link_network, plot
 from corefsample.scorers import english_model
 from corefsample.spacy_bridge.component import set_posterior
-from corefsample.spacy_bridge.displacy import side_by_side_markup
 from corefsample.spacy_bridge.documents import doc_of_scored_document
 from corefsample.summaries import document_links, entity_count_posterior
 
@@ -96,16 +94,30 @@ plot(entity_counts)
 # ## Three clusterings, side by side
 #
 # Each column is one sample: every mention draws an antecedent from its distribution, and the links form the entities.
-# The first column is the single best answer, from the likeliest antecedents. An entity has the same label and colour
-# in all columns (E1, E2, ... are those of the single best answer; M12 is an entity that is not in it and begins at
-# mention 12). Mentions with the same colour in all columns are certain; **mentions that change colour are
-# uncertain**. Only the first sentences are shown; mentions inside other mentions and entities of a single mention are
-# left out.
+# The first column is the single best answer, from the likeliest antecedents. An entity has the same name in all columns
+# (E1, E2, ... are those of the single best answer; M12 is an entity that is not in it and begins at mention 12).
+# Mentions with the same name in all columns are certain; **mentions whose name changes are uncertain**. The table has
+# the first mentions of entities with several mentions in some column.
 
 # %%
 parsed = doc_of_scored_document(document, spacy.blank("en").vocab)
 posterior = set_posterior(parsed, document, n_samples=1000, seed=0)  # now parsed._.coref, as the spaCy component has it
-HTML(side_by_side_markup(parsed, ["map", 0, 1, 2], sentences=(0, 6)))
+names = pd.DataFrame(
+    {
+        "mention": [span.text for span in posterior.mentions],
+        "likeliest antecedents": posterior.entity_names("map"),
+        **{f"sample {sample}": posterior.entity_names(sample) for sample in range(3)},
+    }
+)
+columns = names.columns[1:]
+repeated = pd.concat([names[column].duplicated(keep=False) for column in columns], axis=1).any(axis=1)
+names[repeated].head(25)
+
+# %% [markdown]
+# The same answer in the text, with a colour for each entity of several mentions; on hover, what a mention may refer to:
+
+# %%
+document
 
 # %% [markdown]
 # In numbers: how similar are the samples? For each pair of samples, the share of linked mention pairs that they have in

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 import spacy
 
-from corefsample.spacy_bridge import parse_samples
+from corefsample.parses import parse_samples
 from corefsample.trees import ArcDistribution
 
 # %% [markdown]

@@ -10,10 +10,19 @@ import pytest
 
 from events.commands._program import _status, cli
 
-LEAVES: dict[str, click.Command] = {}  # those of a group after its name: "audit plan"
-for _name, _command in cli.commands.items():
-    _inner = _command.commands if isinstance(_command, click.Group) else {}
-    LEAVES |= {f"{_name} {each}": command for each, command in _inner.items()} or {_name: _command}
+
+def _leaves(group: click.Group, words: str = "") -> dict[str, click.Command]:
+    """Commands by name, those of a group after its name: "audit plan"."""
+    context, leaves = click.Context(group), {}
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        is_group = isinstance(command, click.Group)
+        leaves |= _leaves(command, f"{words}{name} ") if is_group else {f"{words}{name}": command}
+    return leaves
+
+
+LEAVES = _leaves(cli)
 
 
 @dataclass(frozen=True)

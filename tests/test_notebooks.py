@@ -10,7 +10,6 @@ import shlex
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
-import click
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
@@ -97,13 +96,11 @@ def test_a_notebook_imports_only_public_names(path: Path) -> None:
 
 @each_notebook
 def test_every_command_of_a_notebook_exists_with_its_options(path: Path) -> None:
-    from events.commands._program import cli
+    from command_line import LEAVES
 
     for command in commands(path):
         _, name, *arguments = shlex.split(command)
-        called = cli.commands[name]
-        if isinstance(called, click.Group):
-            called = called.commands[arguments[0]]
+        called = LEAVES.get(name) or LEAVES[f"{name} {arguments[0]}"]
         known = {option for parameter in called.params for option in (*parameter.opts, *parameter.secondary_opts)}
         assert {argument for argument in arguments if argument.startswith("--")} <= known | {"--help"}, command
 

@@ -38,17 +38,9 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def commands() -> dict[str, click.Command]:
-    from events.commands._program import cli
+    from command_line import LEAVES
 
-    return {
-        name: each
-        for command in cli.commands.values()
-        for name, each in (
-            [(f"{command.name} {inner}", sub) for inner, sub in command.commands.items()]
-            if isinstance(command, click.Group)
-            else [(str(command.name), command)]
-        )
-    }
+    return LEAVES
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Sampled parses against a treebank: probabilities of arcs, paths and roles, their calibration, the temperature."""
+"""Parses drawn from a spaCy pipeline; and against a treebank: probabilities of arcs and roles, their calibration."""
 
 from corefsample._lazy import attached
 

@@ -1,4 +1,4 @@
-"""spaCy: the pipeline component, conversion of Docs, and displaCy rendering."""
+"""spaCy: the pipeline component, the posterior of a Doc, and conversion of Docs."""
 
 from corefsample._lazy import attached
 

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 import corefsample as cs
+from corefsample import _checks
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
 from corefsample.spacy_bridge._settings import Settings, component_groups
 from corefsample.spacy_bridge._state import store
-from corefsample.spacy_bridge._words import require_doc, word_offsets
+from corefsample.spacy_bridge._words import word_offsets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
@@ -79,7 +80,7 @@ def set_posterior(
     """
     from corefsample.recalibration._model import Recalibration
 
-    require_doc(doc)
+    _checks.spacy_doc(doc)
     if spans_key is None and sample_groups:
         raise ParameterError(f"must be 0 where spans_key is None, got {sample_groups!r}", parameter="sample_groups")
     Settings(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
@@ -35,15 +36,9 @@ def word_offsets(doc: Doc) -> Ints32:
     return offsets
 
 
-def require_doc(doc: object) -> None:
-    """Raise unless given a spaCy Doc."""
-    if not hasattr(doc, "has_annotation"):
-        raise ParameterError(f"must be a spaCy Doc, got {type(doc).__name__}", parameter="doc")
-
-
 def require_parsed(doc: Doc) -> None:
     """Raise unless a Doc has dependencies, sentences, parts of speech and lemmas."""
-    require_doc(doc)
+    _checks.spacy_doc(doc)
     for attribute, annotation, component in _ANNOTATIONS:
         if not doc.has_annotation(attribute):
             raise ParameterError(

@@ -97,7 +97,7 @@ def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefCom
     n_parses
         Number of parses to draw of each Doc and to score as well (`DocPosterior.parses`); 0: none.
     parse_temperature
-        As of `corefsample.spacy_bridge.parse_samples`; null: that of the pipeline.
+        As of `corefsample.parses.parse_samples`; null: that of the pipeline.
 
     Raises
     ------
@@ -277,7 +277,7 @@ class CorefComponent(Pipe):
         settings = self.settings
         self._is_sampling = True
         try:
-            return cs.spacy_bridge.parse_samples(
+            return cs.parses.parse_samples(
                 nlp,
                 doc,
                 settings.n_parses,

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -201,9 +201,13 @@ def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
     return here
 
 
-def follow_all(paths: Iterable[str], view: ParseView, start: int) -> set[int]:
-    """Tokens where one of the paths ends that start at token `start`."""
-    return {end for path in paths for end in follow(path, view, start)}
+def follow_each(paths: Iterable[str], view: ParseView, start: int) -> dict[int, str]:
+    """Tokens where one of the paths ends that start at token `start`, each with the first path that leads there."""
+    ends: dict[int, str] = {}
+    for path in paths:
+        for end in follow(path, view, start):
+            ends.setdefault(end, path)
+    return ends
 
 
 def step_by(label: str) -> Step:
@@ -255,6 +259,89 @@ def _reached(step: Step, view: ParseView, here: set[int]) -> set[int]:
         frontier = arrived - reached if step.repeats else set()
         reached |= arrived
     return reached
+
+
+@dataclass(frozen=True, slots=True)
+class FailedStep:
+    """The step of a path that leads nowhere from a token.
+
+    Attributes
+    ----------
+    path
+        The path.
+    step
+        The step as it is written, or the conditions at the beginning if these fail.
+    n_done, n_left
+        Steps before it, and from it on.
+    label_fits
+        Whether tokens have the label of the step, and only its conditions fail.
+    tokens
+        These tokens, or else those from which the step starts.
+    """
+
+    path: str
+    step: str
+    n_done: int
+    n_left: int
+    label_fits: bool
+    tokens: tuple[int, ...]
+
+
+def failed_step(path: str, view: ParseView, start: int) -> FailedStep | None:
+    """The step at which a path from token `start` ends in nothing; None if it leads somewhere."""
+    compiled = compiled_path(path)
+    n_steps = len(compiled.steps)
+    if not all(test(view, start) for test in compiled.start):
+        return FailedStep(path, compiled.opening, 0, n_steps, True, (start,))
+    here = {start}
+    for number, step in enumerate(compiled.steps):
+        ends = _reached(step, view, here)
+        if not ends:
+            labelled = _reached(replace(step, tests=(), repeats=False), view, here)
+            tokens = tuple(sorted(labelled or here))
+            return FailedStep(path, step.written, number, n_steps - number, bool(labelled), tokens)
+        here = ends
+    return None
+
+
+def nearest_failure(paths: Iterable[str], view: ParseView, start: int) -> FailedStep | None:
+    """Of paths that lead nowhere the one with the most steps done, then with a label that fits, then the shortest."""
+    failures = [failure for path in paths if (failure := failed_step(path, view, start)) is not None]
+    return max(failures, key=lambda failure: (failure.n_done, failure.label_fits, -failure.n_left), default=None)
+
+
+def connecting_path(view: ParseView, start: int, end: int) -> str | None:
+    """The path from one token of a sentence to another, in the notation of paths; None if they are not connected.
+
+    It goes up to the lowest token above both and down from there. A step down to a token with a dependent labelled
+    case has its lemma as a condition.
+    """
+    above_start = _above(view, start)
+    above_end = _above(view, end)
+    common = next((token for token in above_start if token in above_end), None)
+    if common is None:
+        return None
+    up = above_start[: above_start.index(common)]
+    down = above_end[: above_end.index(common)][::-1]
+    return "".join([*(f"<{view.labels[token]}" for token in up), *(_step_down(view, token) for token in down)])
+
+
+def _step_down(view: ParseView, token: int) -> str:
+    label = view.labels[token]
+    marker = next((d for d in view.dependents[token] if view.labels[d] == "case"), None)
+    named = token if label == "prep" else marker
+    lemma = "" if named is None else view.lemma[named].lower()
+    if not re.fullmatch(r"\w+", lemma):
+        return f">{label}"
+    return f">{label}[{'lemma' if label == 'prep' else 'case'}={lemma}]"
+
+
+def _above(view: ParseView, token: int) -> list[int]:
+    """A token and all tokens above it, upwards."""
+    above = [token]
+    while view.heads[above[-1]] >= 0:
+        above.append(view.heads[above[-1]])
+    return above
 
 
 @lru_cache(maxsize=1024)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._periods import Calendar
+from events.news._articles import separator_of
 from events.rules._outcomes import ANYBODY
 
 if TYPE_CHECKING:
@@ -167,6 +169,29 @@ class AuditFrame:
         return [total, *((period.label, period.start, number_of == g) for g, period in enumerate(periods))], number_of
 
 
+# What a label may say instead of naming a target.
+YES_WORDS, NO_WORDS, UNSURE_WORDS = ("yes", "y", "1", "true"), ("no", "n", "0", "false"), ("unsure", "?")
+NONE, OTHER = "none", "other"
+
+
+def require_distinct(frame: AuditFrame) -> None:
+    """Raise an InputError unless every label, which is read without regard to case, names one of the targets."""
+    words = {*UNSURE_WORDS, NONE, OTHER, *(YES_WORDS + NO_WORDS if len(frame.targets) == 1 else ())}
+    names: dict[str, str] = {}
+    for name in frame.targets:
+        rule, key = "", name.lower()
+        if key != key.strip() or ";" in key or key.endswith("?"):
+            rule = "must have no blank at its ends, no ';' and no '?' at its end"
+        elif key in words:
+            rule = f"must be none of the words of a label, {', '.join(sorted(words))}"
+        elif key in names:
+            rule = f"must differ from {names[key]!r} in more than capitals"
+        if rule:
+            place = str(frame.source["path"]) or None
+            raise InputError(f"name of an actor or event {rule}, got {name!r}", place=place)
+        names[key] = name
+
+
 def audited_names(frame: AuditFrame, name: str) -> tuple[str, str]:
     """Event and actor of a target, as the tables of an estimate have them."""
     return (name, "") if name in frame.event.split(RULES) else (frame.event, name)
@@ -308,8 +333,8 @@ def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
     place = os.fspath(path)
     table = read_text_table(path, _REQUIRED)
     p = numbers_of(table, "probability")
-    parsed = pd.to_datetime(table["date"], format="%Y-%m-%d", errors="coerce")
-    dates = parsed.to_numpy().astype("datetime64[D]")
+    days = {text: _day(text) for text in table["date"].unique()}
+    dates = table["date"].map(days).to_numpy().astype("datetime64[D]")
     by_actor = "actor" in table
     key = ["doc_id", "actor"] if by_actor else ["doc_id"]
     for name, is_wrong, rule in (
@@ -321,7 +346,7 @@ def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
         wrong = np.flatnonzero(is_wrong)
         if wrong.size:
             row = int(wrong[0])
-            raise InputError(rule.format(table[name].iloc[row]), place=f"{place}: row {row + 2}")
+            raise InputError(rule.format(table[name].iloc[row]), place=f"{place}: row {table.index[row]}")
     doc_ids = table["doc_id"].to_numpy(dtype=object)
     actors = table["actor"].to_numpy(dtype=object) if by_actor else np.full(len(table), "event", dtype=object)
     rows, _ = pd.factorize(doc_ids)
@@ -346,11 +371,25 @@ def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
     )
 
 
-def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
-    """Read a CSV file as text, with these columns; raise InputError if it is none."""
-    place = os.fspath(path)
+def _day(text: str) -> datetime.date | None:
+    """The day of an ISO date or time as it is written, in whatever time zone; None if the text is none."""
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False, encoding="utf-8-sig")
+        return datetime.datetime.fromisoformat(text.strip()).date()
+    except ValueError:
+        return None
+
+
+def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
+    """Read separated values as text, with these columns; raise InputError if they are missing.
+
+    Separators are those of news tables. Empty rows, which spreadsheets leave behind, are skipped. The index has the
+    number of each row in the file, where the header is the first.
+    """
+    place = os.fspath(path)
+    texts: Any = {"dtype": str, "keep_default_na": False, "na_filter": False, "encoding": "utf-8-sig"}
+    try:
+        (header,) = pd.read_csv(path, header=None, nrows=1, sep="\x01", quoting=csv.QUOTE_NONE, **texts).iloc[0]
+        table = pd.read_csv(path, sep=separator_of(header, required), **texts)
     except OSError as error:
         raise InputError(f"file must be readable, got: {error.strerror}", place=place) from None
     except (ValueError, pd.errors.ParserError) as error:
@@ -360,9 +399,11 @@ def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
         if name not in table:
             found = _checks.shown(", ".join(table.columns))
             raise InputError(f"columns must include {name!r}, got {found}", place=place)
-    if table.empty:
+    table.index += 2
+    filled: pd.DataFrame = table.loc[(table != "").any(axis=1)]
+    if filled.empty:
         raise InputError("table must have at least one row, got none", place=place)
-    return table
+    return filled
 
 
 def read_document_table(path: PathLike, frame: AuditFrame, required: Sequence[str] = ()) -> pd.DataFrame:
@@ -380,5 +421,8 @@ def read_document_table(path: PathLike, frame: AuditFrame, required: Sequence[st
 
 
 def numbers_of(table: pd.DataFrame, name: str) -> Floats:
-    """Numbers of a column of text, NaN where it has none."""
-    return np.asarray(pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64))
+    """Numbers of a column of text, NaN where it has none; a comma is a decimal one unless it may part thousands."""
+    texts = table[name].str.strip()
+    is_decimal = texts.str.fullmatch(r"-?\d*,\d+") & ~texts.str.fullmatch(r"-?[1-9]\d{0,2},\d{3}")
+    plain = texts.mask(is_decimal, texts.str.replace(",", "."))
+    return np.asarray(pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64))

@@ -32,7 +32,7 @@ from events.audit._quality import (
     width_after,
 )
 from events.audit._sheets import MISSING, UNSURE, SheetLabels
-from events.audit._totals import DEFAULT_METHOD, METHODS, Method, beta_binomial_interval
+from events.audit._totals import DEFAULT_METHOD, Method, beta_binomial_interval, checked_interval
 from events.counting import count_pmf
 from events.counting._counts import quantile_interval
 
@@ -174,9 +174,7 @@ def estimate_counts(
         The plan.
     labels
         The labels of its sample, from `read_sheets`.
-    level
-        Of the confidence intervals, in (0, 1).
-    method
+    level, method
         As in `estimate_total`.
     assume
         ``"stable-errors"`` assumes that within each stratum and range of P the share of positive documents is the same
@@ -193,8 +191,7 @@ def estimate_counts(
     InputError
         If a stratum has no label.
     """
-    level = _checks.probability("level", level, below_one=True, above_zero=True)
-    _checks.choice("method", method, METHODS)
+    level, method = checked_interval(level, method)
     if assume is not None:
         _checks.choice("assume", assume, (STABLE_ERRORS,))
     _require_labels(plan, labels)

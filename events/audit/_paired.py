@@ -1,4 +1,4 @@
-"""Labels of a sample beside P of several rules: what a change of the rule gains, and whether one rule is better."""
+"""Labels of a sample beside P of two rules, to say which of them is better."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from events.audit._sheets import NO, YES, SheetLabels
 from events.rules._outcomes import ANYBODY
 
 HALF = 0.5
-_FOLDS, _REPEATS = 5, 5
 _SMALLEST_P = 0.001  # of the log score: a rule says 0 and 1, and one error would cost infinity
 MEASURES = ("brier", "log_score", "average_precision", "precision", "recall")
 
@@ -103,70 +102,6 @@ def target_probabilities(table: pa.Table, doc_ids: Sequence[str], keys: Sequence
     if missing.size:
         raise InputError(f"documents must include those of the sample, got no {doc_ids[int(missing[0])]!r}")
     return p
-
-
-# --- what a change gains -----------------------------------------------------------------------------------
-
-
-class CrossValidation:
-    """Log scores of P in folds of the labelled documents that did not fit them.
-
-    P is recalibrated first, by the share of yes among other folds' labels with P up to one half, and above; so a rule
-    that says 0 and is wrong has a finite score.
-
-    Parameters
-    ----------
-    cells
-        The labels.
-    seed
-        Of the division into folds, which is repeated.
-    """
-
-    def __init__(self, cells: LabelledCells, seed: int = 0) -> None:
-        self._cells = cells
-        rng = np.random.default_rng(seed)
-        positive = np.isin(cells.documents, cells.documents[cells.is_positive])
-        self._tests: list[Bools] = []
-        for _ in range(_REPEATS):
-            fold_of = np.zeros(int(cells.documents.max()) + 1, np.int64)
-            for chosen in (positive, ~positive):  # each fold has its share of the positives
-                documents = rng.permutation(np.unique(cells.documents[chosen]))
-                fold_of[documents] = (np.arange(len(documents)) + rng.integers(_FOLDS)) % _FOLDS
-            self._tests += [fold_of[cells.documents] == fold for fold in range(_FOLDS)]
-
-    def gain(self, before: Floats, after: Floats) -> float:
-        """Growth of the weighted mean log score by a change that is made where the other folds show a gain.
-
-        Only cells count whose P the change moves. Those that it leaves would gain, too, where it moves a yes of other
-        folds alone, as a word of one document does.
-        """
-        moved = (before > HALF) != (after > HALF)
-        total = 0.0
-        for test in self._tests:
-            train = ~test
-            if (moved & test).any() and self._sum(after, train, train) > self._sum(before, train, train):
-                total += self._sum(after, train, test & moved) - self._sum(before, train, test & moved)
-        return total / (_REPEATS * float(self._cells.weights.sum()))
-
-    def gain_within(self, before: Floats, after: Floats) -> float:
-        """The same with all labels, which also made the change: too high, and quick."""
-        every = np.ones(len(before), np.bool_)
-        total = self._sum(after, every, every) - self._sum(before, every, every)
-        return total / float(self._cells.weights.sum())
-
-    def _sum(self, p: Floats, train: Bools, test: Bools) -> float:
-        """Weighted sum of log scores of cells, with P recalibrated by others."""
-        weights, y = self._cells.weights, self._cells.is_positive
-        classes = (p > HALF).astype(np.int64)
-        of_class = np.bincount(classes[train], weights[train], 2)
-        positive = np.bincount(classes[train], weights[train] * y[train], 2)
-        one = weights[train].mean()  # a label: each share is drawn to that of all by one
-        rate = (positive.sum() + 0.5 * one) / (of_class.sum() + one)
-        q = ((positive + one * rate) / (of_class + one))[classes[test]]
-        return float(weights[test] @ np.log(np.where(y[test], q, 1.0 - q)))
-
-
-# --- whether one rule is better ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

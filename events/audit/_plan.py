@@ -17,7 +17,7 @@ from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
-from events.audit._documents import AuditFrame, Names
+from events.audit._documents import AuditFrame, Names, require_distinct
 from events.audit._strata import (
     Stratum,
     allocate,
@@ -158,7 +158,10 @@ def plan_audit(
     ------
     ParameterError
         If a parameter breaks its rule, or the labels are too few for the floors.
+    InputError
+        If a label could not tell the targets apart.
     """
+    require_distinct(frame)
     n_labels, floor = _checks.whole("n_labels", n_labels, 1), _checks.whole("floor", floor, 1)
     seed = _checks.seed(seed)
     values = None if groups is None else np.array(list(groups), dtype=object)

@@ -28,7 +28,7 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
-from events.audit._documents import read_text_table
+from events.audit._documents import NO_WORDS, NONE, OTHER, UNSURE_WORDS, YES_WORDS, read_text_table
 from events.audit._plan import AuditPlan
 
 SHEET_COLUMNS = (
@@ -38,12 +38,11 @@ SHEET_COLUMNS = (
 _NEEDED = ("plan", "round", "doc_id", "stratum", "inclusion_probability", "label")
 NO, YES, UNSURE, MISSING = 0, 1, 2, 3
 _WORDS = {
-    **dict.fromkeys(("yes", "y", "1", "true"), YES),
-    **dict.fromkeys(("no", "n", "0", "false"), NO),
-    **dict.fromkeys(("unsure", "?"), UNSURE),
+    **dict.fromkeys(YES_WORDS, YES),
+    **dict.fromkeys(NO_WORDS, NO),
+    **dict.fromkeys(UNSURE_WORDS, UNSURE),
     "": MISSING,
 }
-_OTHER = "other"
 CHOSEN = "chosen"  # the round of documents that a person chose
 RESOLVED = "resolved"  # the labeller whose labels replace those on which others disagree
 _DIGITS = 1e-9
@@ -177,7 +176,9 @@ def _places(doc_ids: Sequence[str]) -> dict[str, int]:
 
 def _rows(path: str, identity: str) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Place, doc_id and content of each row of a sheet; raise if it is of another plan."""
-    for number, raw in enumerate(read_text_table(path, _NEEDED).map(unescaped).to_dict("records"), start=2):
+    table = read_text_table(path, _NEEDED).map(unescaped)
+    table["inclusion_probability"] = table["inclusion_probability"].str.replace(",", ".")  # a decimal comma
+    for number, raw in zip(table.index, table.to_dict("records"), strict=True):
         row = {str(name): str(value).strip() for name, value in raw.items()}
         if row["plan"] != identity:
             rule = f"plan must be {identity}, got {row['plan']!r}: a sheet of another plan"
@@ -226,12 +227,12 @@ def parsed_label(text: str, plan: AuditPlan, place: str) -> Ints8:
     word = text.strip().lower()
     kind = plan.frame.label_kind
     if kind == "yes-no":
-        words = {"none": NO, targets[0].lower(): YES, **_WORDS}  # the one target may be named, as several are
+        words = {NONE: NO, targets[0].lower(): YES, **_WORDS}  # the one target may be named, as several are
         if word not in words:
             raise InputError(f"label must be yes, no or unsure, got {text!r}", place=place)
         return np.array([words[word]], np.int8)
-    if word in ("", "unsure", "?", "none"):
-        return np.full(len(targets), NO if word == "none" else _WORDS[word], np.int8)
+    if word in ("", NONE, *UNSURE_WORDS):
+        return np.full(len(targets), NO if word == NONE else _WORDS[word], np.int8)
     label = np.full(len(targets), NO, np.int8)
     known = {name.lower(): t for t, name in enumerate(targets)}
     for part in word.split(";"):
@@ -240,7 +241,7 @@ def parsed_label(text: str, plan: AuditPlan, place: str) -> Ints8:
             actor, sign = actor[:-1].strip(), UNSURE
         if actor in known:
             label[known[actor]] = sign
-        elif actor != _OTHER:
+        elif actor != OTHER:
             rule = f"label must be none, unsure, or {kind} of the plan separated by ';'"
             hint = "other stands for an actor outside the plan" if kind == "actors" else None
             raise InputError(f"{rule}, got {text!r}", place=place, hint=hint)

@@ -15,14 +15,14 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, ParameterHint
 from events.audit import _kernels
 
-Method = Literal["mid-p", "shortest", "exact", "wilson", "jeffreys"]
+Method = Literal["mid-p", "exact"]
 
-METHODS: tuple[Method, ...] = ("mid-p", "shortest", "exact", "wilson", "jeffreys")
+METHODS: tuple[Method, ...] = ("mid-p", "exact")
 DEFAULT_METHOD: Method = "mid-p"
-_KINDS = {"exact": _kernels.EQUAL, "mid-p": _kernels.MID, "shortest": _kernels.BLAKER}
+DEFAULT_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +80,17 @@ def estimate_total(
         Whole numbers, (n_strata,): positive labels, labels, and documents of each stratum;
         0 <= n_positive <= n_labelled <= n_documents, and at least one label in a stratum with documents.
     level
-        Of the confidence interval, in (0, 1).
+        Level of the confidence interval, in (0, 1); .95 with the method ``"mid-p"``.
     method
         How the interval is made:
 
         ``"mid-p"``
             The hypergeometric interval of each stratum, with half of the probability of the observed number in each
             tail, joined by MOVER; the exact interval of Blaker's test if there is one stratum. The narrowest that holds
-            its level in the study: docs/audit-details.md.
-        ``"shortest"``
-            The exact hypergeometric interval of each stratum by Blaker's test, joined by MOVER.
+            its level in the study, at .95: docs/audit-details.md.
         ``"exact"``
-            The exact hypergeometric interval of each stratum with equal tails, joined by MOVER.
-        ``"wilson"``
-            Wilson's interval with the finite population correction of each stratum, joined by MOVER.
-        ``"jeffreys"``
-            Quantiles of the posterior of the total, with Jeffreys' prior Beta(1/2, 1/2) of the rate of each stratum.
+            The exact hypergeometric interval of each stratum with equal tails, joined by MOVER. Where it holds its
+            level is said in docs/audit-details.md.
 
     Raises
     ------
@@ -117,8 +112,7 @@ def estimate_total(
     TotalEstimate(estimate=54.44..., lower=46, upper=90, level=0.95, method='mid-p', ...)
     """
     k, n, size = checked_strata(n_positive, n_labelled, n_documents)
-    level = _checks.probability("level", level, below_one=True, above_zero=True)
-    _checks.choice("method", method, METHODS)
+    level, method = checked_interval(level, method)
     empty = np.flatnonzero((n == 0) & (size > 0))
     if empty.size:
         raise ParameterError(
@@ -127,6 +121,18 @@ def estimate_total(
     used = size > 0
     estimate, lower, upper = total_interval(k[used], n[used], size[used], level, method)
     return TotalEstimate(estimate, lower, upper, level, method, int(k.sum()), int(n.sum()), int(size.sum()))
+
+
+def checked_interval(level: float, method: Method) -> tuple[float, Method]:
+    """Return level and method of an interval, or raise; mid-P intervals fall below other levels than .95."""
+    level = _checks.probability("level", level, below_one=True, above_zero=True)
+    _checks.choice("method", method, METHODS)
+    if method == "mid-p" and level != DEFAULT_LEVEL:
+        hint = ParameterHint("method", "exact takes other levels")
+        raise ParameterError(
+            f"must be {DEFAULT_LEVEL} for mid-P intervals, got {level:g}", parameter="level", hint=hint
+        )
+    return level, method
 
 
 def checked_strata(
@@ -154,26 +160,21 @@ def total_interval(k: Ints, n: Ints, size: Ints, level: float, method: Method) -
     # In this order of operations the estimate lies between what the labels alone imply, rounding included.
     certain = int(k.sum()), int((size - n + k).sum())
     estimate = certain[0] + float(((size - n) * (k / n)).sum())
-    if method == "jeffreys":
-        lower, upper = _posterior_limits(k, n, size, level)
-    else:
-        # In one stratum nothing is joined, and mid-P tails alone would not hold the level everywhere.
-        own: Method = "shortest" if method == "mid-p" and np.count_nonzero(n < size) == 1 else method
-        low, high = stratum_limits(k, n, size, level, own)
-        lower, upper = join(size * (k / n), low, high)
-        # MOVER alone is too short towards zero where few positive labels are spread over several strata.
-        variance = size * (k / n) * (1.0 - k / n) * (size / n - 1.0)
-        if np.count_nonzero(variance) > 1:
-            total = float(size.sum())
-            spread = float(variance.sum())
-            lower = min(lower, float(gamma_limit(estimate, spread, level, method)))
-            upper = max(upper, total - float(gamma_limit(total - estimate, spread, level, method)))
-            if is_possible(log_share_sampled(k, n, size).sum(), level, method):
-                lower = float(certain[0])
-            if is_possible(log_share_sampled(n - k, n, size).sum(), level, method):
-                upper = float(certain[1])
+    low, high = stratum_limits(k, n, size, level, method, joined=np.count_nonzero(n < size) != 1)
+    lower, upper = join(size * (k / n), low, high)
+    # MOVER alone is too short towards zero where few positive labels are spread over several strata.
+    variance = size * (k / n) * (1.0 - k / n) * (size / n - 1.0)
+    if np.count_nonzero(variance) > 1:
+        total = float(size.sum())
+        spread = float(variance.sum())
+        lower = min(lower, float(gamma_limit(estimate, spread, level, method)))
+        upper = max(upper, total - float(gamma_limit(total - estimate, spread, level, method)))
+        if is_possible(log_share_sampled(k, n, size).sum(), level, method):
+            lower = float(certain[0])
+        if is_possible(log_share_sampled(n - k, n, size).sum(), level, method):
+            upper = float(certain[1])
     # The total is a whole number: rounding inwards leaves out none that lies in the interval. A short interval may have
-    # none, and the quantiles of a posterior may leave out the estimate: both are widened to the nearest that hold it.
+    # none, and is widened to the nearest that hold the estimate.
     lower = min(np.ceil(lower - _ROUNDING * estimate), np.floor(estimate))
     upper = max(np.floor(upper + _ROUNDING * estimate), np.ceil(estimate))
     return estimate, max(certain[0], int(lower)), min(certain[1], int(upper))
@@ -182,12 +183,16 @@ def total_interval(k: Ints, n: Ints, size: Ints, level: float, method: Method) -
 _ROUNDING = 1e-9
 
 
-def stratum_limits(k: Ints, n: Ints, size: Ints, level: float, method: Method) -> tuple[Floats, Floats]:
-    """Limits of the number of positive documents of each stratum: float64 (n_strata,) each."""
-    if method == "wilson":
-        return _wilson_limits(k, n, size, level)
+def stratum_limits(
+    k: Ints, n: Ints, size: Ints, level: float, method: Method, *, joined: bool = True
+) -> tuple[Floats, Floats]:
+    """Limits of the number of positive documents of each stratum: float64 (n_strata,) each.
+
+    Mid-P tails alone would not hold the level everywhere in one stratum, where nothing is joined: it has Blaker's.
+    """
+    kind = _kernels.EQUAL if method == "exact" else _kernels.MID if joined else _kernels.BLAKER
     lower, upper = np.empty(len(k)), np.empty(len(k))
-    _kernels.limits(k, size, n, 1.0 - level, _KINDS[method], lower, upper)
+    _kernels.limits(k, size, n, 1.0 - level, kind, lower, upper)
     return lower, upper
 
 
@@ -229,28 +234,6 @@ def is_possible(log_probability: npt.ArrayLike, level: float, method: str) -> Bo
     """
     share = 0.5 if method == "mid-p" else 1.0
     return np.asarray(share * np.exp(log_probability) > 0.5 * (1.0 - level))
-
-
-def _wilson_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[Floats, Floats]:
-    """Wilson's limits with n / (1 - n / N) labels in place of n, which is the finite population correction."""
-    from scipy.stats import norm
-
-    z = float(norm.isf(0.5 * (1.0 - level)))
-    rate = k / n
-    correction = z * z * (1.0 - n / size) / n
-    centre = (rate + 0.5 * correction) / (1.0 + correction)
-    half = np.sqrt(rate * (1.0 - rate) * correction + 0.25 * correction**2) / (1.0 + correction)
-    return size * (centre - half), size * (centre + half)
-
-
-def _posterior_limits(k: Ints, n: Ints, size: Ints, level: float) -> tuple[float, float]:
-    """Quantiles of the posterior of the total: positive labels, and a beta-binomial number of the other documents.
-
-    The prior of the rate of each stratum is Jeffreys', with half a label of each kind.
-    """
-    a, b = (each.astype(np.float64) + 0.5 for each in (k, n - k))
-    lower, upper = beta_binomial_interval(size - n, a, b, level)
-    return float(k.sum() + lower), float(k.sum() + upper)
 
 
 def beta_binomial_interval(trials: Ints, a: Floats, b: Floats, level: float) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from typing import Any
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.syntax import SCHEMES
 from events._yaml_file import file_bytes, read_yaml
-from events.commands._failures import Report
+from events.commands._reading import Report
 from events.commands._screen import listed
 from events.counting._definitions import check_classes
 from events.counting._examples import ExampleResult, example_results
@@ -61,8 +61,9 @@ def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport
     """
     report = FileReport(title=name)
     try:
-        if name in SHIPPED_LEXICONS or (name.endswith(_YAML) and _is_lexicon(read_yaml(name, file_bytes(name)))):
-            report.pairs = _lexicon_pairs(lexicon_content(name))
+        file = read_yaml(name, file_bytes(name)) if name.endswith(_YAML) else None
+        if name in SHIPPED_LEXICONS or _is_lexicon(file):
+            report.pairs = _lexicon_pairs(lexicon_content(name), _codes(file))
         else:
             _check_rule(report, name, None if lexicon is None else load_lexicon(lexicon), scheme)
     except InputError as error:
@@ -138,8 +139,15 @@ def _scheme_problems(rule: Rule, gaps: Sequence[PathGap], scheme: str | None) ->
     return []
 
 
-def _lexicon_pairs(content: LexiconContent) -> list[tuple[str, str]]:
-    entries = [content.entries[code] for code in sorted(content.entries)]
+def _codes(lexicon: Any) -> set[Any]:
+    """Codes of the entries that the YAML of a lexicon has, beside those that it takes from others."""
+    return {entry["code"] for entry in lexicon.get("entries", ())} if lexicon else set()
+
+
+def _lexicon_pairs(content: LexiconContent, own_codes: set[Any]) -> list[tuple[str, str]]:
+    entries = [
+        content.entries[code] for code in sorted(content.entries, key=lambda each: (each not in own_codes, each))
+    ]
     aliases = [alias for entry in entries for alias in entry.names]
     kinds = Counter(entry.kind for entry in entries)
     declared = [f"{alias.written} ({', '.join(codes)})" for alias, codes in content.ambiguous.values()]

@@ -13,8 +13,8 @@ from corefsample._arrays import Floats
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
+from corefsample.parses import parse_samples
 from corefsample.parses._pairs import ParsePairs, gold_score, parse_pairs
-from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._schemes import document_schemes, fitting_schemes
 from events.rules._rules import Rule
@@ -82,7 +82,7 @@ class TreebankParses:
     schemes
         As of `schemes_of`.
     n_samples, seed
-        As for `corefsample.spacy_bridge.parse_samples`.
+        As for `corefsample.parses.parse_samples`.
     gold_sentences
         Whether the pipeline gets the treebank's sentences, too; else those of its usual parse are kept.
     on_document

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import MISSING
 from importlib import import_module
@@ -19,37 +19,18 @@ import click
 
 import corefsample
 from corefsample._log import logger
-from corefsample.errors import CorefsampleError
-from events._options import Declared, Options, fields_of
-from events.commands._failures import Failure
+from corefsample.errors import CorefsampleError, InputError, ParameterError
+from events._options import Declared, Options, declared, docstring_of, fields_of, option
 from events.commands._screen import COMMANDS, log_to_screen, print_json, progress
 
+USAGE, BAD_INPUT, FAILURE, INTERRUPTED = 2, 3, 1, 130
 # Placeholders of values by type: "INTEGER RANGE" and "FLOAT" are terms of programmers.
 _METAVARS = {int: "N", float: "NUMBER"}
 _LARGEST_SHOWN = 10**6  # bounds above it, such as of 64 bits, are none that a user needs to know
 
 
-class _Commands(Mapping[str, click.Command]):
-    """Commands by name, each of a module of its own that is loaded where it is needed."""
-
-    def __init__(self, lines: Mapping[str, str], prefix: str) -> None:
-        self._lines, self._prefix = lines, prefix
-
-    def __getitem__(self, name: str) -> click.Command:
-        line = self._lines[name]
-        command: click.Command = import_module(f"events.commands.{self._prefix}{name.replace('-', '_')}").command
-        command.name, command.short_help = name, line
-        return command
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-
 class Program(click.Group):
-    """A group of commands, which its help lists without loading them.
+    """A group of commands, each of a module that is loaded where the command is called.
 
     Parameters
     ----------
@@ -57,26 +38,114 @@ class Program(click.Group):
         A line about each command by its name, in the order in which they are listed.
     prefix
         Of the names of their modules.
+    groups
+        Those of the commands that are groups.
     """
 
-    def __init__(self, *args: Any, lines: Mapping[str, str], prefix: str = "", **keywords: Any) -> None:
-        super().__init__(*args, **keywords)
-        commands: Any = _Commands(lines, prefix)
-        self.commands, self.lines = commands, lines
+    def __init__(
+        self, name: str, *, lines: Mapping[str, str], prefix: str, groups: Sequence[click.Group], **settings: Any
+    ) -> None:
+        super().__init__(name, groups, **settings)
+        self.lines, self._prefix = lines, prefix
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands."""
         return list(self.lines)
 
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, which is loaded now."""
+        if cmd_name not in self.commands and cmd_name in self.lines:
+            module = import_module(f"events.commands.{self._prefix}{cmd_name.replace('-', '_')}")
+            self.add_command(module.command, cmd_name)
+            module.command.name, module.command.short_help = cmd_name, self.lines[cmd_name]
+        return self.commands.get(cmd_name)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands."""
+        """Write the list of commands, without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.lines.items()))
 
 
-def help_of(docstring: str | None) -> str:
-    """Help from the docstring of a module; its examples are not wrapped."""
-    return inspect.cleandoc(str(docstring)).replace("Examples\n--------", "\b\nExamples:")
+def group(
+    lines: Mapping[str, str], *, prefix: str = "", groups: Sequence[click.Group] = (), **settings: Any
+) -> Callable[[Callable[[], None]], Program]:
+    """Make a group of a function that does nothing, whose docstring is its help; see `Program`."""
+
+    def made(function: Callable[[], None]) -> Program:
+        text = help_of(docstring_of(function))
+        return Program(function.__name__, help=text, lines=lines, prefix=prefix, groups=groups, **settings)
+
+    return made
+
+
+class Failure(click.ClickException):
+    """An error of the library, described with the options and arguments of the command that raised it.
+
+    Parameters
+    ----------
+    error
+        The error.
+    context
+        Of the command.
+
+    Attributes
+    ----------
+    status
+        Exit status.
+    fields
+        Parts of the error for programs: kind, parameter, place and hint, None where it has none.
+    """
+
+    def __init__(self, error: CorefsampleError, context: click.Context) -> None:
+        names = {parameter.name: _shown_name(parameter) for parameter in context.command.params}
+
+        def shown(name: str) -> str:
+            return names.get(name, name)
+
+        super().__init__(error.described(shown))
+        hint = None if error.hint is None else CorefsampleError("", hint=error.hint).described(shown).strip()[1:-1]
+        parameter = None if error.parameter is None else shown(error.parameter)
+        self.fields = {"kind": type(error).__name__, "parameter": parameter, "place": error.place, "hint": hint}
+        status_of_kind = {ParameterError: USAGE, InputError: BAD_INPUT}
+        self.status = next((status for kind, status in status_of_kind.items() if isinstance(error, kind)), FAILURE)
+
+
+def _shown_name(parameter: click.Parameter) -> str:
+    return parameter.human_readable_name if isinstance(parameter, click.Argument) else max(parameter.opts, key=len)
+
+
+def help_of(docstring: str) -> str:
+    """Help from a docstring; its examples are not wrapped."""
+    return inspect.cleandoc(docstring).replace("Examples\n--------", "\b\nExamples:")
+
+
+@declared
+class CommonOptions(Options):
+    """Options of every command.
+
+    Attributes
+    ----------
+    max_line_mib
+        Longest line of a text file in MiB, decompressed.
+    as_json
+        Print a summary that programs can read.
+    verbose
+        Log files, compiled kernels and more.
+    quiet
+        Print warnings and errors alone.
+    log_file
+        Add all that is logged to FILE, as JSON Lines. [default: none]
+    """
+
+    max_line_mib: int = option(default=64, at_least=1)
+    as_json: bool = option(default=False, flag="--json")
+    verbose: bool = option(default=False, flag="-v --verbose")
+    quiet: bool = False
+    log_file: str | None = option(default=None, metavar="FILE")
+
+    def _check(self) -> None:
+        if self.verbose and self.quiet:
+            raise ParameterError("and --quiet exclude each other", parameter="verbose")
 
 
 class Command(click.Command):
@@ -99,7 +168,7 @@ class Command(click.Command):
     sections
         Names of rarer options by the title of their section, which comes after the common options.
     reads_lines
-        Whether it reads text files of documents, whose longest line --max-line-mib limits.
+        True if it reads text files of documents, whose longest line --max-line-mib limits.
     finish
         Called with the result after it was printed.
     """
@@ -115,26 +184,18 @@ class Command(click.Command):
         reads_lines: bool = True,
         finish: Callable[[Any], None] = lambda result: None,
     ) -> None:
-        super().__init__(None, help=help_of(sys.modules[run.__module__].__doc__))
+        super().__init__(None, help=help_of(docstring_of(sys.modules[run.__module__])))
         self.options, self.run, self.show, self.finish = options, run, show, finish
-        self.arguments, self.task, self.reads_lines = [name.rstrip("+*") for name in arguments], task, reads_lines
+        self.arguments, self.task = [name.rstrip("+*") for name in arguments], task
         self.params += [
             click.Argument([name.rstrip("+*")], nargs=-1 if name[-1] in "+*" else 1, required=name[-1] != "*")
             for name in arguments
         ]
+        self.common = {
+            name: each for name, each in fields_of(CommonOptions).items() if reads_lines or "line" not in name
+        }
         self.params += [_option(each) for each in fields_of(options).values() if each.flag != ""]
-        if reads_lines:
-            text = "Longest line of a text file in MiB, decompressed."
-            limit: dict[str, Any] = {"type": click.IntRange(min=1), "default": 64, "show_default": True, "metavar": "N"}
-            self.params.append(click.Option(["--max-line-mib"], help=text, **limit))
-        for flags, text in (
-            (["--json", "as_json"], "Print a summary that programs can read."),
-            (["-v", "--verbose"], "Log files, compiled kernels and more."),
-            (["--quiet"], "Show no progress."),
-        ):
-            self.params.append(click.Option(flags, is_flag=True, help=text))
-        text = "Add all that is logged to FILE, as JSON Lines. [default: none]"
-        self.params.append(click.Option(["--log-file"], type=click.Path(dir_okay=False), metavar="FILE", help=text))
+        self.params += [_option(each) for each in self.common.values()]
         self.section_of = {name: title for title, names in (sections or {}).items() for name in names.split()}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -152,19 +213,16 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> None:
         """Run the command, and print its result."""
         given = dict(ctx.params)
-        verbose, quiet, as_json = given.pop("verbose"), given.pop("quiet"), given.pop("as_json")
-        log_file = given.pop("log_file")
-        if verbose and quiet:
-            raise click.UsageError("--verbose and --quiet exclude each other.", ctx)
-        if as_json and given.get("output") == "-":
-            raise click.UsageError("--json and standard output as OUTPUT exclude each other.", ctx)
         try:
-            with self._limited_lines(given.pop("max_line_mib", None)), self._logged(ctx, verbose, quiet, log_file):
-                result = self._result(given, as_json)
+            common = CommonOptions(**{name: given.pop(name) for name in self.common})
+            if common.as_json and given.get("output") == "-":
+                raise ParameterError("and standard output as OUTPUT exclude each other", parameter="as_json")
+            with self._limited_lines(common), self._logged(ctx, common):
+                result = self._result(given, common.as_json)
                 with _while_read():
-                    if as_json:
+                    if common.as_json:
                         print_json(result.to_json())
-                    else:
+                    elif not common.quiet:
                         self.show(result)
                 self.finish(result)
         except CorefsampleError as error:
@@ -179,9 +237,9 @@ class Command(click.Command):
             return self.run(*arguments, options, **{name: each for name, each in watchers.items() if name in taken})
 
     @contextmanager
-    def _logged(self, ctx: click.Context, verbose: bool, quiet: bool, log_file: str | None) -> Iterator[None]:
+    def _logged(self, ctx: click.Context, common: CommonOptions) -> Iterator[None]:
         """Log, with the beginning and the end of the command."""
-        with log_to_screen(verbose=verbose, quiet=quiet, log_file=log_file):
+        with log_to_screen(**common.chosen("verbose", "quiet", "log_file")):
             log = logger(COMMANDS)
             log.info("%s begins, version %s", ctx.command_path, corefsample.__version__)
             try:
@@ -191,12 +249,12 @@ class Command(click.Command):
                 raise
             log.info("%s is done", ctx.command_path)
 
-    def _limited_lines(self, max_line_mib: int | None) -> AbstractContextManager[None]:
-        if max_line_mib is None:
+    def _limited_lines(self, common: CommonOptions) -> AbstractContextManager[None]:
+        if "max_line_mib" not in self.common:
             return nullcontext()
         from corefsample.files._reading import line_limit
 
-        return line_limit(max_line_mib)
+        return line_limit(common.max_line_mib)
 
 
 @contextmanager
@@ -213,15 +271,15 @@ def _option(field: Declared) -> click.Option:
     """The option of a field: `n_samples` is --samples, a field that is true by default has a --no- beside it."""
     words = field.name.removeprefix("n_").replace("_", "-")
     flag = field.flag or (f"--{words}/--no-{words}" if field.default is True else f"--{words}")
-    given: dict[str, Any] = {"required": True} if field.default is MISSING else {"default": field.default}
-    if not field.n_values:
-        given = {"multiple": True, "default": (field.default,) if isinstance(field.default, str) else field.default}
+    default = (field.default,) if isinstance(field.default, str) and not field.n_values else field.default
+    given: dict[str, Any] = {"required": True} if default is MISSING else {"default": default}
     return click.Option(
-        [flag, field.name],
+        [*flag.split(), field.name],
         type=_type(field),
         is_flag=field.type is bool,
         show_default=given.get("default", ()) != (),
         nargs=field.n_values or 1,
+        multiple=not field.n_values,
         metavar=field.metavar or _METAVARS.get(field.type),
         help=field.help,
         **given,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from corefsample.documents._batch import DocumentBatch
@@ -12,9 +12,34 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import Inputs
 from corefsample.formats import DocumentStream
-from events._options import Progress
-from events.commands._failures import Report
+from events._options import Progress, Result
 from events.queries._queries import match_queries
+
+_SHOWN = 20  # problems
+
+
+@dataclass(slots=True, kw_only=True)
+class Report(Result):
+    """Base of reports on files.
+
+    Attributes
+    ----------
+    title
+        The files.
+    n_problems, problems
+        Number of bad documents, and the errors of the first ones.
+    """
+
+    title: str
+    n_problems: int = 0
+    problems: list[CorefsampleError] = field(default_factory=list)
+
+    def reject(self, rejected: Rejected) -> None:
+        """Add a bad document."""
+        self.n_problems += 1
+        if len(self.problems) < _SHOWN:
+            self.problems.append(rejected.error())
+
 
 R = TypeVar("R")
 Inspection = Callable[[DocumentBatch], tuple[Mapping[int, R], Mapping[int, str | Fault]]]

@@ -10,8 +10,7 @@ from typing import Any
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._path_traces import connecting_path
-from corefsample.syntax._paths import ParseView, follow, leading_to
+from corefsample.syntax._paths import ParseView, connecting_path, follow, leading_to
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import LemmaIndex, frame_triggers
 from events.rules._conditions import shipped_conditions
@@ -128,7 +127,7 @@ def _trigger(view: ParseView, given: str | None) -> tuple[int, tuple[str, ...]]:
     frame = Frame("", frozenset(lemmas[:1]), (), frozenset(view.upos), {})
     if len(lemmas) > 1:
         frame = Frame("", frozenset(), (Phrase(lemmas, False),), frozenset(view.upos), {})
-    heads = frame_triggers(frame, view, LemmaIndex(view, lemmas)).intersection(found)
+    heads = frame_triggers(frame, view, LemmaIndex(view, lemmas)).keys() & set(found)
     if not heads:
         names = " and ".join(map(repr, given.split()))
         raise ParameterError(f"must be words that are connected in the parse, got {names}", parameter="trigger")

@@ -10,7 +10,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events._options import Progress
 from events.commands._explaining import traced
-from events.commands._failures import Report
+from events.commands._reading import Report
 from events.commands._screen import counted, listed
 from events.counting._definitions import check_classes
 from events.lexicon._content import OF
@@ -190,13 +190,14 @@ def _add_triggers(hits: RuleHits, doc_id: str, trace: DocumentTrace) -> None:
 
 def _routes_beside(trigger: TriggerTrace) -> list[str]:
     """Paths to the actors in the sentence that fill no role of the trigger."""
-    codes = {part for role in trigger.roles for code in role.codes for part in code.split(OF)}
+    codes = {part for role in trigger.roles for code in role.actors for part in code.split(OF)}
     return [
-        actor.route or "the trigger itself"
+        path or "the trigger itself"
         for actor in trigger.actors
-        if codes.isdisjoint(actor.code.split(OF))
-        and actor.route is not None
-        and actor.route.count("<") + actor.route.count(">") <= _MOST_STEPS
+        for path in [actor.path_from_trigger]
+        if codes.isdisjoint(actor.actor.split(OF))
+        and path is not None
+        and path.count("<") + path.count(">") <= _MOST_STEPS
     ]
 
 

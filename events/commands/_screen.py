@@ -6,6 +6,7 @@ import datetime
 import json
 import logging
 import os
+import shutil
 import sys
 import textwrap
 import time
@@ -35,6 +36,7 @@ def print_text(text: str) -> None:
 
 def print_error(message: str) -> None:
     """Print one line to standard error."""
+    _LINE.clear()
     click.echo(f"corefsample: {' '.join(message.split())}", err=True)
 
 
@@ -119,16 +121,18 @@ class _ScreenHandler(logging.Handler):
 
     def __init__(self, level: int, *, every_step: bool) -> None:
         super().__init__()
-        self._level = level
-        self.addFilter(self._is_shown)
-        if not every_step:
-            self.addFilter(_Paced())
-
-    def _is_shown(self, record: logging.LogRecord) -> bool:
-        part = record.name.removeprefix(f"{ROOT}.")
-        return part != COMMANDS and (record.levelno >= self._level or part in _LINES)
+        self._level, self._every_step = level, every_step
+        self._last = dict.fromkeys(_LINES, time.monotonic())
 
     def emit(self, record: logging.LogRecord) -> None:
+        part = record.name.removeprefix(f"{ROOT}.")
+        if part == COMMANDS or (record.levelno < self._level and part not in _LINES):
+            return
+        if part in _LINES and not self._every_step:  # of the steps of long work, one every so often
+            now = time.monotonic()
+            if now - self._last[part] < SECONDS_BETWEEN_LINES:
+                return
+            self._last[part] = now
         print_error(record.getMessage())
 
 
@@ -139,22 +143,6 @@ class _JsonLines(logging.Formatter):
         time_of = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds")
         content = {"time": time_of, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
         return json.dumps(content, ensure_ascii=False)
-
-
-class _Paced(logging.Filter):
-    """Of the steps of long work, lets one pass every so often."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.last = time.monotonic()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        now = time.monotonic()
-        if record.name.endswith(f".{STEPS}"):
-            if now - self.last < SECONDS_BETWEEN_LINES:
-                return False
-            self.last = now
-        return True
 
 
 @contextmanager
@@ -201,73 +189,50 @@ def log_to_screen(*, verbose: bool, quiet: bool, log_file: str | None = None) ->
 def progress(task: str, as_json: bool) -> Iterator[Mapping[str, Callable[..., None]]]:
     """Show documents done, their rate and the time left on standard error; for training passes, too.
 
-    A person who watches sees a bar, unless the command prints JSON. Without a terminal, a line is logged every
-    30 seconds. The functions to call are given by the name of the parameter that takes them.
+    A person who watches sees a line that is redrawn, unless the command prints JSON. Without a terminal, a line is
+    printed every 30 seconds. The functions to call are given by the name of the parameter that takes them.
     """
-    if not logger("progress").isEnabledFor(logging.INFO):  # --quiet, or not within a command
-        yield {}
-    elif not is_watched():
-        lines = _Lines(task)
-        yield {"on_progress": lines.on_progress, "on_epoch": lines.on_epoch}
-    elif as_json:
-        yield {}
-    else:
-        with _bar(task) as shown:
-            yield shown
+    if not logger("progress").isEnabledFor(logging.INFO) or (is_watched() and as_json):
+        yield {}  # --quiet, or not within a command
+        return
+    started = time.monotonic()
+    show = _LINE.draw if is_watched() else logger("progress").info
 
+    def on_progress(n_read: int, n_total: int, n_documents: int) -> None:
+        seconds = max(time.monotonic() - started, 1e-3)
+        text = f"{task}: {counted(n_documents, 'document')}, {n_documents / seconds:,.1f} a second"
+        if n_total and n_read:
+            share = min(n_read / n_total, 1.0)
+            left = datetime.timedelta(seconds=round(seconds * (1.0 - share) / share))
+            text += f", {share:.0%} read, {left} left"
+        show(text)
 
-class _Lines:
-    """Progress as lines of a log, one every so often."""
+    def on_epoch(report: EpochReport) -> None:
+        held_out = "" if report.held_out is None else f", held out {report.held_out.loss:.4f}"
+        passes = f"penalty {report.l2:g}, pass {report.epoch} of {report.n_epochs}"
+        show(f"{passes}: training {report.loss:.4f}{held_out}")
 
-    def __init__(self, task: str) -> None:
-        self.task = task
-        self.started = self.last = time.monotonic()
-
-    def _log(self, text: str) -> None:
-        now = time.monotonic()
-        if now - self.last >= SECONDS_BETWEEN_LINES:
-            self.last = now
-            logger("progress").info(text)
-
-    def on_progress(self, n_read: int, n_total: int, n_documents: int) -> None:
-        share = f"{min(n_read / n_total, 1.0):.0%} read, " if n_total else ""
-        seconds = max(time.monotonic() - self.started, 1e-3)
-        self._log(f"{self.task}: {share}{counted(n_documents, 'document')}, {n_documents / seconds:,.1f} a second")
-
-    def on_epoch(self, report: EpochReport) -> None:
-        self._log(_epoch_line(report))
-
-
-@contextmanager
-def _bar(task: str) -> Iterator[Mapping[str, Callable[..., None]]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[done]}"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        number = bar.add_task(task, total=None, done="")
-
-        def on_progress(n_read: int, n_total: int, n_documents: int) -> None:
-            seconds = bar.tasks[0].elapsed
-            rate = f", {n_documents / seconds:,.1f} per second" if seconds else ""
-            bar.update(number, completed=n_read, total=n_total or None, done=f"{n_documents:,} documents{rate}")
-
-        def on_epoch(report: EpochReport) -> None:
-            description = f"penalty {report.l2:g}"
-            if bar.tasks[0].description != description:
-                bar.reset(number, total=report.n_epochs, description=description)
-            bar.update(number, completed=report.epoch, done=f"pass {report.epoch}")
-            bar.console.print(_epoch_line(report), highlight=False)
-
+    try:
         yield {"on_progress": on_progress, "on_epoch": on_epoch}
+    finally:
+        _LINE.clear()
 
 
-def _epoch_line(report: EpochReport) -> str:
-    held_out = "" if report.held_out is None else f", held out {report.held_out.loss:.4f}"
-    return f"penalty {report.l2:g}, pass {report.epoch} of {report.n_epochs}: training {report.loss:.4f}{held_out}"
+class _Line:
+    """The line of progress on a terminal, which is redrawn."""
+
+    is_drawn = False
+
+    def draw(self, text: str) -> None:
+        """Replace the text of the line."""
+        self.is_drawn = bool(text)
+        width = shutil.get_terminal_size().columns - 1
+        click.echo(f"\r\x1b[K{text[:width]}", err=True, nl=False)
+
+    def clear(self) -> None:
+        """Leave an empty line for other text."""
+        if self.is_drawn:
+            self.draw("")
+
+
+_LINE = _Line()

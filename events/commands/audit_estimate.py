@@ -54,9 +54,9 @@ class AuditEstimateOptions(shared.Pictures):
     plan
         Folder of the plan. [default: that of the first sheet]
     level
-        Level of the confidence intervals.
+        Level of the confidence intervals; .95 with mid-p.
     method
-        How intervals are made; those of shortest and exact are exact in each stratum.
+        How intervals are made; those of exact are exact in each stratum, and wider.
     assume
         Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
     learned
@@ -66,7 +66,7 @@ class AuditEstimateOptions(shared.Pictures):
     out: str | None = option(default=None, metavar="FOLDER")
     plan: str | None = option(default=None, metavar="FOLDER")
     level: float = option(default=0.95, above=0.0, below=1.0)
-    method: Literal["mid-p", "shortest", "exact", "wilson", "jeffreys"] = "mid-p"
+    method: Literal["mid-p", "exact"] = "mid-p"
     assume: Literal["stable-errors"] | None = None
     learned: str | None = option(default=None, metavar="FOLDER")
 

@@ -6,7 +6,7 @@ model. Open FOLDER/sheet.html in a browser to label, or fill in FOLDER/sheet.csv
 Examples
 --------
   corefsample audit plan run --actors POLICE --labels 200 --out audit
-  corefsample audit plan run --actors USA,IRQ --keyword 'raid*' --out audit2
+  corefsample audit plan run --actors USA,IRQ --keyword 'raid|air' --out a2
   corefsample audit plan run --out audit --more 100
   corefsample audit plan scores.csv --labels 300 --by year --out audit3
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +28,6 @@ from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events import audit
 from events._options import Result, declared, option
-from events.audit._keywords import KeywordExpression
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_pairs, print_text
 
@@ -65,7 +65,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     cuts
         Bound between ranges of P, beside P = 0; may be repeated. [default: chosen from P]
     keyword
-        Words joined by and, or, not, with * and quotes, to divide strata. [default: none]
+        Regular expression that divides strata by whether a text has it, in capitals or not. [default: none]
     column
         Column to divide strata. [default: none]
     table
@@ -86,7 +86,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     question: str | None = option(default=None, metavar="TEXT")
     codebook: str | None = option(default=None, metavar="TEXT")
     cuts: tuple[float, ...] | None = option(default=None, flag="--cut", above=0.0, at_most=1.0, metavar="NUMBER")
-    keyword: str | None = option(default=None, metavar="EXPRESSION")
+    keyword: str | None = option(default=None, metavar="PATTERN")
     column: str | None = option(default=None, metavar="NAME")
     table: str | None = option(default=None, metavar="FILE")
     by: str | None = option(default=None, metavar="PERIOD")
@@ -199,10 +199,18 @@ def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions
     if options.column is not None:
         parts.append(_column(frame, options.column, options.table))
     if options.keyword is not None:
-        expression = KeywordExpression(options.keyword)
-        matching = {doc_id for doc_id, marked in corpus_texts(source, frame) if expression.matches(marked.text)}
+        pattern = _pattern(options.keyword)
+        matching = {doc_id for doc_id, marked in corpus_texts(source, frame) if pattern.search(marked.text)}
         parts.append(["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()])
     return [", ".join(words) for words in zip(*parts, strict=True)] if parts else None
+
+
+def _pattern(keyword: str) -> re.Pattern[str]:
+    try:
+        return re.compile(keyword, re.IGNORECASE)
+    except re.error as error:
+        rule = "must be a regular expression"
+        raise ParameterError(f"{rule}, got {keyword!r}: {error}", parameter="keyword") from None
 
 
 def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str]:

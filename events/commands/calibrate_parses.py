@@ -34,8 +34,7 @@ from events.runs._pictures import save_pictures
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
-    from corefsample.parses._calibration import ParseCalibration
-    from corefsample.parses._temperature import TemperatureFit
+    from corefsample.parses._calibration import ParseCalibration, TemperatureFit
     from events.commands._parse_sampling import TreebankDocument, TreebankParses
     from events.runs._output_folder import OutputFolder
 

@@ -28,8 +28,7 @@ import click
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from events import _shared_options as shared
 from events._options import Options, declared, option
-from events.commands._failures import BAD_INPUT, Failure
-from events.commands._parser import Command
+from events.commands._parser import BAD_INPUT, Command, Failure
 from events.commands._screen import print_error, print_pairs
 
 if TYPE_CHECKING:

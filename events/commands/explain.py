@@ -35,6 +35,8 @@ from events.commands._parser import Command
 from events.commands._screen import counted, pair_lines, print_text
 
 if TYPE_CHECKING:
+    from corefsample.documents._batch import DocumentBatch
+    from corefsample.documents._rejected import Fault
     from corefsample.files._paths import Inputs
     from events.commands._explaining import EventShare, Explained
     from events.rules._rules import Rule
@@ -148,11 +150,13 @@ def run_explain(
         If a rule, a lexicon or a document breaks its rule.
     """
     from corefsample.formats import DocumentStream
-    from events.commands._explaining import document_events, explained
+    from corefsample.posterior._posterior import CorpusRecalibration
+    from events.commands._explaining import N_SAMPLES, document_events, explained
     from events.commands._reading import batches
-    from events.counting._definitions import check_classes
+    from events.counting._acceptance import Acceptance
+    from events.counting._definitions import Definitions, check_classes
+    from events.counting._finders import RuleFinder
     from events.lexicon._lexicon import load_lexicon
-    from events.matching._screening import Screen
     from events.matching._tracing import COUNTED
     from events.rules._rules import load_rules
 
@@ -161,7 +165,11 @@ def run_explain(
     lexicon = load_lexicon(options.lexicon, language=rule.language)
     rule = dataclasses.replace(rule, filled=options.filled)
     check_classes(rule, lexicon)
-    screen = Screen(rule, lexicon, options.scheme)
+    definitions, recalibration = Definitions((rule,), lexicon), CorpusRecalibration(seed=options.seed)
+    acceptance = Acceptance((), language=definitions.language, recalibration=recalibration)
+    finder = RuleFinder(
+        definitions, options.scheme, recalibration=recalibration, n_samples=N_SAMPLES, seed=options.seed
+    )
     lemma = _wanted_lemma(rule, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
     chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger
@@ -169,7 +177,12 @@ def run_explain(
     n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
     is_found = options.doc_id is None
     stream = DocumentStream(inputs, needs=("tokens",), parses=True)
-    for batch, row in ((each, row) for each, _ in batches(stream, on_progress) for row in range(len(each))):
+
+    def inspect(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, Fault]]:
+        return {}, acceptance.faults(batch)
+
+    accepted = batches(stream, on_progress, inspect)
+    for batch, row in ((each, row) for each, _ in accepted for row in range(len(each))):
         n_documents += 1
         if options.doc_id not in (None, batch.doc_ids[row]):
             continue
@@ -187,7 +200,7 @@ def run_explain(
             if len(chosen) == limit and rank < chosen[0][0]:
                 continue
             if not is_evaluated:
-                events = document_events(batch, row, screen, options.seed)
+                events = document_events(batch, row, finder)
                 is_evaluated = True
             heapq.heappush(chosen, (rank, n_triggers, dataclasses.replace(each, events=events)))
             if len(chosen) > limit:
@@ -310,22 +323,21 @@ def _reading(each: Explained) -> list[tuple[str, str]]:
     remark = " by nobody whom the lexicon names" if each.is_by_nobody else ""
     pairs.append(("outcome", f"{trace.outcome} ({_OUTCOMES[trace.outcome]}{remark})"))
     if trace.conditions:
-        words = zip(trace.conditions, trace.condition_tokens, strict=True)
-        pairs.append(("conditions", ", ".join(f"{name} ({each.text(token)!r})" for name, token in words)))
+        words = zip(trace.conditions, trace.condition_words, strict=True)
+        pairs.append(("conditions", ", ".join(f"{name} ({word!r})" for name, word in words)))
     for role in trace.roles:
         if role.path is None:
             remark = " (optional)" if role.is_optional else ""
-            pairs.append((role.role, f"nothing{remark}; nearest path {each.near_miss(role)}"))
+            pairs.append((role.role, f"nothing{remark}; nearest path {role.near_miss}"))
             continue
-        assert role.token is not None  # the end of the path
-        actors = ", ".join(role.codes) or "no actor"
-        if role.codes and not role.in_class:
+        actors = ", ".join(role.actors) or "no actor"
+        if role.actors and not role.in_class:
             actors += " (another class)"
-        pairs.append((role.role, f"{each.text(role.token)} = {actors}, by {role.path or 'the trigger itself'}"))
+        pairs.append((role.role, f"{role.word} = {actors}, by {role.path or 'the trigger itself'}"))
     for actor in trace.actors:
-        remark = "" if actor.describes else " (describes no mention)"
-        place = {None: "another tree", "": "the trigger itself"}.get(actor.route, actor.route)
-        pairs.append(("actor", f"{each.text(*actor.span)} = {actor.code}{remark}, at {place}"))
+        remark = "" if actor.describes_a_mention else " (describes no mention)"
+        path = {None: "another tree", "": "the trigger itself"}.get(actor.path_from_trigger, actor.path_from_trigger)
+        pairs.append(("actor", f"{actor.words} = {actor.actor}{remark}, at {path}"))
     return pairs
 
 

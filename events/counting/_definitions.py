@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -111,6 +113,15 @@ class Definitions:
         return next((code for code in (*(rule.language for rule in self.rules), self.lexicon.language) if code), None)
 
     @property
+    def texts(self) -> dict[str, str]:
+        """What identifies the rules and the lexicon: their names, presets and files, and checksums of what they say."""
+        rules = ", ".join(f"{rule.name}, preset {rule.preset}" for rule in self.rules)
+        return {
+            "rule": f"{rules} [{_checksum(self.rules)}]",
+            "lexicon": f"{self.lexicon.source} [{_checksum(self.lexicon)}]",
+        }
+
+    @property
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Columns of the roles of each rule, by its name, and of the actors of each outcome."""
         return {rule.name: rule.columns for rule in self.rules} | {each.name: ACTOR for each in self.outcomes}
@@ -154,6 +165,11 @@ class Definitions:
                 rule_text = f"only countries can fill the roles of {rule.name}, whose examples have other actors"
                 notes.append(f"{rule_text} ({codes}): {other}")
         return notes
+
+
+def _checksum(value: object) -> str:
+    content = msgspec.json.encode(value, order="deterministic")
+    return hashlib.blake2b(content, digest_size=4).hexdigest()
 
 
 def _expected(rule: Rule) -> set[str]:

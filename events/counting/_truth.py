@@ -13,11 +13,12 @@ from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.links._pairs import gold_codes
 from corefsample.syntax._schemes import scheme_names
-from events.counting._counter import required
+from events.counting._acceptance import Acceptance, require_document, require_none
 from events.counting._definitions import Definitions
 from events.counting._evaluation import evaluate_clustering
 from events.counting._periods import Calendar
@@ -84,7 +85,7 @@ class TrueEvents(HtmlTable):
         if len(definitions.rules) > 1:
             raise ParameterError(f"must be one rule, got {len(definitions.rules)}", parameter="rule")
         self._rule, self._lexicon, self._scheme = definitions.rules[0], definitions.lexicon, scheme
-        self._columns = self._rule.columns
+        self._language, self._columns = definitions.language, self._rule.columns
         self._events: list[TrueEvent] = []
         self._doc_ids: set[str] = set()
 
@@ -101,25 +102,29 @@ class TrueEvents(HtmlTable):
         InputError
             If the document has no date, tokens or gold, its labels fit no scheme, or its doc_id was added before.
         """
-        place = required(document, self._doc_ids)
-        if document.gold is None:
-            raise InputError("gold is required for true events", place=place)
+        self._require(document, "gold")
         date = document.date
         assert date is not None
-        matches = self._matches(document, place)
+        matches = self._matches(document)
         keys = evaluate_clustering(matches, gold_codes(document, "single")) if matches.possible else ()
         actors = tuple(key.name for key in keys)
         self._doc_ids.add(document.doc_id)
         self._events += [TrueEvent(document.doc_id, date, actor) for actor in actors]
         return actors
 
-    def _matches(self, document: ScoredDocument, place: str) -> MentionMatches:
+    def _require(self, document: ScoredDocument, *needs: str) -> None:
+        """Raise unless a document can be added, or only matched if gold is not needed."""
+        batch = DocumentBatch.of([require_document(document)])
+        acceptance = Acceptance(("date", "tokens", *needs), purpose="true events", language=self._language)
+        require_none(batch, acceptance.faults(batch, self._doc_ids if needs else None))
+
+    def _matches(self, document: ScoredDocument) -> MentionMatches:
         spans, tokens, date = document.mentions, document.tokens, document.date
         assert tokens is not None and date is not None  # noqa: PT018
         try:
             return match_document(tokens, spans, self._rule, self._lexicon, date, self._scheme)
         except InputError as error:
-            raise error.at(place) from None
+            raise error.at(f"doc_id {document.doc_id!r}") from None
 
     def apart(self, document: ScoredDocument) -> Ints32:
         """Pairs of mentions that the rule keeps in different entities: int32 (n_pairs, 2).
@@ -132,7 +137,8 @@ class TrueEvents(HtmlTable):
         ParameterError, InputError
             As `add`; the document is not added.
         """
-        matches = self._matches(document, required(document, ()))
+        self._require(document)
+        matches = self._matches(document)
         return np.zeros((0, 2), np.int32) if matches.apart is None or not matches.possible else matches.apart
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:

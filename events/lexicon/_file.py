@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Annotated, Literal
 
 import msgspec
 
+from corefsample._checks import shown
 from corefsample.errors import InputError
 from corefsample.languages._language import ENGLISH
-from events._yaml_file import file_bytes, read_yaml, shown, typed
+from events._yaml_file import file_bytes, read_yaml, typed
 from events.lexicon._aliases import Alias
 from events.lexicon._content import OF, Entry, LexiconContent, Title, check_claims, combined, without
 
@@ -21,18 +22,15 @@ SHIPPED = "countries"
 SHIPPED_LEXICONS = (SHIPPED, "police", "forces", "leaders", "capitals", "governments", "es/countries")
 SHIPPED_OF = {"es": "es/countries"}  # by language; English in others
 DEFAULT_KIND = "country"
-_TEXT = "text that is not empty, without surrounding white space"
-_CODE = "a code (any text but -, without white space, comma or >)"
-_KIND = "a word (letters, digits, _ and -, beginning with a letter)"
 _EMPTY = LexiconContent({}, (), {})
-Text = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$", description=_TEXT)]
+Text = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$")]
 Day = datetime.date | msgspec.UnsetType | None
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
-    code: Annotated[str, msgspec.Meta(pattern=r"^(?!-$)[^\s,>]+$", description=_CODE)]
+    code: Annotated[str, msgspec.Meta(pattern=r"^(?!-$)[^\s,>]+$")]
     name: Text | None = None
-    kind: Annotated[str, msgspec.Meta(pattern=r"^[^\W\d_][\w-]*$", description=_KIND)] | None = None
+    kind: Annotated[str, msgspec.Meta(pattern=r"^[^\W\d_][\w-]*$")] | None = None
     aliases: list[Text] = []
     cased: list[Text] = []
     nouns: list[Text] = []
@@ -77,12 +75,6 @@ def lexicon_content(path: str) -> LexiconContent:
         If it cannot be read, or breaks a rule of the format.
     """
     return shipped_content(path) if path in SHIPPED_LEXICONS else read_content(path, file_bytes(path))
-
-
-def content_with_nouns(path: str, nouns: Mapping[str, Sequence[str]]) -> LexiconContent:
-    """Content of a lexicon, as of `lexicon_content`, with more nouns of some of its actors, by code."""
-    entries = [_Entry(code, nouns=list(each)) for code, each in nouns.items()]
-    return _added(path, _LexiconFile(1, entries=entries), lexicon_content(path))
 
 
 @functools.cache

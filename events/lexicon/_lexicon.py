@@ -21,7 +21,6 @@ from events.lexicon._file import (
     SHIPPED,
     SHIPPED_LEXICONS,
     SHIPPED_OF,
-    content_with_nouns,
     lexicon_content,
     shipped_content,
 )
@@ -304,11 +303,6 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
     if path in SHIPPED_LEXICONS:
         return _shipped_lexicon(path)
     return _compiled(path, lexicon_content(path))
-
-
-def lexicon_with_nouns(path: str, nouns: Mapping[str, Sequence[str]]) -> Lexicon:
-    """A lexicon with more nouns of some of its actors, by code; parameters and errors as of `load_lexicon`."""
-    return _compiled(path, content_with_nouns(path, nouns)) if nouns else load_lexicon(path)
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax import SCHEMES
-from corefsample.syntax._paths import Dependents, ParseView, follow_all, leading_to
+from corefsample.syntax._paths import Dependents, ParseView, follow_each, leading_to
 from corefsample.syntax._schemes import document_schemes
 from events.lexicon._content import INNER, OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
@@ -217,21 +217,26 @@ def match_rules(
 ) -> tuple[MentionMatches, ...]:
     """Match several rules against a parse, each as `match_document` does; what they share is done once."""
     readable = readable_schemes(tokens.dep, scheme)
-    words = frozenset[str]().union(*(frame.words for rule in rules for frame in rule.frames))
+    words = rule_words(rules)
     readings: dict[str, Reading] = {}
-    chosen: list[list[_RuleReading]] = []
+    chosen: list[list[RuleReading]] = []
     for rule in rules:
         served = served_schemes(rule, readable)
         for name in served:
             if name not in readings:
                 readings[name] = Reading(tokens, mentions, name, words, rule.language)
-        chosen.append([_RuleReading(readings[name], rule) for name in served])
+        chosen.append([RuleReading(readings[name], rule) for name in served])
     any_reading = next(iter(readings.values()))
     found = LexiconMatches({}, {}, 0)
     # Names matter only where some mention fills a role.
     if any(max(each, default=ABSENT) >= 0 for of_rule in chosen for reading in of_rule for each in reading.instances):
         found = lexicon.match(tokens.text, any_reading.view.heads, date, tokens.lemma)
     return tuple(_agreed(of_rule, found, lexicon) for of_rule in chosen)
+
+
+def rule_words(rules: Iterable[Rule]) -> frozenset[str]:
+    """Lemmas that triggers of some rules have."""
+    return frozenset(word for rule in rules for frame in rule.frames for word in frame.words)
 
 
 def distinct_actors(
@@ -246,7 +251,7 @@ def distinct_actors(
     return apart.pairs[: apart.n_distinct], apart.naming
 
 
-def _agreed(readings: Sequence[_RuleReading], found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
+def _agreed(readings: Sequence[RuleReading], found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
     """Matches of one rule, which must be the same in all schemes that the labels fit."""
     if not any(reading.instances for reading in readings):
         return readings[0].matches(LexiconMatches({}, {}, 0), lexicon)
@@ -356,35 +361,42 @@ def _pairs_apart(sets: Mapping[int, frozenset[str]], lexicon: Lexicon) -> Ints32
 _NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 2), np.int32))
 
 
-class _RuleReading:
-    """A parse in one scheme, with the instances of one rule's event."""
+class Candidate(NamedTuple):
+    """A trigger of a frame with its lemma or phrase; for each role the tokens where paths end, with the first path."""
+
+    token: int
+    words: str
+    frame: Frame
+    ends: tuple[dict[int, str], ...]
+
+
+class RuleReading:
+    """A parse in one scheme, with the triggers of a rule and the instances of its event."""
 
     def __init__(self, parse: Reading, rule: Rule) -> None:
         self.parse = parse
         self._rule = rule
+        self.candidates = _candidates(parse, rule)
         self.instances: list[tuple[int, ...]] = []
         self._triggers: list[int] = []
         self._frames: list[str] = []
         self._excluded: list[ExcludedTrigger] = []
-        reached: set[tuple[int, str]] = set()
-        for token, instances in sorted(_instances(parse, rule, reached).items()):
+        reached = {(each.token, r) for each in self.candidates for r, ends in enumerate(each.ends) if ends}
+        for token, instances in sorted(_instances(parse, rule, self.candidates).items()):
             holding = tuple(
                 name for name in rule.unless if rule.conditions[name].holds(parse.view, token, parse.scheme)
             )
             if holding:
                 self._excluded.append(ExcludedTrigger(token, holding))
-            else:
-                defaulted = {
-                    r
-                    for r, role in enumerate(rule.event)
-                    if (token, role) not in reached and is_filled_by_default(rule, role, parse, token)
-                }
-                for instance, frame in instances.items():
-                    filled = tuple(DEFAULT if r in defaulted else m for r, m in enumerate(instance))
-                    if any(
-                        m == ABSENT and role not in rule.optional for role, m in zip(rule.event, filled, strict=True)
-                    ):
-                        continue
+                continue
+            defaulted = {
+                r
+                for r, role in enumerate(rule.event)
+                if (token, r) not in reached and is_filled_by_default(rule, role, parse, token)
+            }
+            for instance, frame in instances.items():
+                filled = tuple(DEFAULT if r in defaulted else m for r, m in enumerate(instance))
+                if all(m != ABSENT or role in rule.optional for role, m in zip(rule.event, filled, strict=True)):
                     self.instances.append(filled)
                     self._frames.append(frame)
                     self._triggers.append(token)
@@ -469,30 +481,29 @@ def described_words(
     return words
 
 
-def _instances(parse: Reading, rule: Rule, reached: set[tuple[int, str]]) -> dict[int, dict[tuple[int, ...], str]]:
-    """By trigger, all ways to fill the roles of the event, with their frames; only triggers with a way are there.
+def _candidates(parse: Reading, rule: Rule) -> list[Candidate]:
+    """The triggers of each frame, with the tokens where the paths of its roles end, of mentions or not."""
+    view = parse.view
+    return [
+        Candidate(token, words, frame, tuple(follow_each(paths, view, token) for paths in of_roles))
+        for frame in rule.frames
+        for of_roles in [[frame.roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
+        for token, words in frame_triggers(frame, view, parse.index).items()
+    ]
 
-    `reached` gets the triggers and roles for which a path leads to any token, whether it is of a mention or not.
-    """
+
+def _instances(parse: Reading, rule: Rule, candidates: Iterable[Candidate]) -> dict[int, dict[tuple[int, ...], str]]:
+    """By trigger, all ways to fill the roles of the event, with their frames; only triggers with a way are there."""
     instances: dict[int, dict[tuple[int, ...], str]] = {}
-    for frame in rule.frames:
-        for token in frame_triggers(frame, parse.view, parse.index):
-            fillers = [_fillers(parse, rule, frame, role, token, reached) for role in rule.event]
-            for instance in product(*fillers):
-                instances.setdefault(token, {}).setdefault(instance, frame.name)
+    for each in candidates:
+        fillers = []
+        for role, ends in zip(rule.event, each.ends, strict=True):
+            mentions = {mention for head in ends for mention in parse.by_head[head]}
+            absent = [ABSENT] if role in rule.may_be_absent - each.frame.required else []
+            fillers.append(sorted(mentions) or absent)
+        for instance in product(*fillers):
+            instances.setdefault(each.token, {}).setdefault(instance, each.frame.name)
     return {token: _most_complete(several) for token, several in instances.items()}
-
-
-def _fillers(
-    parse: Reading, rule: Rule, frame: Frame, role: str, token: int, reached: set[tuple[int, str]]
-) -> list[int]:
-    """Mentions that fill a role at a trigger; for an optional role that nothing fills, its absence."""
-    paths = frame.roles.get(role, {}).get(parse.scheme, ())
-    heads = follow_all(paths, parse.view, token)
-    if heads:
-        reached.add((token, role))
-    found = {mention for head in heads for mention in parse.by_head[head]}
-    return sorted(found) or ([ABSENT] if role in rule.may_be_absent - frame.required else [])
 
 
 def _most_complete(instances: dict[tuple[int, ...], str]) -> dict[tuple[int, ...], str]:
@@ -516,13 +527,16 @@ class LemmaIndex:
             self.tokens.setdefault(lemma, []).append(token)
 
 
-def frame_triggers(frame: Frame, view: ParseView, index: LemmaIndex) -> set[int]:
-    """Tokens that are triggers of a frame: each has one of the frame's parts of speech."""
-    found = {token for lemma in frame.lemmas & index.tokens.keys() for token in index.tokens[lemma]}
+def frame_triggers(frame: Frame, view: ParseView, index: LemmaIndex) -> dict[int, str]:
+    """Tokens that are triggers of a frame, with the phrase or lemma: each has one of the frame's parts of speech."""
+    found: dict[int, str] = {}
     for phrase in frame.phrases:
         if all(word in index.tokens for word in phrase.words):
-            found.update(_spans(phrase, view, index) if phrase.adjacent else _connected(phrase, view, index))
-    return {token for token in found if view.upos[token] in frame.upos}
+            tokens = _spans(phrase, view, index) if phrase.adjacent else _connected(phrase, view, index)
+            found |= {token: " ".join(phrase.words) for token in tokens if token not in found}
+    for lemma in frame.lemmas & index.tokens.keys():
+        found |= {token: lemma for token in index.tokens[lemma] if token not in found}
+    return {token: words for token, words in found.items() if view.upos[token] in frame.upos}
 
 
 def _spans(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:

@@ -117,6 +117,9 @@ class Screen:
         self._starts = _WordTable(lambda words: lexicon.may_start(words).tolist(), {})
         self._nouns = _WordTable(lambda words: lexicon.noun_may_start(words).tolist(), {})
 
+    def __reduce__(self) -> tuple[type[Screen], tuple[object, ...]]:
+        return Screen, (self._rules, self._lexicon, self._scheme)  # what is cached is made again
+
     def match(self, batch: DocumentBatch) -> tuple[dict[int, DocumentMatches], dict[int, Fault]]:
         """Match the documents of a batch, each in all its parses.
 

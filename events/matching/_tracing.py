@@ -1,29 +1,29 @@
-"""Why each trigger of a document makes an event or does not: paths, mentions, actors and conditions.
+"""Why each trigger of a document makes an event or does not: what matching kept of it, in words.
 
-Tracing repeats the matching of `match_rules` in one scheme and keeps what that leaves out. It is for a reader of a few
-sentences and for counts of a rule's parts, not for counting events.
+It is for a reader of a few sentences and for counts of a rule's parts, not for counting events.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
-from corefsample.syntax._path_traces import PathTrace, connecting_path, nearest_trace, trace_path
-from corefsample.syntax._paths import ParseView
+from corefsample.syntax._paths import FailedStep, ParseView, connecting_path, nearest_failure
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matching import (
+    Candidate,
     Reading,
-    described_words,
-    frame_triggers,
+    RuleReading,
     is_filled_by_default,
     readable_schemes,
+    rule_words,
     served_schemes,
 )
-from events.rules._rules import Frame, Rule
+from events.rules._rules import Rule
 
 # What becomes of a trigger; of several frames the first of these outcomes is reported.
 COUNTED = "counted"  # an event, without the help of coreference
@@ -38,25 +38,25 @@ OUTCOMES = (COUNTED, EXCLUDED, NO_ACTOR, SEVERAL, OTHER_CLASS, NO_MENTION, NO_PA
 
 @dataclass(frozen=True, slots=True)
 class NamedActor:
-    """The name of an actor in the text.
+    """The name of an actor in the sentence of a trigger.
 
     Attributes
     ----------
-    code
+    actor
         Its code in the lexicon.
-    span
-        Tokens of the name, end exclusive.
-    route
+    words
+        The name.
+    path_from_trigger
         The path of the parse from the trigger to the head of a mention that the name describes, or else to the name;
         "" if that is the trigger itself, None if they are in different trees.
-    describes
+    describes_a_mention
         Whether it describes a mention by the paths of the rule.
     """
 
-    code: str
-    span: tuple[int, int]
-    route: str | None
-    describes: bool
+    actor: str
+    words: str
+    path_from_trigger: str | None
+    describes_a_mention: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,40 +67,30 @@ class RoleTrace:
     ----------
     role
         Name of the role.
+    outcome
+        COUNTED if the role is as the event needs it, else what it lacks.
     is_optional
-        Whether it may be absent.
-    path, token
-        The first path that leads to the head of a mention, and that token; None if no path does.
-    codes
-        Actors of the role's classes as which the mentions there are described, of which an event needs one: without
-        those of which others are parts (a country with its police). Without any, actors of other classes.
+        Whether it may be absent, or filled by nobody whom the lexicon names.
+    path, word
+        The path that leads to a mention, and the word at its end; None if there is none.
+    actors
+        Codes of the actors as which the mention is described: those of the role's classes, or else all.
     in_class
-        Whether there are any of the role's classes.
-    nearest
-        Without such a path, the trace of the one that comes farthest; None if the role has no path in the scheme.
-    takes_several
-        Whether a mention that names several actors counts for each: where the preset keeps distinct actors apart.
+        Whether the role's classes have them.
+    nearest, failed_step, near_miss
+        Where no path leads to a mention: the path that comes farthest, its step that fails, and both in words.
     """
 
     role: str
+    outcome: str
     is_optional: bool
-    path: str | None
-    token: int | None
-    codes: tuple[str, ...]
-    in_class: bool
-    nearest: PathTrace | None
-    takes_several: bool = False
-
-    @property
-    def outcome(self) -> str:
-        """COUNTED if the role is as the event needs it, else what it lacks."""
-        if self.is_optional:
-            return COUNTED
-        if self.path is not None:
-            if not self.in_class:
-                return OTHER_CLASS if self.codes else NO_ACTOR
-            return COUNTED if len(self.codes) == 1 or self.takes_several else SEVERAL
-        return NO_MENTION if self.nearest is not None and self.nearest.ends else NO_PATH
+    path: str | None = None
+    word: str | None = None
+    actors: tuple[str, ...] = ()
+    in_class: bool = False
+    nearest: str | None = None
+    failed_step: str | None = None
+    near_miss: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +105,10 @@ class TriggerTrace:
         The lemma of the rule that it has, or the phrase of which it is the head word.
     frame
         Name of its frame.
-    conditions, condition_tokens
-        The conditions of the preset that hold of it, and for each the token to which its path leads.
+    outcome
+        One of OUTCOMES.
+    conditions, condition_words
+        The conditions of the preset that hold of it, and for each the word to which its path leads.
     roles
         The roles of the event.
     actors
@@ -126,29 +118,22 @@ class TriggerTrace:
     token: int
     trigger: str
     frame: str
+    outcome: str
     conditions: tuple[str, ...]
+    condition_words: tuple[str, ...]
     roles: tuple[RoleTrace, ...]
     actors: tuple[NamedActor, ...]
-    condition_tokens: tuple[int, ...] = ()
 
     @property
     def is_named(self) -> bool:
         """Whether one actor of the lexicon fills each role, also where it is optional."""
-        return all(role.in_class and len(role.codes) == 1 for role in self.roles)
-
-    @property
-    def outcome(self) -> str:
-        """One of OUTCOMES."""
-        lacking = max((role.outcome for role in self.roles), key=OUTCOMES.index, default=COUNTED)
-        # A condition excludes what would otherwise make an event, perhaps with the help of coreference.
-        return EXCLUDED if self.conditions and lacking not in (NO_MENTION, NO_PATH) else lacking
+        return all(role.in_class and len(role.actors) == 1 for role in self.roles)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentTrace:
     """The triggers of one document in the order of the text, and all names of actors in it, by their head tokens."""
 
-    scheme: str
     triggers: tuple[TriggerTrace, ...]
     names: LexiconMatches
 
@@ -166,78 +151,95 @@ def trace_document(
     If the labels fit several schemes, the first that the rule serves is read.
     """
     served = served_schemes(rule, readable_schemes(tokens.dep, scheme))
-    tracer = _Tracer(tokens, mentions, rule, lexicon, date, served[0])
-    return DocumentTrace(served[0], tuple(tracer.triggers()), tracer.names)
+    reading = Reading(tokens, mentions, served[0], rule_words([rule]), rule.language)
+    names = lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma)
+    tracer = _Tracer(reading, mentions, rule, lexicon, names)
+    return DocumentTrace(tuple(tracer.triggers(RuleReading(reading, rule).candidates)), names)
 
 
 class _Tracer:
     """One parse with the names of actors in it and what they describe."""
 
-    def __init__(
-        self,
-        tokens: Tokens,
-        mentions: Ints32,
-        rule: Rule,
-        lexicon: Lexicon,
-        date: datetime.date | None,
-        scheme: str,
-    ) -> None:
-        self._rule, self._lexicon, self._scheme = rule, lexicon, scheme
-        words = frozenset[str]().union(*(frame.words for frame in rule.frames))
-        self._reading = Reading(tokens, mentions, scheme, words, rule.language)
-        self._view, self._mentions = self._reading.view, self._reading.by_head
-        self._sentences = tokens.sent.tolist()
-        self.names = lexicon.match(tokens.text, self._view.heads, date, tokens.lemma)
+    def __init__(self, reading: Reading, mentions: Ints32, rule: Rule, lexicon: Lexicon, names: LexiconMatches) -> None:
+        self._reading, self._rule, self._lexicon, self._names = reading, rule, lexicon, names
+        self._view: ParseView = reading.view
         self._codes: dict[int, set[str]] = {}  # by head of a mention
-        self._described: dict[int, list[int]] = {}  # by head token of a name: heads of the mentions that it describes
-        described = described_words(self._view, self._mentions, rule.described[scheme], self.names.codes)
-        for (mention, code), word in sorted(described.items()):
-            head = int(mentions[mention, 2])
-            self._codes.setdefault(head, set()).add(code)
-            self._described.setdefault(word, []).append(head)
+        self._described: dict[int, list[int]] = {}  # by first token of a name: heads of the mentions that it describes
+        described = reading.described(rule.described[reading.scheme], names)
+        heads = mentions[described.mentions, 2].tolist()
+        for head, number, (first, _) in zip(heads, described.numbers.tolist(), described.words.tolist(), strict=True):
+            self._codes.setdefault(head, set()).add(described.codes[number])
+            self._described.setdefault(first, []).append(head)
 
-    def triggers(self) -> Iterable[TriggerTrace]:
+    def triggers(self, candidates: Iterable[Candidate]) -> Iterator[TriggerTrace]:
         """The triggers in the order of the text; of several frames at one token the one with the best outcome."""
-        view, rule = self._view, self._rule
-        frames: dict[int, list[tuple[Frame, str]]] = {}
-        for frame in rule.frames:
-            # Phrases first: where a token is the head of one and has a lemma of its own, the phrase says more.
-            parts = [
-                *((replace(frame, lemmas=frozenset(), phrases=(phrase,)), phrase.words) for phrase in frame.phrases),
-                *((replace(frame, lemmas=frozenset({lemma}), phrases=()), (lemma,)) for lemma in sorted(frame.lemmas)),
-            ]
-            for part, trigger in parts:
-                for token in frame_triggers(part, view, self._reading.index):
-                    frames.setdefault(token, []).append((frame, " ".join(trigger)))
-        for token, several in sorted(frames.items()):
-            found = {name: rule.conditions[name].ends(view, token, self._scheme) for name in rule.unless}
-            conditions = {name: min(ends) for name, ends in found.items() if ends}
-            actors = tuple(self._actors_near(token))
-            traces = [
-                TriggerTrace(token, trigger, frame.name, tuple(conditions), roles, actors, tuple(conditions.values()))
-                for frame, trigger in several
-                for roles in [tuple(self._role(role, frame, token) for role in rule.event)]
-            ]
-            yield min(traces, key=lambda trace: OUTCOMES.index(trace.outcome))
+        by_token: dict[int, list[Candidate]] = {}
+        for candidate in candidates:
+            by_token.setdefault(candidate.token, []).append(candidate)
+        for _, several in sorted(by_token.items()):
+            yield min(map(self._trigger, several), key=lambda trace: OUTCOMES.index(trace.outcome))
 
-    def _role(self, role: str, frame: Frame, token: int) -> RoleTrace:
-        view = self._view
-        of_scheme = frame.roles.get(role, {}).get(self._scheme, ())
-        is_optional = role in self._rule.optional - frame.required
-        filled = [
-            (path, head) for path in of_scheme for head in trace_path(path, view, token).ends if self._mentions[head]
-        ]
-        if not filled:
-            nearest = nearest_trace(of_scheme, view, token)
-            is_free = role not in frame.required and not (nearest and nearest.ends)
-            is_optional = is_optional or (is_free and self._has_default(role, token))
-            return RoleTrace(role, is_optional, None, None, (), False, nearest)
+    def _trigger(self, candidate: Candidate) -> TriggerTrace:
+        token, text, rule = candidate.token, self._view.text, self._rule
+        ends = {name: rule.conditions[name].ends(self._view, token, self._reading.scheme) for name in rule.unless}
+        conditions = {name: text[min(tokens)] for name, tokens in ends.items() if tokens}
+        roles = tuple(
+            self._role(candidate, role, *each) for role, *each in zip(rule.event, candidate.ends, strict=True)
+        )
+        outcome = max((role.outcome for role in roles), key=OUTCOMES.index, default=COUNTED)
+        # A condition excludes what would otherwise make an event, perhaps with the help of coreference.
+        if conditions and outcome not in (NO_MENTION, NO_PATH):
+            outcome = EXCLUDED
+        return TriggerTrace(
+            *(token, candidate.words, candidate.frame.name, outcome, tuple(conditions), tuple(conditions.values())),
+            *(roles, tuple(self._actors_near(token))),
+        )
+
+    def _role(self, candidate: Candidate, role: str, ends: dict[int, str]) -> RoleTrace:
+        frame, rule = candidate.frame, self._rule
+        is_optional = role in rule.optional - frame.required
+        filled = [(path, head) for head, path in ends.items() if self._reading.by_head[head]]
         # Of several mentions the one that comes nearest to an event.
-        joint = self._rule.distinct_actors
-        traces = [
-            RoleTrace(role, is_optional, path, head, *self._actors_at(role, head), None, joint) for path, head in filled
-        ]
-        return min(traces, key=lambda trace: (OUTCOMES.index(trace.outcome), not trace.codes))
+        traces = [self._filled(role, is_optional, path, head) for path, head in filled]
+        if traces:
+            return min(traces, key=lambda trace: (OUTCOMES.index(trace.outcome), not trace.actors))
+        if ends:
+            end, path = next(iter(ends.items()))
+            near_miss = f"{path or 'the trigger'} leads to {self._view.text[end]!r}, which is the head of no mention"
+            outcome = COUNTED if is_optional else NO_MENTION
+            return RoleTrace(role, outcome, is_optional, nearest=path, near_miss=near_miss)
+        is_optional = is_optional or (role not in frame.required and self._has_default(role, candidate.token))
+        outcome = COUNTED if is_optional else NO_PATH
+        failure = nearest_failure(frame.roles.get(role, {}).get(self._reading.scheme, ()), self._view, candidate.token)
+        if failure is None:
+            return RoleTrace(role, outcome, is_optional, near_miss="the rule has no path")
+        near_miss = f"{failure.path}: {self._failure(failure)}"
+        failed: dict[str, Any] = {"nearest": failure.path, "failed_step": failure.step, "near_miss": near_miss}
+        return RoleTrace(role, outcome, is_optional, **failed)
+
+    def _failure(self, failure: FailedStep) -> str:
+        """Why a step fails: the words that have its label and not its conditions, or the labels that it could take."""
+        view = self._view
+        words = ", ".join(repr(view.text[token]) for token in failure.tokens)
+        if failure.label_fits:
+            return f"{words} is not {failure.step}"
+        near = [[each] if failure.step[0] == "<" else view.dependents[each] for each in failure.tokens]
+        labels = ", ".join(dict.fromkeys(view.labels[token] for tokens in near for token in tokens))
+        return f"{failure.step} leads nowhere from {words}, which has {labels or 'no label'}"
+
+    def _filled(self, role: str, is_optional: bool, path: str, head: int) -> RoleTrace:
+        """A role that the mentions with a head fill: the actors as which they are described."""
+        codes = self._codes.get(head, set())
+        own = self._lexicon.countable(codes, self._rule.classes.get(role))
+        # The finest: of the police of a country those in this country, or else the police, or else any actor.
+        composite, inner = {*own}.difference(codes), self._lexicon.inner_codes.intersection(own)
+        actors = tuple(sorted(composite or inner or own or codes))
+        outcome = COUNTED
+        if not is_optional and not own:
+            outcome = OTHER_CLASS if actors else NO_ACTOR
+        elif not is_optional and len(actors) > 1 and not self._rule.distinct_actors:
+            outcome = SEVERAL
+        return RoleTrace(role, outcome, is_optional, path, self._view.text[head], actors, bool(own))
 
     def _has_default(self, role: str, trigger: int) -> bool:
         """Whether the lexicon has a default actor of a role whose conditions hold at a trigger."""
@@ -245,23 +247,15 @@ class _Tracer:
         is_wanted = default is not None and default.actor in self._lexicon.kinds and self._rule.filled != "named"
         return is_wanted and is_filled_by_default(self._rule, role, self._reading, trigger)
 
-    def _actors_at(self, role: str, head: int) -> tuple[tuple[str, ...], bool]:
-        """Actors as which the mentions with a head are described, and whether a role's classes have them."""
-        codes = self._codes.get(head, set())
-        kinds = self._rule.classes.get(role)
-        own = self._lexicon.countable(codes, kinds)
-        # The finest: of the police of a country those in this country, or else the police, or else any actor.
-        composite, inner = {*own}.difference(codes), self._lexicon.inner_codes.intersection(own)
-        return tuple(sorted(composite or inner or own or codes)), bool(own)
-
-    def _actors_near(self, trigger: int) -> Iterable[NamedActor]:
+    def _actors_near(self, trigger: int) -> Iterator[NamedActor]:
         """The actors that the sentence of a trigger names."""
-        view = self._view
-        for token, code in sorted(self.names.codes.items()):
-            if self._sentences[token] != self._sentences[trigger]:
-                continue
-            ends = self._described.get(token) or [token]
-            yield NamedActor(code, self.names.spans[token], _shortest(view, trigger, ends), token in self._described)
+        view, sentences = self._view, self._reading.sentences
+        for token, code in sorted(self._names.codes.items()):
+            if sentences[token] == sentences[trigger]:
+                start, end = self._names.spans[token]
+                described = self._described.get(start, [])
+                path = _shortest(view, trigger, described or [token])
+                yield NamedActor(code, " ".join(view.text[start:end]), path, bool(described))
 
 
 def _shortest(view: ParseView, start: int, ends: Iterable[int]) -> str | None:

@@ -158,7 +158,7 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def csv_records(lines: LineReader, columns: Columns) -> Iterator[Record]:
     """Read separated values with a header; every value is text, "NA" too.
 
-    Commas, semicolons, tabs or vertical bars separate the values: see `_separator`.
+    Commas, semicolons, tabs or vertical bars separate the values: see `separator_of`.
     """
     # The interpreter's limit is too low for articles; it applies to the whole process, so it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), max_line_bytes()))
@@ -176,7 +176,7 @@ def csv_records(lines: LineReader, columns: Columns) -> Iterator[Record]:
             yield columns.record(lines.path, number, place, dict(zip(names, row, strict=True)), original)
 
 
-def _separator(header: str, required: Iterable[str]) -> str:
+def separator_of(header: str, required: Iterable[str]) -> str:
     """Find what separates the values of a table.
 
     It is the separator with which the header has the required columns; if none has them, the one with the most
@@ -192,7 +192,7 @@ def _csv_rows(lines: LineReader, required: Iterable[str]) -> Iterator[tuple[str,
     texts = (text for _, text in lines.text_lines("a row"))
     header, line = next(texts, ""), 1
     # `strict` raises for a quote that is never closed.
-    reader = csv.reader(chain([header], texts), strict=True, delimiter=_separator(header, required))
+    reader = csv.reader(chain([header], texts), strict=True, delimiter=separator_of(header, required))
     try:
         for row in reader:
             if row:

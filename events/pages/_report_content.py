@@ -23,8 +23,8 @@ from corefsample.files._paths import PathLike
 from events.counting._count_posterior import checked_table
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._periods import Calendar
+from events.counting._sentences import exclusion_texts, merging_text
 from events.counting._tables import Columns, shown_name
-from events.counting._tally import exclusion_texts, merging_text
 from events.pages._document_texts import Places, document_texts
 from events.pages._labels import AuditContent, LabelTargets, LearnedContent, read_audit, read_learned
 from events.pages._others import OtherDocuments, other_documents

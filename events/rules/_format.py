@@ -13,11 +13,9 @@ from corefsample.errors import InputError
 from corefsample.languages._language import code_of
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._codes import UPOS
-from events._yaml_file import first_of
 from events.rules._conditions import ConditionsFile, faults_of_conditions, faults_of_paths, shipped_conditions
 
-_NAME = "a name (letters, digits, _ and -, beginning with a letter)"
-Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description=_NAME)]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Words = Annotated[list[Text], msgspec.Meta(min_length=1)]
 
@@ -176,12 +174,10 @@ def check_rule_file(file: RuleFile, source: str) -> None:
     Raises
     ------
     InputError
-        If a value breaks a rule; the place is the file and the path to the value. Of several such values the message
-        is about the first, and says where the others are.
+        If a value breaks a rule; the place is the file and the path to the value.
     """
-    found = list(_faults(file, source))
-    if found:
-        raise first_of(source, found)
+    for fault in _faults(file, source):
+        raise fault
 
 
 def _faults(file: RuleFile, source: str) -> Iterator[InputError]:

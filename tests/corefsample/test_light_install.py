@@ -72,7 +72,6 @@ def test_no_library_for_texts_files_or_pictures_is_loaded(program: str) -> None:
     [
         ("from corefsample import read_documents", "msgspec"),
         ("from corefsample.plots import reliability_figure", "matplotlib"),
-        ("from corefsample.spacy_bridge import ParseSampler", "spacy"),
         ("from events import EventCounter", "pyarrow"),
         ("import runpy; runpy.run_module('corefsample', run_name='__main__')", "click"),
     ],

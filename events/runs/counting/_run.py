@@ -30,7 +30,9 @@ from corefsample.files._paths import Inputs, PathLike, input_paths, local_name
 from corefsample.files._remote_services import is_url
 from corefsample.formats.scored._stream import SUFFIXES
 from events._options import Progress, fields_of
-from events.counting._counter import DUPLICATE, EventCounter
+from events.counting._acceptance import DUPLICATE
+from events.counting._counter import EventCounter
+from events.counting._sums import CountedEvents
 from events.counting._tally import excluded_triggers
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
@@ -136,7 +138,7 @@ class MergedCounts:
         Number of parts that this call computed.
     """
 
-    counter: EventCounter | None = None
+    counter: CountedEvents | None = None
     parts: list[CountPart] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     results: list[StoredPart] = field(default_factory=list)
@@ -148,7 +150,7 @@ class MergedCounts:
         """Number of documents so far."""
         return 0 if self.counter is None else self.counter.n_documents
 
-    def add(self, part: CountPart, counter: EventCounter, result: StoredPart) -> None:
+    def add(self, part: CountPart, counter: CountedEvents, result: StoredPart) -> None:
         """Add a part none of whose doc_ids is in earlier ones."""
         if self.counter is None:
             self.counter = counter
@@ -158,7 +160,7 @@ class MergedCounts:
         self.results.append(result)
         self.ends.append(self.n_documents)
 
-    def repeated(self, counter: EventCounter) -> list[tuple[int, int]]:
+    def repeated(self, counter: CountedEvents) -> list[tuple[int, int]]:
         """Indices of documents here and in a part that have the same doc_id."""
         return [] if self.counter is None else self.counter.ids.repeated_in(counter.ids)
 
@@ -190,11 +192,11 @@ def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -
             n_of_part = 0.0 if part is None else min(n_read, part.n_bytes)
             on_progress(min(int(n_bytes_done + n_of_part), n_bytes), n_bytes, merged.n_documents + n_documents)
 
-    def here(part: CountPart) -> EventCounter:
+    def here(part: CountPart) -> CountedEvents:
         with one_processor_left():
             return part.count(on_progress=partial(report, part))
 
-    def counts(part: CountPart, computed: EventCounter | None) -> tuple[EventCounter, StoredPart]:
+    def counts(part: CountPart, computed: CountedEvents | None) -> tuple[CountedEvents, StoredPart]:
         stored = run.found(part, verify=False)
         if stored is None:
             raise InputError(f"{part} must be complete, got a damaged result", place=str(run.store.path))
@@ -303,7 +305,7 @@ def _quarantined(merged: MergedCounts) -> bytes:
     return b"".join((each.folder / QUARANTINE).read_bytes() for each in results)
 
 
-def _required(run: CountRun, merged: MergedCounts, quarantined: bytes) -> EventCounter:
+def _required(run: CountRun, merged: MergedCounts, quarantined: bytes) -> CountedEvents:
     """The counts of all parts; raises InputError if there is no document."""
     where = run.counting.options.where
     if merged.counter is None or not merged.n_documents:

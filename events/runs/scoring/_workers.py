@@ -21,6 +21,7 @@ from corefsample.documents._tokens import span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import code_of, require_same
+from corefsample.parses import parse_temperature
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._shipped import chosen_recalibration
@@ -33,7 +34,6 @@ from corefsample.scorers.log_linear._model import (
     score_parses,
 )
 from corefsample.scorers.log_linear._model_file import model_file
-from corefsample.spacy_bridge import parse_temperature
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from events.news._fields import Article
 from events.news._quality import TextTally, repair_version, repaired

@@ -14,8 +14,7 @@ import pytest
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError
 from corefsample.parses import calibrate_parses, fit_temperature
-from corefsample.parses._pairs import gold_score, parse_pairs
-from corefsample.parses._properties import properties_of
+from corefsample.parses._pairs import gold_score, parse_pairs, properties_of
 
 WORDS = ["They", "saw", "her", "duck"]
 UPOS = ["PRON", "VERB", "PRON", "NOUN"]

@@ -25,8 +25,17 @@ from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._path_traces import PathTrace, UnmetCondition, connecting_path, nearest_trace, trace_path
-from corefsample.syntax._paths import ParseView, follow, follow_all, leading_to, path_labels
+from corefsample.syntax._paths import (
+    FailedStep,
+    ParseView,
+    connecting_path,
+    failed_step,
+    follow,
+    follow_each,
+    leading_to,
+    nearest_failure,
+    path_labels,
+)
 from corefsample.syntax._roles import NeutralParse
 from corefsample.syntax._schemes import fitting_schemes
 
@@ -260,7 +269,9 @@ def test_several_paths_end_where_any_of_them_does(tokens: Tokens, paths: list[st
     parse = ParseView(tokens, SCHEMES["ud2"])
     for start in range(len(parse.text)):
         each = [follow(path, parse, start) for path in paths]
-        assert follow_all(tuple(paths), parse, start) == set().union(*each)
+        ends = follow_each(paths, parse, start)
+        assert ends.keys() == set().union(*each)
+        assert all(path == next(p for p, e in zip(paths, each, strict=True) if end in e) for end, path in ends.items())
 
 
 @given(path_parses(), st.lists(st.sampled_from(UD2_PATHS), max_size=4))
@@ -355,66 +366,41 @@ def police() -> ParseView:
     return ParseView(er.parsed(POLICE), SCHEMES["ud2"])
 
 
-OF_KILLED = ("nsubj:pass", "aux:pass", "obl")
-
-
 @pytest.mark.parametrize(
-    ("path", "start", "found"),
+    ("path", "start", "failure"),
     [
-        (">obl>compound", 2, ((4,), 2, 2, "", False, ())),
+        (">obl>compound", 2, None),
         # No dependent of "killed" has the label.
-        (">obl:agent", 2, ((), 1, 0, ">obl:agent", False, (2,), OF_KILLED)),
+        (">obl:agent", 2, (">obl:agent", 0, 1, False, (2,))),
         # "firing" is obl, but its case is "in".
-        (
-            "[passive]>obl[case=by]",
-            2,
-            ((), 1, 0, ">obl[case=by]", True, (2,), OF_KILLED, (UnmetCondition(5, "case=by", ("in",)),)),
-        ),
+        ("[passive]>obl[case=by]", 2, (">obl[case=by]", 0, 1, True, (5,))),
         # The second step fails, at "firing".
-        (">obl>nmod:poss+", 2, ((), 2, 1, ">nmod:poss+", False, (5,), ("case", "compound", "nmod"))),
-        ("[active]>obl", 2, ((), 1, 0, "[active]", False, (2,), (), (UnmetCondition(2, "active", ()),))),
-        # Of three conditions two fail: "firing" is a noun, has no dependent "amod", and is no "attack".
-        (
-            ">obl[upos=NOUN,amod=heavy,lemma=attack|raid]>nmod",
-            2,
-            (
-                *((), 2, 0, ">obl[upos=NOUN,amod=heavy,lemma=attack|raid]", True, (2,), OF_KILLED),
-                (UnmetCondition(5, "amod=heavy", ()), UnmetCondition(5, "lemma=attack|raid", ("firing",))),
-            ),
-        ),
+        (">obl>nmod:poss+", 2, (">nmod:poss+", 1, 1, False, (5,))),
+        ("[active]>obl", 2, ("[active]", 0, 1, True, (2,))),
         # The root has no step up, though its label fits.
-        ("<root", 2, ((), 1, 0, "<root", False, (2,))),
-        (
-            "<obl[upos=NOUN]",
-            5,
-            ((), 1, 0, "<obl[upos=NOUN]", True, (5,), ("obl",), (UnmetCondition(2, "upos=NOUN", ("VERB",)),)),
-        ),
-        ("", 2, ((2,), 0, 0, "", False, ())),
+        ("<root", 2, ("<root", 0, 1, False, (2,))),
+        ("<obl[upos=NOUN]", 5, ("<obl[upos=NOUN]", 0, 1, True, (2,))),
+        ("", 2, None),
     ],
 )
-def test_a_trace_names_the_step_that_fails_and_what_was_there(path: str, start: int, found: tuple[Any, ...]) -> None:
-    assert trace_path(path, police(), start) == PathTrace(path, *found)
+def test_the_step_at_which_a_path_fails(path: str, start: int, failure: tuple[Any, ...] | None) -> None:
+    assert failed_step(path, police(), start) == (None if failure is None else FailedStep(path, *failure))
 
 
 @given(tokens=path_parses(), path=st.sampled_from(UD2_PATHS), data=st.data())
-def test_a_trace_ends_where_the_path_leads(tokens: Tokens, path: str, data: st.DataObject) -> None:
+def test_a_path_fails_where_it_leads_nowhere(tokens: Tokens, path: str, data: st.DataObject) -> None:
     parse = ParseView(tokens, SCHEMES["ud2"])
     start = data.draw(st.integers(0, len(tokens) - 1))
-    trace = trace_path(path, parse, start)
-    assert list(trace.ends) == sorted(follow(path, parse, start))
-    assert bool(trace.ends) == (trace.n_done == trace.n_steps and not trace.failed)
-    assert bool(trace.reached) != bool(trace.ends)
+    failure = failed_step(path, parse, start)
+    assert (failure is None) == bool(set(follow(path, parse, start)))
 
 
 def test_the_nearest_path_is_the_one_with_the_most_steps_done() -> None:
     paths = [">obl:agent", "[passive]>obl[case=by]", ">obl>nmod:poss", ">nsubj"]
-    found = nearest_trace(paths, police(), 2)
-    assert found is not None
-    assert found.path == ">obl>nmod:poss"
     # Where no step is done, a label that fits is nearer; then the first path.
-    assert nearest_trace(paths[:2], police(), 2) == trace_path(paths[1], police(), 2)
-    assert nearest_trace([paths[3], paths[0]], police(), 2) == trace_path(paths[3], police(), 2)
-    assert nearest_trace([], police(), 2) is None
+    for some, nearest in ((paths, 2), (paths[:2], 1), ([paths[3], paths[0]], 0)):
+        assert nearest_failure(some, police(), 2) == failed_step(some[nearest], police(), 2)
+    assert nearest_failure([], police(), 2) is None
 
 
 def test_the_path_between_two_tokens_is_in_the_notation_of_rules() -> None:

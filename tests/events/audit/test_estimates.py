@@ -20,6 +20,7 @@ from events.audit import AuditFrame, AuditPlan, estimate_counts, estimate_total,
 from events.audit._estimates import TOTAL, rows_frame
 from events.audit._quality import CurvePoint, cohen_kappa
 from events.audit._sheets import NO, YES, SheetLabels
+from events.audit._totals import METHODS
 
 PLAN = plan_audit(frame(), 60)
 TRUTH = {
@@ -38,7 +39,7 @@ def labels(tmp_path: Path) -> SheetLabels:
     return read_sheets(PLAN, [write_sheet(tmp_path / "s.csv", PLAN, TRUTH.__getitem__)])
 
 
-@pytest.mark.parametrize("method", ["shortest", "exact", "mid-p", "wilson", "jeffreys"])
+@pytest.mark.parametrize("method", METHODS)
 def test_the_total_is_that_of_the_strata(labels: SheetLabels, method: str) -> None:
     (total,) = estimate_counts(PLAN, labels, method=method).totals  # type: ignore[arg-type]
     strata = PLAN.stratum_of[PLAN.sample]
@@ -243,7 +244,7 @@ def test_agreement_of_two_labellers_is_reported(tmp_path: Path) -> None:
     assert agreement.lower < agreement.kappa < 1.0
 
 
-@pytest.mark.parametrize("options", [{"level": 0.0}, {"method": "x"}, {"assume": "x"}])
+@pytest.mark.parametrize("options", [{"level": 0.0}, {"level": 0.9}, {"method": "x"}, {"assume": "x"}])
 def test_bad_options_are_named(labels: SheetLabels, options: dict[str, object]) -> None:
     with error(ParameterError, *options):
         estimate_counts(PLAN, labels, **options)  # type: ignore[arg-type]

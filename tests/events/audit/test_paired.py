@@ -1,4 +1,4 @@
-"""P of two rules beside labels: gains in folds, and differences, against plain loops and scikit-learn."""
+"""P of two rules beside labels, against plain loops and scikit-learn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from corefsample import InputError
 from events.audit import plan_audit, read_sheets
 from events.audit._paired import (
     MEASURES,
-    CrossValidation,
     LabelledCells,
     labelled_cells,
     paired_differences,
@@ -71,61 +70,6 @@ def test_probabilities_are_found_by_document_rule_and_actor() -> None:
     assert p.tolist() == [[0.0, 0.0], [0.25, 0.5]]
     with error(InputError):
         target_probabilities(pa.table(rows), ["a", "d"], [("kill", "USA")])
-
-
-# --- gains -------------------------------------------------------------------------------------------------
-
-
-def log_scores(p: list[float], y: list[bool], w: list[float], train: list[bool]) -> list[float]:
-    """Log score of every cell by the shares of yes of the classes of P among the cells of `train`, by plain loops."""
-    rows = [i for i in range(len(p)) if train[i]]
-    one = sum(w[i] for i in rows) / len(rows)
-    rate = (sum(w[i] for i in rows if y[i]) + one / 2) / (sum(w[i] for i in rows) + one)
-    share = {}
-    for name in ("low", "high"):
-        own = [i for i in rows if of_class(p[i]) == name]
-        share[name] = (sum(w[i] for i in own if y[i]) + one * rate) / (sum(w[i] for i in own) + one)
-    return [w[i] * math.log(share[of_class(p[i])] if y[i] else 1 - share[of_class(p[i])]) for i in range(len(p))]
-
-
-def of_class(p: float) -> str:
-    return "low" if p <= 0.5 else "high"
-
-
-def test_gains_are_those_of_plain_loops_over_the_folds() -> None:
-    labels = cells(60)
-    rng = np.random.default_rng(1)
-    before = np.where(labels.is_positive & (rng.random(60) < 0.4), 1.0, np.where(rng.random(60) < 0.1, 0.5, 0.0))
-    after = np.where((rng.random(60) < 0.1) | (labels.is_positive & (rng.random(60) < 0.5)), 1.0, before)
-    validation = CrossValidation(labels, seed=3)
-    y, w = labels.is_positive.tolist(), labels.weights.tolist()
-    gain = 0.0
-    tests = [each.tolist() for each in validation._tests]
-    assert [sum(each) for each in tests] == [12] * 25
-    for test in tests:
-        train = [not each for each in test]
-        old, new = (log_scores(p.tolist(), y, w, train) for p in (before, after))
-        if sum(n - o for n, o, t in zip(new, old, train, strict=True) if t) > 0:
-            moved = [of_class(a) != of_class(b) for a, b in zip(before.tolist(), after.tolist(), strict=True)]
-            gain += sum(n - o for n, o, t, m in zip(new, old, test, moved, strict=True) if t and m)
-    assert validation.gain(before, after) == pytest.approx(gain / 5 / sum(w))
-    every = [True] * 60
-    within = sum(log_scores(after.tolist(), y, w, every)) - sum(log_scores(before.tolist(), y, w, every))
-    assert validation.gain_within(before, after) == pytest.approx(within / sum(w))
-
-
-def test_what_finds_one_yes_gains_nothing_in_other_folds() -> None:
-    labels = cells()
-    validation = CrossValidation(labels)
-    before = np.where(labels.is_positive & (np.arange(240) % 2 == 0), 1.0, 0.0)
-    after = before.copy()
-    after[np.flatnonzero(labels.is_positive & (before == 0.0))[0]] = 1.0
-    assert validation.gain_within(before, after) > 0.0
-    assert validation.gain(before, after) == 0.0
-    assert validation.gain(before, labels.is_positive.astype(float)) > 0.1
-
-
-# --- differences -------------------------------------------------------------------------------------------
 
 
 def test_measures_are_those_of_scikit_learn() -> None:

@@ -34,19 +34,11 @@ SMALL = [(1, 1), (6, 2), (7, 7), (12, 5), (25, 4), (30, 29)]
 
 @pytest.mark.kernels
 @pytest.mark.parametrize(("size", "n"), SMALL)
-@pytest.mark.parametrize(("method", "limits"), [("exact", references.equal_tails), ("shortest", references.blaker)])
-def test_limits_are_those_of_the_enumeration(method: Method, limits: Any, size: int, n: int) -> None:
+@pytest.mark.parametrize(("method", "limits"), [("exact", references.equal_tails), ("mid-p", references.blaker)])
+def test_limits_of_one_stratum_are_those_of_the_enumeration(method: Method, limits: Any, size: int, n: int) -> None:
     for k in range(n + 1):
         found = estimate_total([k], [n], [size], method=method)
         assert (found.lower, found.upper) == limits(k, size, n, ALPHA)
-
-
-@pytest.mark.parametrize(("size", "n"), [(40, 10), (200, 30)])
-def test_methods_of_one_stratum_lie_within_each_other(size: int, n: int) -> None:
-    for k in range(n + 1):
-        exact, shortest, mid = (estimate_total([k], [n], [size], method=m) for m in ("exact", "shortest", "mid-p"))
-        assert exact.lower <= shortest.lower <= shortest.upper <= exact.upper
-        assert exact.lower <= mid.lower <= mid.upper <= exact.upper
 
 
 def test_limits_by_hand() -> None:
@@ -70,9 +62,9 @@ def test_no_positive_label_gives_the_rule_of_three() -> None:
 # --- coverage ----------------------------------------------------------------------------------------------
 
 
-def limits_of(method: Method) -> references.Limits:
+def limits_of(method: Method, level: float = 0.95) -> references.Limits:
     def limits(k: Sequence[int], n: Sequence[int], sizes: Sequence[int]) -> tuple[float, float]:
-        found = estimate_total(k, n, sizes, method=method)
+        found = estimate_total(k, n, sizes, method=method, level=level)
         return found.lower, found.upper
 
     return limits
@@ -81,7 +73,7 @@ def limits_of(method: Method) -> references.Limits:
 POPULATIONS = [((9,), (4,)), ((6, 5), (3, 2)), ((8, 3), (3, 3)), ((7, 4), (1, 2)), ((4, 3, 3), (2, 2, 1))]
 
 
-@pytest.mark.parametrize("method", ["exact", "shortest", "mid-p"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("sizes", "labelled"), POPULATIONS)
 def test_joined_intervals_cover_populations(sizes: tuple[int, ...], labelled: tuple[int, ...], method: Method) -> None:
     coverages = dict(references.coverage(limits_of(method), sizes, labelled))
@@ -89,6 +81,21 @@ def test_joined_intervals_cover_populations(sizes: tuple[int, ...], labelled: tu
     least = 0.95 if len(sizes) == 1 else 0.92
     assert min(coverages.values()) >= least
     assert sum(coverages.values()) / len(coverages) >= 0.95
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
+@pytest.mark.parametrize(("sizes", "labelled"), [((9, 8), (4, 5)), ((14, 6), (5, 4)), ((5, 5, 5), (4, 4, 4))])
+def test_exact_holds_its_level_with_four_labels_in_a_stratum(
+    sizes: tuple[int, ...], labelled: tuple[int, ...], level: float
+) -> None:
+    assert min(p for _, p in references.coverage(limits_of("exact", level), sizes, labelled)) >= level
+
+
+def test_mid_p_is_refused_at_levels_that_it_does_not_hold() -> None:
+    """Strata of 41 and 38 documents, 7 and 25 labels: at .8 it covered the total of 9 + 0 positive ones in .685."""
+    with error(ParameterError, "level"):
+        estimate_total([2, 0], [7, 25], [41, 38], level=0.8)
+    assert estimate_total([2, 0], [7, 25], [41, 38], level=0.8, method="exact").level == 0.8
 
 
 @pytest.mark.kernels
@@ -106,9 +113,9 @@ def test_the_positive_labels_may_be_all_that_there_are() -> None:
 
     That is above .025, and so is its half; 1/5 * 1/5 = .04 is not by its half.
     """
-    quarter = {m: estimate_total([1, 1], [25, 100], [100, 400], method=m) for m in ("mid-p", "shortest", "exact")}
-    assert {m: found.lower for m, found in quarter.items()} == {"mid-p": 2, "shortest": 2, "exact": 2}
-    fifth = {m: estimate_total([1, 1], [20, 80], [100, 400], method=m).lower for m in ("mid-p", "exact")}
+    quarter = {m: estimate_total([1, 1], [25, 100], [100, 400], method=m).lower for m in METHODS}
+    assert quarter == {"mid-p": 2, "exact": 2}
+    fifth = {m: estimate_total([1, 1], [20, 80], [100, 400], method=m).lower for m in METHODS}
     assert fifth["mid-p"] > 2
     assert fifth["exact"] == 2
     # All negative documents may be labelled too.
@@ -145,21 +152,12 @@ def test_a_sum_of_beta_binomials_is_that_of_the_enumeration() -> None:
 
 
 def test_an_interval_contains_its_estimate_at_every_level() -> None:
-    # Of three documents two are labelled, one of them positive: the estimate is 1.5, Wilson's limits at 50% are 1.2
-    # and 1.8, and no whole number lies between them.
-    found = estimate_total([1], [2], [3], method="wilson", level=0.5)
-    assert (found.lower, found.estimate, found.upper) == (1, 1.5, 2)
     outside = []
-    for size, method, level in itertools.product((1, 2, 3, 7, 49), METHODS, (0.01, 0.5, 0.9)):
+    for size, level in itertools.product((1, 2, 3, 7, 49), (0.01, 0.5, 0.9)):
         for n in {1, (size + 1) // 2, size}:
-            every = [estimate_total([k] * 2, [n] * 2, [size] * 2, method=method, level=level) for k in (0, n // 3, n)]
+            every = [estimate_total([k] * 2, [n] * 2, [size] * 2, method="exact", level=level) for k in (0, n // 3, n)]
             outside += [found for found in every if not found.lower <= found.estimate <= found.upper]
     assert not outside
-
-
-def test_a_posterior_of_very_many_documents_contains_its_estimate() -> None:
-    found = estimate_total([0, 3], [100, 40], [1_980_000, 20_000], method="jeffreys")
-    assert found.lower <= found.estimate == 1_500 <= found.upper
 
 
 strata = st.lists(
@@ -183,9 +181,8 @@ def test_intervals_hold_the_certain_and_nothing_impossible(rows: list[tuple[int,
 
 
 def test_a_higher_level_gives_a_longer_interval() -> None:
-    for method in METHODS:
-        widths = [estimate_total([1, 5], [30, 10], [400, 50], level=x, method=method).width for x in (0.5, 0.8, 0.99)]
-        assert widths == sorted(widths)
+    widths = [estimate_total([1, 5], [30, 10], [400, 50], level=x, method="exact").width for x in (0.5, 0.8, 0.99)]
+    assert widths == sorted(widths)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_a_run_gives_the_event_of_any_actor_or_its_actors(run: Path) -> None:
 
 def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
-    first = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=18, keyword="attack*"))
+    first = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=18, keyword="attack|killed"))
     second = run_audit_plan(run, AuditPlanOptions(out=folder, more=6))
     assert (first.plan, second.n_drawn, second.n_new) == (second.plan, 24, 6)
     summary = run_audit_estimate(run, [fill(each.sheet, "yes") for each in (first, second)])
@@ -262,6 +262,29 @@ def test_a_table_of_actors_has_a_row_for_each(tmp_path: Path) -> None:
     assert frame.targets == ("NA", "USA")
     assert [frame.probability(t).tolist() for t in (0, 1)] == [[0.25, 0.0], [0.5, 0.0]]
     assert frame.label_kind == "actors"
+
+
+def test_scores_are_read_as_news_tables_are(tmp_path: Path) -> None:
+    """Semicolons, decimal commas, times with a zone, whose day is as written, and an empty row."""
+    path = tmp_path / "scores.csv"
+    path.write_text("doc_id;date;probability\na;2001-01-10T23:30:00Z;0,4\n;;\nb;2001-01-11 00:00:00+02:00;0,25\n")
+    frame = read_scores(path)
+    assert frame.probability(0).tolist() == [0.4, 0.25]
+    assert frame.dates.astype(str).tolist() == ["2001-01-10", "2001-01-11"]
+    path.write_text(path.read_text() + "c;2001-01-11;1,250\n")  # .00125 or 1.25: none can tell
+    with error(InputError, place="row 5"):
+        read_scores(path)
+
+
+def test_a_keyword_is_a_regular_expression(scores: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(scores)
+    table["text"] = np.where(np.arange(200) % 2, "Air strikes at night", "rain")
+    table.to_csv(scores, index=False)
+    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40, cuts=(0.5,), keyword="air str"))
+    sizes = {row["name"]: row["n_documents"] for row in plan.strata}
+    assert sum(n for name, n in sizes.items() if ", keyword" in name) == 100
+    with error(ParameterError, "keyword"):
+        run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "other", keyword="(air"))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import events.runs.counting._job
 import pandas as pd
 import pytest
 import yaml
@@ -20,6 +19,7 @@ from references import events as er
 
 import events.counting._counter
 import events.runs._pictures
+import events.runs.counting._parts
 import events.runs.counting._tables
 from corefsample import __version__, read_documents
 from corefsample._extras import install_hint
@@ -125,7 +125,7 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
         "on_error": "quarantine",
         "recalibration": None,
         "uncertainty": None,
-        "partition_size": 5000,
+        "part_size": 5000,
         "out": str(tmp_path / "run"),
     }
 
@@ -195,6 +195,20 @@ def test_doctor_describes_a_file(call: Calls, corpus: Path) -> None:
     assert sum(report["schemes"].values()) == report["n_parsed"] == 10
     assert report["schemes"]["ud2"] >= 5
     assert 0.0 < report["new_mass"] < 1.0
+
+
+def test_doctor_lists_the_entries_of_a_file_before_those_that_it_takes_from_others(call: Calls, tmp_path: Path) -> None:
+    lexicon = tmp_path / "own.yaml"
+    lexicon.write_text(
+        "version: 1\nextends: countries\nentries: [{code: REBELS, name: Rebels, nouns: [rebel]}]\n", "utf-8"
+    )
+    assert "  names       REBELS Rebels, ABW Aruba, " in call.good("doctor", lexicon)
+
+
+def test_a_quiet_command_prints_warnings_and_errors_alone(call: Calls, tmp_path: Path) -> None:
+    assert call.good("doctor", "countries", "--quiet") == ""
+    assert json.loads(call.good("doctor", "countries", "--quiet", "--json"))[0]["n_problems"] == 0
+    assert "none.jsonl" in call.refused("doctor", tmp_path / "none.jsonl", "--quiet")
 
 
 def test_doctor_describes_a_lexicon(call: Calls, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from strategies import documents as strategies
 from corefsample import CorefsampleError, InputError, ParameterError, Recalibration
 from corefsample.errors import ParameterHint
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from events.commands._failures import Failure
+from events.commands._parser import Failure
 from events.news._articles import ArticleStream
 from events.runs._document_inputs import DocumentInputs
 from events.runs.scoring._parsing import load_pipeline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -64,12 +65,13 @@ HEAVY = "numba pandas scipy pyarrow spacy matplotlib networkx dask yaml jinja2 r
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_loads_no_heavy_library(command: str) -> None:
+def test_help_loads_no_heavy_library_and_is_the_same_without_docstrings(helped: Helped, command: str) -> None:
     program = "import runpy, sys\ntry:\n    runpy.run_module('events.commands', run_name='__main__')\nfinally:\n"
     program += f"    print(*sorted(set({HEAVY!r}.split()) & set(sys.modules)), file=sys.stderr)"
     words = [sys.executable, "-c", program, *command.split(), "--help"]
-    finished = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert finished.stdout.startswith("Usage: ")
+    environment = {**os.environ, "PYTHONOPTIMIZE": "2"}
+    finished = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
+    assert finished.stdout == helped(command)
     assert finished.stderr.split() == []
 
 
@@ -178,6 +180,10 @@ def test_the_choices_in_the_help_are_those_of_the_library(command: str, name: st
     choice = options(command)[name].type
     assert isinstance(choice, click.Choice)
     assert set(choice.choices) == set(CHOICES[command, name])
+
+
+def test_an_option_that_is_required_has_no_default(helped: Helped) -> None:
+    assert "--example TEXT    Sentence that reports the event; repeatable.  [required]" in helped("rule new")
 
 
 def test_the_size_of_a_model_has_the_limit_of_the_library() -> None:

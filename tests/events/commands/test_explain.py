@@ -49,8 +49,8 @@ def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(call: Ca
     assert "outcome excluded (no event: a condition excludes it) conditions modal ('may')" in blocks[2]
     # "in Iraq" has the label of the path, but the preposition is not "by".
     assert (
-        "agent nothing; nearest path [passive]>obl[case=by]: from 'attacked', 'Iraq' is not >obl[case=by]: its case is "
-        "'in', it would have to be by actor Iraq = IRQ, at >obl[case=in] P(event) 0, of the document in 1,000 samples"
+        "agent nothing; nearest path [passive]>obl[case=by]: 'Iraq' is not >obl[case=by] "
+        "actor Iraq = IRQ, at >obl[case=in] P(event) 0, of the document in 1,000 samples"
     ) in blocks[3]
     assert len(blocks) == 4
 

@@ -210,7 +210,7 @@ def test_templates_are_read_from_a_file(tmp_path: Path, corpus: Path) -> None:
     ("content", "message"),
     [
         ("pronoun: [i.kind]\n", "templates must be in the lists pronoun, phrase and new, got pronoun"),
-        ("- i.kind\n", "must be a mapping"),
+        ("- i.kind\n", "got `array`"),
         ("pronoun: [i.kind]\nphrase: [pair.match]\nnew: [k.kind]\n", r"templates.new\[0\] must be of"),
         ("pronoun: []\nphrase: [pair.match]\nnew: [i.kind]\n", "templates.pronoun is empty"),
         ("pronoun: [\n", "must be YAML"),

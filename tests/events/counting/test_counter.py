@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from expected_errors import error
+from places import PROJECT
 from references import events as er
 
 from corefsample import InputError, ParameterError
 from corefsample.formats import DocumentStream
-from events import EventCounter, load_rules, simulate_documents
+from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.counting import evaluate_matches
 
 DOCUMENTS = [er.scored(document) for document in er.corpus()]
@@ -182,7 +187,76 @@ def test_only_counters_of_the_same_events_are_merged() -> None:
         counted(period="day").merge(outlying)
 
 
-def test_no_document_is_added_to_a_counter_that_was_loaded(tmp_path: Path) -> None:
-    counted().save(tmp_path)
-    with error(ParameterError, "counter"):
-        EventCounter.load(tmp_path).add(dataclasses.replace(DOCUMENTS[0], doc_id="new"))
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"rule": load_rules("attack", "extended")}, "rule"),
+        ({"rule": dataclasses.replace(load_rules(), unless=(), examples=())}, "rule"),
+        ({"filled": "named"}, "rule"),
+        ({"lexicon": load_lexicon("police")}, "lexicon"),
+        ({"seed": 1}, "seed"),
+        ({"n_samples": 50}, "n_samples"),
+    ],
+)
+def test_counts_of_another_preset_lexicon_or_seed_are_not_merged(
+    tmp_path: Path, options: dict[str, Any], name: str
+) -> None:
+    counter, other = EventCounter(n_samples=100), EventCounter(**{"n_samples": 100, **options})
+    other.update(DOCUMENTS)
+    other.save(tmp_path)
+    for each in (other, EventCounter.load(tmp_path)):
+        with pytest.raises(ParameterError, match=f"^other must have the same {name} as this counter"):
+            counter.merge(each)
+    assert counter.n_documents == 0
+
+
+def test_loaded_counts_are_merged_into_a_counter_that_goes_on(tmp_path: Path) -> None:
+    first, second = EventCounter(n_samples=100), EventCounter(n_samples=100)
+    first.update(DOCUMENTS[:4])
+    first.save(tmp_path)
+    second.merge(EventCounter.load(tmp_path))
+    with error(InputError, place="doc_id 'doc 3'"):
+        second.add(DOCUMENTS[2])
+    second.update(DOCUMENTS[4:])
+    assert_same(second, counted())
+
+
+_PART = """
+import pickle, sys
+counter, documents = pickle.load(sys.stdin.buffer)
+counter.update(documents)
+pickle.dump(counter, sys.stdout.buffer)
+"""
+
+
+def test_counters_of_other_processes_are_merged_and_go_on() -> None:
+    """Each process has another order of sets, on which checksums must not depend."""
+    parts = []
+    for number in range(2):
+        sent = pickle.dumps((EventCounter(n_samples=100), DOCUMENTS[number::2]))
+        command = [sys.executable, "-c", _PART]
+        finished = subprocess.run(command, input=sent, cwd=PROJECT, capture_output=True, check=True)
+        parts.append(pickle.loads(finished.stdout))
+    first, second = parts
+    first.merge(second)
+    first.merge(EventCounter(n_samples=100))
+    assert_same(first, counted())
+    first.add(dataclasses.replace(DOCUMENTS[0], doc_id="new"))
+    assert first.n_documents == len(DOCUMENTS) + 1
+
+
+def test_documents_before_an_invalid_one_or_an_error_of_the_iterable_are_counted() -> None:
+    def documents() -> Iterator[Any]:
+        yield from DOCUMENTS[:3]
+        raise OSError("gone")
+
+    for invalid, expected in (
+        (documents(), OSError),
+        ([*DOCUMENTS[:3], DOCUMENTS[1], DOCUMENTS[4]], InputError),
+        ([*DOCUMENTS[:3], "text"], ParameterError),
+    ):
+        counter, before = EventCounter(n_samples=100), EventCounter(n_samples=100)
+        before.update(DOCUMENTS[:3])
+        with pytest.raises(expected):
+            counter.update(invalid)
+        assert_same(counter, before)

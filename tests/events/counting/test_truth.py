@@ -138,8 +138,8 @@ def test_rule_and_lexicon_are_those_given() -> None:
     ("change", "reason"),
     [
         ({"gold": None}, "gold is required for true events"),
-        ({"date": None}, "date is required for events"),
-        ({"tokens": None}, "tokens are required for events"),
+        ({"date": None}, "date is required for true events"),
+        ({"tokens": None}, "tokens are required for true events"),
     ],
 )
 def test_a_document_that_lacks_something_is_rejected(change: dict[str, Any], reason: str) -> None:

@@ -97,7 +97,7 @@ def test_the_outcome_of_a_trigger_is_what_its_event_lacks(text: str, outcome: st
 
 def test_several_actors_count_for_none_where_distinct_ones_are_not_kept_apart() -> None:
     (trigger,) = traced(JOINT, preset="paper").triggers
-    assert (trigger.outcome, trigger.roles[0].codes) == ("several actors", ("IRN", "IRQ"))
+    assert (trigger.outcome, trigger.roles[0].actors) == ("several actors", ("IRN", "IRQ"))
 
 
 JOINT = "Iraqi/ADJ>3:amod Iranian/ADJ>3:amod forces/NOUN>4:nsubj attacked=attack/VERB>0:root"
@@ -105,10 +105,10 @@ JOINT = "Iraqi/ADJ>3:amod Iranian/ADJ>3:amod forces/NOUN>4:nsubj attacked=attack
 
 def test_the_army_of_a_country_is_traced_as_such() -> None:
     (trigger,) = traced(JOINT.replace("Iranian", "big"), lexicon="forces").triggers
-    assert (trigger.outcome, trigger.roles[0].codes) == ("counted", ("IRQ:ARMY",))
-    assert [actor.code for actor in trigger.actors] == ["IRQ", "ARMY"]
+    assert (trigger.outcome, trigger.roles[0].actors) == ("counted", ("IRQ:ARMY",))
+    assert [actor.actor for actor in trigger.actors] == ["IRQ", "ARMY"]
     (trigger,) = traced(JOINT, lexicon="forces").triggers
-    assert (trigger.outcome, trigger.roles[0].codes) == ("counted", ("IRN:ARMY", "IRQ:ARMY"))
+    assert (trigger.outcome, trigger.roles[0].actors) == ("counted", ("IRN:ARMY", "IRQ:ARMY"))
 
 
 def test_an_actor_of_another_class_is_not_missing_but_other() -> None:
@@ -118,7 +118,7 @@ def test_an_actor_of_another_class_is_not_missing_but_other() -> None:
     tokens = er.parsed("Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root")
     (trigger,) = trace_document(tokens, np.array([[0, 1, 0]], np.int32), limited, police, DAY).triggers
     (role,) = trigger.roles
-    assert (trigger.outcome, role.codes, role.in_class) == ("other class", ("IRQ",), False)
+    assert (trigger.outcome, role.actors, role.in_class) == ("other class", ("IRQ",), False)
 
 
 def test_a_role_with_classes_considers_only_actors_of_these() -> None:
@@ -129,7 +129,7 @@ def test_a_role_with_classes_considers_only_actors_of_these() -> None:
         classes = {} if kinds is None else {"agent": frozenset({kinds})}
         limited = dataclasses.replace(rule, classes=classes)
         (trigger,) = trace_document(tokens, mentions, limited, police, DAY).triggers
-        assert (trigger.outcome, trigger.roles[0].codes) == ("counted", (expected,))
+        assert (trigger.outcome, trigger.roles[0].actors) == ("counted", (expected,))
 
 
 def test_actors_of_the_sentence_come_with_the_path_that_leads_to_them() -> None:
@@ -139,11 +139,11 @@ def test_actors_of_the_sentence_come_with_the_path_that_leads_to_them() -> None:
     )
     (trigger,) = traced(text).triggers
     (actor,) = trigger.actors
-    assert (actor.code, actor.span, actor.describes) == ("POLICE", (4, 5), True)
-    assert actor.route in (">obl[case=in]>compound", ">obl[case=in]")
+    assert (actor.actor, actor.words, actor.describes_a_mention) == ("POLICE", "police", True)
+    assert actor.path_from_trigger in (">obl[case=in]>compound", ">obl[case=in]")
     (role,) = trigger.roles
-    assert (role.path, role.outcome) == (None, "no path")
-    assert (role.nearest.failed, role.nearest.label_fits) == (">obl[case=by]", True)
+    assert (role.path, role.outcome, role.failed_step) == (None, "no path", ">obl[case=by]")
+    assert role.near_miss == "[passive]>obl[case=by]: 'firing' is not >obl[case=by]"
 
 
 def test_a_phrase_is_named_as_the_trigger() -> None:

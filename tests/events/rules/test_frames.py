@@ -349,7 +349,5 @@ def test_frames_outside_the_format_are_rejected(tmp_path: Path, changes: dict[st
 def test_a_title_without_a_code_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "words.yaml"
     path.write_text("version: 1\nextends: countries\ntitles: [{title: Prime Minister}]\n", "utf-8")
-    with pytest.raises(
-        InputError, match=r"titles\[0\] \(Prime Minister\): code must be the code of an entry, got nothing"
-    ):
+    with pytest.raises(InputError, match=r"titles\[0\] \(Prime Minister\): code must be the code of an entry"):
         load_lexicon(path)

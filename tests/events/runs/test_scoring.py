@@ -34,12 +34,12 @@ from corefsample import (
 )
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.parses import parse_samples
 from corefsample.recalibration import english_recalibration
 from corefsample.scorers import AntecedentModel, english_model, load_model, save_model
 from corefsample.scorers.log_linear._model import MIN_PROB, score_mentions
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.log_linear.features import mention_kinds
-from corefsample.spacy_bridge import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse

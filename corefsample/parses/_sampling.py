@@ -10,10 +10,9 @@ import numpy as np
 from corefsample import _checks
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge import _transition_kernels
-from corefsample.spacy_bridge._later_components import LaterComponents
-from corefsample.spacy_bridge._transition_kernels import Layers, Scratch, Singles, States
-from corefsample.spacy_bridge._words import require_doc
+from corefsample.parses import _transition_kernels
+from corefsample.parses._later_components import LaterComponents
+from corefsample.parses._transition_kernels import Layers, Scratch, Singles, States
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -112,7 +111,7 @@ class ParseSampler:
 
     def samples(self, doc: Doc, n_samples: int, *, seed: int = 0, doc_id: str | None = None) -> list[Doc]:
         """Draw parses of a Doc: see `parse_samples`."""
-        require_doc(doc)
+        _checks.spacy_doc(doc)
         n_samples = _checks.n_samples(n_samples, 1)
         key = document_key(seed, doc.text if doc_id is None else doc_id)
         start = self._unparsed(doc)

@@ -19,7 +19,7 @@ from spacy_stubs import loaded
 from tolerance import plausible_counts
 
 from corefsample import ParameterError
-from corefsample.spacy_bridge import ParseSampler, parse_samples, parse_temperature
+from corefsample.parses import ParseSampler, parse_samples, parse_temperature
 
 TEXT = (
     "The president of France met her troops near the old border on Monday. They said that there is a bridge, which had "
@@ -336,25 +336,8 @@ def test_parses_survive_serialisation(several: Any, doc: Any) -> None:
     assert shares[0] == shares[1]
 
 
-def test_parses_of_a_sentence_are_drawn_with_their_shares(doc: Any) -> None:
-    from corefsample.spacy_bridge.displacy import parses_markup
-
-    shares: dict[tuple[Any, ...], float] = {}
-    end = next(doc.sents).end
-    for share, posterior in doc._.coref.parses:
-        arcs = tuple((token.head.i, token.dep_) for token in posterior.doc[:end])
-        shares[arcs] = shares.get(arcs, 0.0) + share
-    markup = parses_markup(doc, 0, most=2)
-    assert markup.count("<svg") == min(2, len(shares))
-    assert f">{max(shares.values()):.2f}</div>" in markup
-    with error(ParameterError, "sentences"):
-        parses_markup(doc, 7)
-
-
 def test_a_doc_without_drawn_parses_says_so() -> None:
     loaded(EN_GUM_UD)
-    from corefsample.spacy_bridge.displacy import parses_markup
-
     plain = spacy.load(EN_GUM_UD)
     plain.add_pipe("corefsample", config={"n_samples": 5})
     doc = plain(STORY)
@@ -362,8 +345,6 @@ def test_a_doc_without_drawn_parses_says_so() -> None:
     assert doc._.coref.joint_document().n_parses == 1
     with pytest.raises(ParameterError, match="doc must have drawn parses, got none"):
         doc._.coref.joint_link_probability(doc[0:1], doc[1:2])
-    with error(ParameterError, "doc"):
-        parses_markup(doc)
 
 
 def test_settings_of_parses_are_checked() -> None:
