@@ -34,7 +34,8 @@ import numpy as np
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.languages._language import ENGLISH, Language
+from corefsample.languages._language import ENGLISH, Language, load_language
+from corefsample.syntax._clauses import relabelled
 from corefsample.syntax._schemes import SCHEMES, Scheme
 
 _PASSIVE_MARKERS = frozenset({"aux:pass", "auxpass", "nsubj:pass", "nsubjpass", "csubj:pass", "csubjpass"})
@@ -96,8 +97,15 @@ class ParseView:
         self.upos = tokens.upos
         self.heads: list[int] = tokens.head.tolist()
         names = {label: scheme.reads(label) or label for label in set(tokens.dep)}
-        self.labels = list(map(names.__getitem__, tokens.dep))
         self._head = tokens.head
+        self.labels = relabelled(
+            self.text,
+            self.upos,
+            self.heads,
+            list(map(names.__getitem__, tokens.dep)),
+            lambda token: self.dependents[token],
+            language or load_language(ENGLISH),
+        )
         self._extra = tokens.extra
 
     def features(self, token: int) -> frozenset[str]:

@@ -90,7 +90,28 @@ _CLEARNLP = (
     "det dobj expl intj mark meta neg nmod npadvmod nsubj nsubjpass nummod oprd parataxis pcomp pobj poss preconj "
     "predet prep prt punct quantmod relcl xcomp"
 )
+
+
+def _groups(of: str, group_of: str, origin: str, loyal: str, modifiers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Paths from a noun that only counts or groups to the modifiers of what it groups; and to where a mention is from.
+
+    A group may be one of groups: "tens of thousands of French farmers", "members of the forces of Chad".
+    """
+    members = (f"[lemma={{group}}]{of}", f"[lemma={{group}}]{group_of}{of}", loyal)
+    return {
+        "group_member": tuple(f"{start}{end}" for start in members for end in ("", ">conj+", *modifiers)),
+        "origin": (origin, f"{origin}>conj+"),
+    }
+
+
 _UD_DESCRIPTIONS = {
+    **_groups(
+        ">nmod[case={of}|{from}]",
+        ">nmod[case={of},lemma={group}]",
+        ">nmod[case={from}]",
+        ">amod[lemma={loyal}]>obl|nmod[case={to}]",
+        (">amod", ">amod>conj+", ">compound", ">compound>conj+", ">nmod:poss", ">nmod[case={of}]"),
+    ),
     "head": ("",),
     "adjectival_modifier": (">amod",),
     "nominal_modifier": (">nmod*",),
@@ -98,6 +119,7 @@ _UD_DESCRIPTIONS = {
     "possessive": (">nmod:poss",),
     "compound": (">compound",),
     "conjoined_modifier": (
+        ">amod>amod",
         ">amod>conj+",
         ">nmod[case={of}]>conj+",
         ">nmod:of>conj+",
@@ -142,10 +164,14 @@ def _roles(
         "passive_agent": agents,
         "conjoined_subject": (f"{direct}>conj+", *(f"{agent}>conj+" for agent in agents)),
         "shared_subject": (*shared, *(f"{path}>conj+" for path in shared)),
-        "relative_subject": tuple(
-            f"{start}[lemma={{relative}}]<{labels}<{relative}{tail}"
-            for start, labels in pronouns
-            for tail in ("", ">conj+")
+        "relative_subject": (
+            # "Hundreds of soldiers attacked a town", where a parser takes the verb for a participle of the noun.
+            f"[has >{iobj_or_obj}]<acl[root]",
+            *(
+                f"{start}[lemma={{relative}}]<{labels}<{relative}{tail}"
+                for start, labels in pronouns
+                for tail in ("", ">conj+")
+            ),
         ),
         "controlled_subject": (*controlled, *(f"{path}>conj+" for path in controlled)),
         "object": (f">{iobj_or_obj.split('|')[0]}",),
@@ -253,7 +279,15 @@ _ALL = (
             "of_modifier": (">prep[lemma={of}]>pobj",),
             "possessive": (">poss",),
             "compound": (">compound", ">nmod"),
+            **_groups(
+                ">prep[lemma={of}|{from}]>pobj",
+                ">prep[lemma={of}]>pobj[lemma={group}]",
+                ">prep[lemma={from}]>pobj",
+                ">amod[lemma={loyal}]>prep[lemma={to}]>pobj",
+                (">amod", ">amod>conj+", ">compound|nmod", ">compound|nmod>conj+", ">poss", ">prep[lemma={of}]>pobj"),
+            ),
             "conjoined_modifier": (
+                ">amod>amod",
                 ">amod>conj+",
                 ">prep[lemma={of}]>pobj>conj+",
                 ">poss>conj+",

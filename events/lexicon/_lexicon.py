@@ -6,7 +6,7 @@ import datetime
 import difflib
 import functools
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
+from corefsample.languages._language import ENGLISH
 from events.lexicon._aliases import Alias, AliasTable, Beginnings, Claim, spellings
 from events.lexicon._content import COMPOSITE, INNER, OF, Entry, LexiconContent
 from events.lexicon._file import (
@@ -50,7 +51,7 @@ class Lexicon:
     match, several are ambiguous, and none is no match. An alias of a single code names it on any date: a text of 2010
     can mention Yugoslavia. A title with dates names its code on these days only.
 
-    A noun matches the lemmas of tokens too: "policeman" matches "policemen".
+    A noun matches the lemmas of tokens too, and in English texts that are its plural: "policeman" matches "policemen".
 
     Attributes
     ----------
@@ -325,6 +326,8 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         claim = Claim(title.code, *days, dated=True) if dated else _claim(content.entries[title.code])
         owned.append((title.alias, (claim,)))
     nouns = [(alias, (_claim(entry),)) for entry in entries for alias in entry.nouns]
+    if content.language in ("", ENGLISH):
+        owned += _plurals(nouns, {alias.key for alias, _ in owned})
     folded = AliasTable.of((alias, codes) for alias, codes in owned if not alias.cased)
     cased = AliasTable.of(((alias, codes) for alias, codes in owned if alias.cased), cased=True)
     return Lexicon(
@@ -352,6 +355,27 @@ def _composites(entries: Sequence[Entry], inner: Collection[str]) -> list[Entry]
         for one, other in several
         if OF not in other.code and f"{one.code}{OF}{other.code}" not in known
     ]
+
+
+def _plurals(
+    nouns: Iterable[tuple[Alias, tuple[Claim, ...]]], taken: Collection[str]
+) -> list[tuple[Alias, tuple[Claim, ...]]]:
+    """Plurals of English nouns: texts match where a lemmatiser leaves "Guerrillas", and takes it for a name."""
+    plurals = []
+    for noun, claims in nouns:
+        word = noun.written.lower()
+        if word.endswith("man"):
+            plural = f"{word[:-2]}en"
+        elif word.endswith(("s", "x", "ch", "sh", "z")):
+            plural = f"{word}es"
+        elif word.endswith("y") and word[-2:-1] not in "aeiou":
+            plural = f"{word[:-1]}ies"
+        else:
+            plural = f"{word}s"
+        alias = Alias.of(plural)
+        if alias.key not in taken:
+            plurals.append((alias, claims))
+    return plurals
 
 
 def _claim(entry: Entry) -> Claim:

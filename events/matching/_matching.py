@@ -33,7 +33,16 @@ DEFAULT = -2  # the same, and the role's default actor does
 _resources = cache(load_language)  # once for each language, not for each document
 _SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
 _OBJECTS = frozenset(["obj", "dobj", "iobj", "dative"])
-_DESCRIBING = ("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier")
+_DESCRIBING = (
+    "head",
+    "adjectival_modifier",
+    "of_modifier",
+    "possessive",
+    "compound",
+    "conjoined_modifier",
+    "group_member",
+    "origin",
+)
 NO_ACTOR = ""  # in place of a code: an optional role is absent, or its entity is no single actor
 
 

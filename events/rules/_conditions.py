@@ -49,6 +49,15 @@ class Condition:
         return next((ends for path in self.paths[scheme] if (ends := follow(path, view, trigger))), ())
 
 
+class SharedFile(msgspec.Struct, forbid_unknown_fields=True):
+    """A file of word lists, conditions and paths that rules share."""
+
+    words: dict[str, list[str]] = {}
+    conditions: dict[str, dict[str, list[str]]] = {}
+    paths: dict[str, dict[str, list[str]]] = {}
+    version: int = 1
+
+
 class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
     """By condition and scheme the paths, and word lists; `starts` are the first steps that a path can name."""
 

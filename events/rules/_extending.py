@@ -42,7 +42,7 @@ def extended(base: RuleFile, content: Mapping[str, Any], source: str) -> RuleFil
     """
     # Presets can all be those of the base: the file's own types are checked with one in their place.
     own = typed(source, {"presets": {"base": {}}, **content}, RuleFile)
-    tree = {**_as_yaml(base), "frames": _as_yaml(base.all_frames()), "trigger": None}
+    tree = {**as_yaml(base), "frames": as_yaml(base.all_frames()), "trigger": None}
     tree["examples"] = [*(tree["examples"] if own.base_examples else ()), *content.get("examples", ())]
     merged = {key: value for key, value in content.items() if key not in ("frames", "examples", "add", "remove")}
     tree = _merged(tree, merged)
@@ -57,7 +57,7 @@ def extended(base: RuleFile, content: Mapping[str, Any], source: str) -> RuleFil
     return typed(source, {**tree, "add": {}, "remove": {}}, RuleFile)
 
 
-def _as_yaml(content: Any) -> Any:
+def as_yaml(content: Any) -> Any:
     """The mappings and lists that YAML gives for some content."""
     return msgspec.json.decode(msgspec.json.encode(content))
 
@@ -71,7 +71,7 @@ def _merged(base: Any, own: Any) -> Any:
 
 def _view(file: RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The tree that changes follow: also with the shipped lists that they name, and what presets inherit."""
-    tree = _as_yaml(file)
+    tree = as_yaml(file)
     view = {key: tree[key] for key in _CHANGED}
     view["frames"] = {
         frame["name"]: {**(frame["trigger"] or {}), **{key: frame[key] for key in _OF_FRAMES}}
@@ -80,7 +80,7 @@ def _view(file: RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
     for name, preset in view["presets"].items():
         if name not in _keys(changes, "presets"):
             continue
-        whole = _as_yaml(file.resolved(name))
+        whole = as_yaml(file.resolved(name))
         empty: dict[str, Any] = {"described": [], "roles": {}, "frames": [*view["frames"]], "unless": []}
         for key in _keys(changes["presets"], name):
             if key in empty and preset[key] is None:

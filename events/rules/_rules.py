@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from corefsample import _checks
 from corefsample.errors import InputError, ParameterError
 from corefsample.syntax import SCHEMES
 from corefsample.syntax._schemes import Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
-from events.rules._conditions import Condition, conditions_with, paths_with
-from events.rules._extending import extended
+from events.rules._conditions import Condition, SharedFile, conditions_with, paths_with
+from events.rules._extending import as_yaml, extended
 from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
 from events.rules._format import (
+    VERB_FRAME,
     Example,
     FrameEntry,
     OutcomeFile,
@@ -29,6 +30,7 @@ from events.rules._format import (
 )
 
 _FOLDER = "data/rules"
+_SHARED = ("senses",)  # shipped files of conditions and words that are no rules
 DEFAULT_PRESET = "asserted"
 
 Filled = Literal["either", "named", "default"]
@@ -327,10 +329,13 @@ def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[Rul
     content = read_yaml(source, data)
     if isinstance(content, dict) and ("rules" in content or ("outcomes" in content and "name" not in content)):
         return typed(source, content, OutcomeFile), (source,)
-    name = content.get("extends") if isinstance(content, dict) else None
     bases: tuple[str, ...] = ()
+    if isinstance(content, dict) and "shares" in content:
+        content, bases = _with_shared(content, (*extending, source))
+    name = content.get("extends") if isinstance(content, dict) else None
     if isinstance(content, dict) and isinstance(name, str) and name:
-        base, bases = _base(name, (*extending, source))
+        base, base_sources = _base(name, (*extending, source))
+        bases = (*base_sources, *(each for each in bases if each not in base_sources))
         file = extended(base, content, source)
     else:
         file = typed(source, content, RuleFile)
@@ -338,9 +343,39 @@ def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[Rul
     return file, (source, *bases)
 
 
-def _base(name: str, extending: tuple[str, ...]) -> tuple[RuleFile, tuple[str, ...]]:
+def _with_shared(content: dict[str, Any], files: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Content of the last of the files with what it shares with others, and the names of these.
+
+    Word lists, conditions, paths and frames of other rules or of files without a rule; those of the file itself
+    replace others with the same names. A frame whose name another frame has gets that of its rule before it.
+    """
+    names, own = content["shares"], {key: value for key, value in content.items() if key != "shares"}
+    sources: tuple[str, ...] = ()
+    for name in [names] if isinstance(names, str) else typed(f"{files[-1]}: shares", names, list[str]):
+        shared: SharedFile | RuleFile
+        if name in _SHARED:
+            shared = typed(
+                name, read_yaml(name, (resources.files("events") / "data" / f"{name}.yaml").read_bytes()), SharedFile
+            )
+            shared_sources: tuple[str, ...] = ()
+        else:
+            shared, shared_sources = _base(name, files, "shares")
+        sources += tuple(each for each in shared_sources if each not in sources)
+        for key in ("words", "conditions", "paths"):
+            if isinstance(own.get(key, {}), dict):
+                own[key] = {**as_yaml(getattr(shared, key)), **own.get(key, {})}
+        if isinstance(shared, RuleFile) and isinstance(own.get("frames", []), list):
+            taken = {frame.get("name") for frame in own.get("frames", []) if isinstance(frame, dict)} | {VERB_FRAME}
+            frames = [as_yaml(frame) for frame in shared.all_frames()]
+            for frame in frames:
+                frame["name"] = f"{shared.name}_{frame['name']}" if frame["name"] in taken else frame["name"]
+            own["frames"] = [*own.get("frames", []), *frames]
+    return own, sources
+
+
+def _base(name: str, extending: tuple[str, ...], key: str = "extends") -> tuple[RuleFile, tuple[str, ...]]:
     """The rule of this name, or at this path beside the last of the files that extend each other."""
-    place = f"{extending[-1]}: extends"
+    place = f"{extending[-1]}: {key}"
     if _is_path(name):
         name = os.path.join(os.path.dirname(extending[-1]), name)
     if os.path.realpath(name) in map(os.path.realpath, extending):

