@@ -122,8 +122,8 @@ command = Command(
     "inputs+",
     task="scoring and counting",
     sections={
-        "Reading news": "date_format date_column text_column id_column title_column headline paragraphs fix_text "
-        "duplicates",
+        "Reading news": "date_format date_column text_column id_column title_column headline paragraphs as_written "
+        "fix_text duplicates",
         "Scoring": "model parses parse_temperature",
         "Counting": "n_samples level interval recalibration uncertainty seed lexicon scheme",
         "Parts and processes": "threads workers scheduler part_size",

@@ -121,7 +121,7 @@ def spaced(tokens: Tokens) -> list[str]:
     words: list[str] = []
     blank = False
     opened = False  # whether a straight quotation mark is open
-    for t, word in enumerate(tokens.text):
+    for t, word in enumerate(tokens.written):
         quote = word == '"'
         before = blank if after is not None else blank and not (word in _NO_BLANK_BEFORE or (quote and opened))
         words.append(f" {word}" if before else word)

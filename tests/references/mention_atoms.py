@@ -13,10 +13,9 @@ import numpy as np
 
 from corefsample.documents._tokens import Tokens
 from corefsample.scorers.log_linear.features import _codes as codes
-from corefsample.scorers.log_linear.features._codes import Column, Gender, Kind, Number
-from corefsample.scorers.log_linear.features._encoding import word_hash, word_table
-from corefsample.syntax._codes import UPOS, Role
+from corefsample.syntax._codes import UPOS, Column, Gender, Kind, Number, Role
 from corefsample.syntax._roles import NeutralParse
+from corefsample.syntax._words import word_hash, word_table
 
 PRONOUN_CLASSES = ("CLASS_SPEAKER", "CLASS_THIRD", "CLASS_DEMONSTRATIVE", "CLASS_OTHER_PRONOUN")
 CONTENT = ("NOUN", "PROPN", "ADJ", "NUM", "VERB")

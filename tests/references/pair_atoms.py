@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from references.mention_atoms import Mention, Word, bucket, contains
 
 from corefsample.scorers.log_linear.features import _codes as codes
-from corefsample.scorers.log_linear.features._codes import Gender, Number
+from corefsample.syntax._codes import Gender, Number
 
 # How good each match is; those with other numerals are at most 2.
 LEVELS = {

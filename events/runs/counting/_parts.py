@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.errors import ParameterError
 from corefsample.files._digests import sha256
 from corefsample.files._paths import is_file, open_binary

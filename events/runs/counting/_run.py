@@ -23,7 +23,7 @@ import pyarrow as pa
 
 import corefsample
 from corefsample._log import logger
-from corefsample._processors import one_processor_left
+from corefsample._machine import one_processor_left
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import Inputs, PathLike, input_paths, local_name

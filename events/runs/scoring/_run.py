@@ -17,7 +17,7 @@ from typing import Any
 
 from corefsample._lazy import pd
 from corefsample._log import logger
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterError
@@ -29,7 +29,8 @@ from corefsample.formats.scored._parquet import ParquetWriter
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import join, quarantine_file
 from corefsample.recalibration._shipped import chosen_recalibration
-from corefsample.scorers.log_linear._model import MentionSource, ScoringTally, few_known_words
+from corefsample.scorers._scoring import ScoringTally, few_known_words
+from corefsample.scorers.protocol import MentionSource
 from events._csv_cells import write_csv
 from events._options import Progress, Result, fields_of
 from events._selection import Selection
@@ -127,13 +128,9 @@ class _Parts:
 
 
 def _warn_early(scored: Scored) -> None:
-    """Say after the first part, before a long run is done, that most texts have no upper case or another language."""
-    texts = scored.texts
+    """Say after the first part, before a long run is done, that most texts are of another language."""
     if few_known := few_known_words(scored.tally):
         logger("score").warning("of the first texts, %s", few_known)
-    if texts.n_lower_case > texts.n_texts / 2:
-        rule = "of the first texts have no upper-case letter; taggers and parsers of English need upper case"
-        logger("score").warning("%s of %s %s", texts.n_lower_case, texts.n_texts, rule)
 
 
 @dataclass(slots=True)

@@ -67,9 +67,7 @@ def test_partitions_order_format_and_processes_change_nothing(
 ) -> None:
     documents = corpora[kind]
     write_documents(documents, tmp_path / "whole.jsonl")
-    chosen = CountOptions(
-        **{"n_samples": 60, "compare": ("USA", "IRQ"), "part_size": 1000, "threads": 1, **options}
-    )
+    chosen = CountOptions(**{"n_samples": 60, "compare": ("USA", "IRQ"), "part_size": 1000, "threads": 1, **options})
     whole = count_events(tmp_path / "whole.jsonl", tmp_path / "whole", chosen)
     shuffled = [documents[d] for d in np.random.default_rng(1).permutation(len(documents))]
     inputs = [tmp_path / f"part{n}.{('parquet', 'jsonl', 'jsonl.gz')[n % 3]}" for n in range(5)]

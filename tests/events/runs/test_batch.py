@@ -31,7 +31,7 @@ import events.runs._pictures
 import events.runs.counting._parts
 import events.runs.counting._tables
 from corefsample import InputError, OutputError, read_documents
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
 from events._csv_cells import unescaped
@@ -309,9 +309,7 @@ def _full(*args: Any, **keywords: Any) -> None:
         "os.replace",
     ],
 )
-def test_a_full_disk_leaves_complete_parts_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str
-) -> None:
+def test_a_full_disk_leaves_complete_parts_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str) -> None:
     path = er.write_lines(tmp_path / "corpus.jsonl", ["[]", *er.corpus()])
     with monkeypatch.context() as patch:
         patch.setattr(writer, _full)

@@ -21,23 +21,19 @@ from strategies import parses as strategies
 from corefsample import ParameterError
 from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import load_language
-from corefsample.scorers.log_linear._readings import LONGEST_WINDOW, Reading, gold_of_found, readings
-from corefsample.scorers.log_linear.features import _codes, _encoding
+from corefsample.scorers._scoring import gold_of_found
+from corefsample.scorers.log_linear._readings import LONGEST_WINDOW, Reading, readings
+from corefsample.scorers.log_linear.features import _codes
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features import _pair_kernels as pairs
 from corefsample.scorers.log_linear.features import _templates as module
-from corefsample.scorers.log_linear.features._codes import Column, Gender, Kind, Meaning, Number
-from corefsample.scorers.log_linear.features._encoding import (
-    encode,
-    features_hash,
-    language_hash,
-    word_hash,
-    word_table,
-)
+from corefsample.scorers.log_linear.features._encoding import encode, features_hash
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.syntax import _codes as syntax_codes
-from corefsample.syntax._codes import UPOS
+from corefsample.syntax import _words
+from corefsample.syntax._codes import UPOS, Column, Gender, Kind, Meaning, Number
+from corefsample.syntax._words import language_hash, word_hash, word_table
 
 VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 
@@ -302,7 +298,7 @@ def test_names_keep_the_gender_that_they_had_last() -> None:
 @pytest.mark.kernels
 def test_a_name_that_could_be_a_place_has_the_gender_of_the_person_met_before() -> None:
     doc = phrases("Hill/PROPN", "Henry/PROPN Hill/PROPN", "Hill/PROPN", "Henry/PROPN University/PROPN")
-    expected = [codes.Gender.NEUTER, codes.Gender.MALE, codes.Gender.MALE, codes.Gender.COLLECTIVE]
+    expected = [Gender.NEUTER, Gender.MALE, Gender.MALE, Gender.COLLECTIVE]
     assert [found["gender"] for found in atoms(doc)] == expected
 
 
@@ -391,7 +387,7 @@ def test_another_word_gives_another_hash(monkeypatch: pytest.MonkeyPatch) -> Non
     for name in ("pronouns", "plural_nouns", "definite_articles"):
         other = msgspec.structs.replace(ENGLISH, **{name: getattr(ENGLISH, name)[1:]})
         assert features_hash(other) != HASH
-    monkeypatch.setattr(_encoding, "_QUOTES", frozenset({"x"}))
+    monkeypatch.setattr(_words, "_QUOTES", frozenset({"x"}))
     assert features_hash.__wrapped__(ENGLISH) != HASH
 
 
