@@ -14,12 +14,11 @@ import neutral_sentences
 import numpy as np
 import pandas as pd
 import pytest
+from encoded_texts import atoms, encoded, pairs_of, vocabulary_hashes
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from references import mention_atoms as encoding_references
 from references import mention_ranking as reference
-from references import pair_atoms as pair_references
 from strategies import parses as strategies
 
 import corefsample as cs
@@ -38,7 +37,6 @@ from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.scorers.protocol import MIN_PROB
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 
-VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 SMALL = TemplateSet(
     pronoun=["i.pronoun k.agreement pair.sentences", "k.class", "3* pair.match pair.others_between", "i.any"],
     phrase=["pair.match", "16* i.sort k.sort pair.agree", "i.head k.head pair.syntax", "2* i.meaning k.meaning k.role"],
@@ -48,7 +46,7 @@ SMALL = TemplateSet(
 
 def model(templates: TemplateSet = SMALL, *, bits: int = 8, scale: float = 0.7, seed: int = 0) -> AntecedentModel:
     weights = np.random.default_rng(seed).normal(0.0, scale, 1 << bits).astype(np.float32)
-    return AntecedentModel(weights, encoding_references.vocabulary_hashes(VOCABULARY), templates)
+    return AntecedentModel(weights, vocabulary_hashes(), templates)
 
 
 def array(spans: Sequence[strategies.Span]) -> np.ndarray:
@@ -97,20 +95,18 @@ def expected(
     model: AntecedentModel, tokens: Tokens, spans: Sequence[strategies.Span]
 ) -> tuple[list[float], list[float]]:
     """Scores of all pairs, mention by mention, and those of NEW."""
-    words = encoding_references.words_of(tokens, VOCABULARY)
-    mentions = encoding_references.mentions_of(tokens, spans, VOCABULARY)
+    doc = encoded(tokens, spans)
+    mentions, of_pairs = atoms(doc), pairs_of(doc)
     scores, new_scores = [], []
     for i, mention in enumerate(mentions):
-        pairs = [pair_references.pair_atoms(words, mentions, i, k) for k in range(i)]
-        name = "pronoun" if mention.is_pronoun else "phrase"
+        pairs = [of_pairs[i, k] for k in range(i)]
+        name = "pronoun" if mention["class"] <= codes.CLASS_OTHER_PRONOUN else "phrase"
         lines = getattr(model.templates, name)
-        scores += [
-            score_of_pair(model.weights, name, lines, mention.atoms, mentions[k].atoms, pairs[k]) for k in range(i)
-        ]
+        scores += [score_of_pair(model.weights, name, lines, mention, mentions[k], pairs[k]) for k in range(i)]
         # The best match is the nearest of the best.
         level, _, near = max(((pair["level"], k, pair["sentences"]) for k, pair in enumerate(pairs)), default=(0, 0, 0))
         best = (level, near if level else 0)
-        new_scores.append(score_of_new(model.weights, model.templates.new, mention.atoms, best))
+        new_scores.append(score_of_new(model.weights, model.templates.new, mention, best))
     return scores, new_scores
 
 
@@ -220,7 +216,7 @@ def test_mentions_nested_deeper_than_any_are_scored() -> None:
     tokens = Tokens(["a"] * n, ["a"] * n, ["NOUN"] * n, ["dep"] * n, np.full(n, -1), np.zeros(n, int))
     spans = [(t, n, n - 1) for t in range(n)]
     doc = encode(tokens, array(spans), model().vocabulary)
-    assert doc.atoms[:, encoding_references.codes.Atom.NESTING].tolist() == [min(i, 3) for i in range(n)]
+    assert doc.atoms[:, codes.Atom.NESTING].tolist() == [min(i, 3) for i in range(n)]
     assert model().pruned_score(tokens, array(spans)).distribution.n_mentions == n
 
 
