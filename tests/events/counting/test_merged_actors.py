@@ -15,7 +15,6 @@ from corefsample import ScoredDocument, read_documents
 from corefsample.documents._batch import DocumentBatch
 from events import EventCounter, load_lexicon, load_rules
 from events.counting._merged_actors import MergedActors
-from events.counting._sentences import merging_text
 from events.matching._matching import match_rules
 
 N = 20_000
@@ -84,12 +83,6 @@ def test_a_subject_in_the_entity_of_its_object_is_no_merged_actor() -> None:
     found = {start: round(-p * N) for p, _, _, start, _, _ in merged.merged_actors.worst}
     for mention, p in expected.items():
         assert tolerance.plausible_counts([found[tokens[mention]]], N, [p]).all()
-
-
-def test_a_mention_that_is_rarely_merged_is_below_one_fifth() -> None:
-    assert 0.0 < probability(-3.0) < 0.1
-    merged = counted([document(shift=-3.0)], 1000).merged_actors
-    assert merged.n_often == 0 < merged.n_merged
 
 
 def test_hardly_consistent_documents_are_drawn_by_chains() -> None:
@@ -164,13 +157,6 @@ def test_a_document_needs_no_rule_and_no_date(tmp_path: Path) -> None:
     assert sum(summary["n_documents"].values()) == 1
 
 
-def test_one_actor_is_merged_with_nobody() -> None:
-    iraq = er.json_document("d", "1999-01-05", [SENTENCES[0].replace("Iran", "Iraq")], {1: {0: 5.0}})
-    merged = MergedActors()
-    merged.add_document(DocumentBatch.of([er.scored(iraq)]), 0, load_lexicon())
-    assert (merged.n_named, merged.n_merged, merged.ways) == (200, 0, {"as drawn": 1})
-
-
 def test_a_rule_that_finds_nothing_does_not_change_what_is_apart_for_the_next() -> None:
     """Nobody kills here. Names are looked up only for rules with a trigger, but pairs are found once for all."""
     tokens, spans = document().tokens, document().mentions
@@ -180,23 +166,3 @@ def test_a_rule_that_finds_nothing_does_not_change_what_is_apart_for_the_next() 
     ]
     assert found[0].apart.tolist() == found[1].apart.tolist()
     assert (found[1].n_distinct, len(found[1].apart)) == (1, 2)
-
-
-def test_an_event_that_is_certain_needs_no_samples_to_be_conditioned() -> None:
-    """Nothing fills the optional role; but there are a subject and an object, which are apart."""
-    sentences = [SENTENCES[0].replace(":obl", ":obj"), "arrested=arrest/VERB>0:root soldiers/NOUN>1:obj"]
-    counter = EventCounter(load_rules("arrest", "extended"), n_samples=50)
-    (events,) = counter.add_to_each(er.scored(er.json_document("d", "1999-01-05", sentences, {1: {0: 1.0}})))
-    assert events.n_hits[-1] == 50
-    assert not events.parses[0].conditioned
-    assert counter.merged_actors.summary(50) is None
-
-
-def test_the_sentence_for_readers() -> None:
-    found = {"probability": 0.076, "share_above_0.2": 0.124, "n_mentions": 582.0, "worst": []}
-    assert merging_text(found) == (
-        "Coreference merges different actors with probability 0.076 per mention that names one, before the samples are "
-        "conditioned: above .2 for 12.4% of 582 mentions."
-    )
-    worst = [{"doc_id": "d", "date": "1999-01-05", "mention": "Iraq", "probability": 0.92}]
-    assert merging_text(found | {"worst": worst}).endswith("582 mentions; most for 'Iraq' in d, 0.92.")
