@@ -15,6 +15,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -250,7 +251,7 @@ class CorefComponent(Pipe):
             tokens = tokens_of_doc(doc)
             self._count(tokens)
             mentions = self._mentions(doc, tokens)
-            scored = score_mentions(self.antecedent_model, tokens, mentions, settings.min_prob, settings.scheme)
+            scored = score_mentions(self.antecedent_model, tokens, mentions, settings.min_prob, self._scheme)
             distribution = scored.distribution
         except ParameterError as error:
             if doc.user_data.get("doc_id") is None:
@@ -277,6 +278,13 @@ class CorefComponent(Pipe):
         if uncertain is None or uncertain.widest == "none":
             return None
         return drawn_recalibration(uncertain, uncertain.widest, self.settings.seed, "", had_it=True)
+
+    @cached_property
+    def _scheme(self) -> str | None:
+        """The scheme of the settings, or else of all labels of the pipeline's parser."""
+        from corefsample.syntax._schemes import pipeline_scheme
+
+        return self.settings.scheme or (None if self._nlp is None else pipeline_scheme(self._nlp))
 
     def _count(self, tokens: cs.Tokens) -> None:
         """Warn once, after some words, if the model knows few of them."""
@@ -312,7 +320,7 @@ class CorefComponent(Pipe):
 
         if self.settings.mentions == FROM_PARSE:
             language = self.antecedent_model.language
-            return mentions_from_parse(tokens, scheme=self.settings.scheme, language=language)
+            return mentions_from_parse(tokens, scheme=self._scheme, language=language)
         if self.settings.mentions not in doc.spans:
             groups = ", ".join(doc.spans) or "none"
             raise ParameterError(f"doc.spans must have the group {self.settings.mentions!r} of mentions, got {groups}")

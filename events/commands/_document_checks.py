@@ -18,6 +18,7 @@ from corefsample.formats import DocumentStream
 from corefsample.formats.annotated._corefud_reading import PARTS
 from corefsample.languages._language import ENGLISH, declared_language, differ, load_language
 from corefsample.scorers import english_model
+from corefsample.scorers.log_linear._model import document_scheme
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
 from events.commands._reading import Report, batches
@@ -109,7 +110,9 @@ def _count(report: AnnotatedReport, document: AnnotatedDocument, language: str |
     if tokens.is_unparsed:
         report.n_unparsed += 1
     else:
-        found = mentions_from_parse(tokens, scheme=scheme, language=load_language(language or ENGLISH))
+        found = mentions_from_parse(
+            tokens, scheme=scheme or document_scheme(document), language=load_language(language or ENGLISH)
+        )
         spans, heads = {(start, end) for start, end, _ in found.tolist()}, set(found[:, 2].tolist())
         by_span = [(start, end) in spans for start, end, _ in mentions.tolist()]
         report.n_of_parse += len(found)

@@ -25,6 +25,7 @@ from corefsample.scorers.log_linear._readings import gold_of_found
 from corefsample.scorers.log_linear.features._encoding import encode, hashed, is_known, word_hash
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
+from corefsample.syntax._schemes import declared_scheme, undecided, universal_scheme
 
 MIN_PROB = 1e-4
 SEEN_FIELD = "in_training_data"  # of the metadata of documents that the model was trained on
@@ -296,17 +297,18 @@ def score_documents(
             if len(tokens) and tokens.is_unparsed:
                 raise ParameterError("tokens must be parsed to score mentions, got no dependency labels")
             spans, gold = np.asarray(document.mentions), gold_entities(document)
+            own_scheme = scheme or document_scheme(document)
             if mentions == "parse":
-                found = mentions_from_parse(tokens, scheme=scheme, language=model.language)
+                found = mentions_from_parse(tokens, scheme=own_scheme, language=model.language)
                 gold = None if gold is None else gold_of_found(spans, gold, found)
                 spans = found
-            scored = score_mentions(model, tokens, spans, min_prob, scheme)
+            scored = score_mentions(model, tokens, spans, min_prob, own_scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
         seen = document_checksum(document.tokens) in model.seen
         if tally is not None:
             tally.add(scored, gold, model.known_words(tokens), seen=seen)
-        metadata = model.scored_metadata(document.metadata, seen=seen)
+        metadata = model.scored_metadata({**document.metadata, **undecided(own_scheme, tokens.dep)}, seen=seen)
         if isinstance(document, ScoredDocument):
             yield dataclasses.replace(
                 document, mentions=spans, antecedents=scored.distribution, gold=gold, metadata=metadata
@@ -314,6 +316,15 @@ def score_documents(
         else:
             rest = (document.date, document.tokens, gold, metadata)
             yield ScoredDocument(document.doc_id, spans, scored.distribution, *rest)
+
+
+def document_scheme(document: MentionDocument) -> str | None:
+    """The scheme that a document declares; of an annotated one, which comes from CoNLL-U, else a universal one."""
+    if document.tokens is None:
+        return None
+    labels = document.tokens.dep
+    own = declared_scheme(document.metadata, labels)
+    return own or (universal_scheme(labels) if isinstance(document, AnnotatedDocument) else None)
 
 
 def score_parses(

@@ -29,6 +29,7 @@ from corefsample.scorers.log_linear._model import (
     AntecedentModel,
     MentionDocument,
     document_checksum,
+    document_scheme,
     gold_entities,
     required_tokens,
 )
@@ -138,7 +139,9 @@ def examples_of(
         if gold is None or all(entity is None for entity in gold):
             continue
         try:
-            whole = Reading(required_tokens(document), document.mentions, gold, scheme, language)
+            whole = Reading(
+                required_tokens(document), document.mentions, gold, scheme or document_scheme(document), language
+            )
             for each in readings(whole, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
                 doc = encode(each.tokens, each.mentions, vocabulary, scheme=each.scheme, language=language)
                 codes: dict[int | str, int] = {}
