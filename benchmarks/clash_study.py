@@ -24,6 +24,7 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.scorers import score_documents
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.log_linear.features import _atom_kernels, _codes
+from corefsample.syntax._codes import Number
 from events.queries._true_counts import links_by_kind
 
 PLURAL, BY_DETERMINER = "plural", "by determiner"
@@ -33,7 +34,7 @@ LINKS = (("he or she", "plural noun"), ("he or she", "singular noun"), ("they", 
 @inner_kernel
 def always_plural(_upos: int, _number: np.uint32, _after: int) -> np.uint32:
     """As `conjoined_number` of the features, without its exception."""
-    return np.uint32(_codes.Number.PLURAL)
+    return np.uint32(Number.PLURAL)
 
 
 def held_out_documents() -> list[ScoredDocument]:

@@ -21,15 +21,15 @@ import held_out_scores as held_out
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from held_out_scores import ENGLISH_GENRES
 
 from corefsample import ScoredDocument
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
-from corefsample.scorers import english_model, score_documents
-from corefsample.scorers.log_linear._english import ENGLISH_GENRES
-from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from events.queries._queries import MENTION_TYPES, match_queries
 from events.queries._score import named_objective
 from events.queries._table import QueryTable
@@ -188,7 +188,7 @@ def main() -> None:
         for form in FORMS:
             path = scores.folder / f"fit-english-{mentions}-{form}-{arguments.objective}.json"
             fits[form] = kept_fit(path, partial(english_fit, scores, mentions, form, arguments.objective))
-        documents = list(score_documents(english_model(), unseen, mentions=mentions))
+        documents = list(score_documents(load_scorer(), unseen, mentions=mentions))
         of_any: dict[Form, RecalibrationOf] = {form: (lambda _, fit=fit: fit) for form, fit in fits.items()}
         tables.append(report(f"the English model, unseen genres, mentions: {mentions}", documents, of_any, **options))
     if arguments.save is not None:

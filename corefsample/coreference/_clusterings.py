@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample._equality import ByValue
 from corefsample._lazy import pd
-from corefsample._memory import require_memory
+from corefsample._machine import require_memory
 from corefsample._random import document_key
-from corefsample._results import Result
+from corefsample._results import ByValue, Result
 from corefsample.coreference import _antecedents, _distinct_kernels, _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.errors import ParameterError

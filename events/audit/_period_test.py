@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints
-from events.audit._logistic import sigmoid
+from events.audit._learned_model import sigmoid
 
 _MOST_GROUPS = 4
 _LEAST_LABELS = 15  # of a group

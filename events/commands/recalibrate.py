@@ -257,7 +257,7 @@ def _fit_language(gold: GoldDocuments) -> str | None:
         If the documents are of several languages, or the model that scored them was trained on some of them.
     """
     from corefsample.languages._language import declared_language
-    from corefsample.scorers.log_linear._model import SEEN_FIELD
+    from corefsample.scorers._scoring import SEEN_FIELD
 
     n_seen = sum(bool(each.metadata.get(SEEN_FIELD)) for each in gold.documents)
     if n_seen:

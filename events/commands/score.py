@@ -78,7 +78,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
 def print_score(run: ScoreResult) -> None:
     """Print what was scored, and what is wrong with the texts."""
     from corefsample.recalibration._shipped import SHIPPED
-    from corefsample.scorers.log_linear._model import few_known_words
+    from corefsample.scorers._scoring import few_known_words
 
     tally = run.tally
     click.echo(

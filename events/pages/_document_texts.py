@@ -22,7 +22,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from corefsample.coreference._antecedents import AntecedentDistribution
@@ -89,10 +88,6 @@ def _content(document: ScoredDocument, places: Places, place: str) -> dict[str, 
     spans = document.mentions[:, :2].tolist()
     entities = _entities(map_clustering(antecedents).tolist())
     estimate = point_estimate(antecedents, loss="binder")  # from exact link marginals
-    try:
-        events = {actor: named_places(text) for actor, text in places}
-    except msgspec.DecodeError as error:
-        raise InputError(f"places of the evidence must be as a run writes them, got: {error}", place=place) from None
     return {
         "tokens": spaced(tokens),
         "sentences": [start for start, _ in tokens.sentences().values()],
@@ -104,39 +99,34 @@ def _content(document: ScoredDocument, places: Places, place: str) -> dict[str, 
         "new": np.rint(1000.0 * antecedents.new_probs).astype(int).tolist(),
         "best": [_best(antecedents, i) for i in range(document.n_mentions)],
         "about": [[name, _short(value)] for name, value in document.metadata.items() if name != RECALIBRATION_FIELD],
-        "events": events,
+        "events": {actor: named_places(text) for actor, text in places},
     }
-
-
-class _Places(msgspec.Struct):
-    """The column `places`: numbers of tokens and mentions, of which -1 stands for a role that nothing fills."""
-
-    instances: list[tuple[int, list[int], float]]
-    descriptions: list[tuple[int, str, tuple[int, int], float]]
-    reasons: list[tuple[str, float, list[tuple[int, float]]]]
-    parses: list[tuple[int, str, float, float]] | None = None
 
 
 def named_places(text: str) -> dict[str, Any]:
-    """Content of the column `places` for the page, with probabilities in thousandths."""
-    places = msgspec.json.decode(text, type=_Places)
+    """Content of the column `places` for the page, with probabilities in thousandths.
+
+    Its numbers are those of tokens and mentions, of which -1 stands for a role that nothing fills.
+    """
+    places = json.loads(text)
     content: dict[str, list[dict[str, Any]]] = {
         "instances": [
             {"trigger": trigger, "mentions": [m for m in mentions if m != -1], "p": _thousandths(p)}
-            for trigger, mentions, p in places.instances
+            for trigger, mentions, p in places["instances"]
         ],
         "descriptions": [
-            {"mention": mention, "words": words, "p": _thousandths(p)} for mention, _, words, p in places.descriptions
+            {"mention": mention, "words": words, "p": _thousandths(p)}
+            for mention, _, words, p in places["descriptions"]
         ],
         "reasons": [
             {"text": name, "p": _thousandths(p), "mentions": [m for m, _ in others if m != -1]}
-            for name, p, others in places.reasons
+            for name, p, others in places["reasons"]
         ],
     }
-    if places.parses is not None:
+    if places.get("parses") is not None:
         content["parses"] = [
             {"trigger": trigger, "text": text, "share": _thousandths(share), "p": _thousandths(p)}
-            for trigger, text, share, p in places.parses
+            for trigger, text, share, p in places["parses"]
         ]
     return content
 

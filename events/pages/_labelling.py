@@ -100,7 +100,7 @@ def chosen_sheet(report: Report) -> dict[str, Any]:
         "key": CHOSEN,
         "file": f"{CHOSEN}.csv",
         "kind": about.kind,
-        "actors": [[code, shown_name(code, names)] for code in (about.events or about.actors)],
+        "actors": [[code, shown_name(code, names)] for code in about.choices],
         "columns": list(SHEET_COLUMNS),
         "documents": {"doc_id": doc_ids, "date": dates, "labeller": [], "note": []},
         "same": {"round": CHOSEN, "stratum": "", "inclusion_probability": ""},

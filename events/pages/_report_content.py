@@ -26,7 +26,7 @@ from events.counting._periods import Calendar
 from events.counting._sentences import exclusion_texts, merging_text
 from events.counting._tables import Columns, shown_name
 from events.pages._document_texts import Places, document_texts
-from events.pages._labels import AuditContent, LabelTargets, LearnedContent, read_audit, read_learned
+from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
 from events.pages._others import OtherDocuments, other_documents
 from events.pages._rendering import PER_PART
 from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
@@ -68,8 +68,8 @@ class Report:
     merging: str
     exclusions: list[str]
     others: OtherDocuments | None = None
-    audit: AuditContent | None = None
-    learned: LearnedContent | None = None
+    audit: LabelContent | None = None
+    learned: LabelContent | None = None
 
     @property
     def about(self) -> LabelTargets | None:
@@ -120,8 +120,8 @@ def read_report(
     n_documents = _checks.whole("n_documents", n_documents, 0)
     n_others = _checks.whole("n_others", n_others, 0)
     with opened_folder(folder, only=is_needed) as opened:
-        run = read_run(opened)
         try:
+            run = read_run(opened)
             return _with_all_documents(run, _content(run, n_documents), n_others, audit, learned)
         except CorefsampleError as error:
             raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
@@ -185,38 +185,36 @@ def _with_all_documents(
     schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _ALL_COLUMNS])
     table = checked_table(str(run.folder / ALL_DOCUMENTS), _ALL_COLUMNS, schema)
     report.counts["periods"] = _periods(Calendar(str(run.record["arguments"]["period"])), table["date"])
-    doc_ids, names = set(table["doc_id"]), run.record["names"]
-    audited = None if audit is None else read_audit(audit, doc_ids, names)
-    taught = None if learned is None else read_learned(learned, doc_ids, names)
+    doc_ids = set(table["doc_id"])
+    audited = None if audit is None else read_audit(audit, doc_ids, run.record)
+    taught = None if learned is None else read_learned(learned, doc_ids, run.record)
     if audited and taught and audited.about.plan != taught.about.plan:
         rule = "learned must be of the plan of the audit"
         raise InputError(f"{rule}, {audited.about.plan}, got {taught.about.plan}", place=str(learned))
-    pairs = list(zip(run.evidence["doc_id"], run.evidence["name"], strict=True))
+    contents = [content for content in (taught, audited) if content is not None]
+    evidence, columns = report.counts["evidence"], (run.evidence[name] for name in ("doc_id", "event", "name"))
+    rows = [(doc_id, event, name.removeprefix(f"{event}: ")) for doc_id, event, name in zip(*columns, strict=True)]
     labels: dict[str, str] = {}
-    if audited is not None:
-        labels |= audited.labels
-        report.counts["evidence"]["label"] = [audited.row_label(*pair) for pair in pairs]
-    if taught is not None:
-        labels |= taught.whole_labels
-        before = report.counts["evidence"].get("label", [""] * len(pairs))
-        own = [taught.row_label(*pair) for pair in pairs]
-        report.counts["evidence"]["label"] = [new or old for new, old in zip(own, before, strict=True)]
-        report.counts["evidence"]["learned"] = [taught.row_probability(*pair) for pair in pairs]
-        report.counts["chosen"] = sorted(taught.chosen)
-    if audited is not None or taught is not None:
+    for content in reversed(contents):
+        labels |= content.whole_labels
+    if contents:
+        evidence["label"] = [next(filter(None, (each.row_label(*row) for each in contents)), "") for row in rows]
         report.counts["audit"] = _targets(audited, taught)
+    if taught is not None:
+        evidence["learned"] = [taught.row_probability(*row) for row in rows]
+        report.counts["chosen"] = sorted(taught.chosen)
     others = other_documents(table, run.record, labels, n_others, None if taught is None else taught.highest)
     report.counts["others"] = others.content
     return dataclasses.replace(report, others=others, audit=audited, learned=taught)
 
 
-def _targets(audited: AuditContent | None, learned: LearnedContent | None) -> list[dict[str, Any]]:
+def _targets(audited: LabelContent | None, learned: LabelContent | None) -> list[dict[str, Any]]:
     """Counts from labels by target: those of the sample's design, those of learned P, or both."""
-    found: dict[str, dict[str, Any]] = {}
+    targets: dict[tuple[str, str], dict[str, Any]] = {}
     for kind, content in (("audited", audited), ("learned", learned)):
         for target in () if content is None else content.targets:
-            found.setdefault(target["name"], {"name": target["name"]})[kind] = target
-    return list(found.values())
+            targets.setdefault(target["key"], {"name": target["name"]})[kind] = target
+    return list(targets.values())
 
 
 def _ordered_actors(counts: pd.DataFrame) -> list[str]:
@@ -292,18 +290,8 @@ def sampled_pairs(samples: pd.DataFrame, actors: Mapping[str, int], periods: Map
         ``compared``: only actors below this number are compared. As columns, for pairs with any samples above 0:
         ``period``, ``first``, ``second`` (its number is greater than that of the first; -1 stands for a count of 0),
         and the share of samples in which the first is ``more`` or ``less`` than the second.
-
-    Raises
-    ------
-    LookupError
-        If an actor or period has no number.
-    ValueError
-        If the lists have different lengths.
     """
     counts = [np.asarray(drawn, np.int32) for drawn in samples["counts"]]
-    lengths = sorted({len(drawn) for drawn in counts})
-    if len(lengths) > 1:
-        raise ValueError(f"sampled counts must be equally many, got {lengths[0]} and {lengths[-1]}")
     by_period: dict[int, dict[int, int]] = {number: {} for number in periods.values()}  # rows by actor
     for row, (actor, period) in enumerate(zip(samples["name"], samples["period"], strict=True)):
         by_period[periods[period]][actors[actor]] = row

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from corefsample._arrays import Bools, Floats, Ints32
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.errors import ParameterError
 from corefsample.recalibration._model import Recalibration
 from events.queries._queries import MENTION_TYPES, DocumentQueries

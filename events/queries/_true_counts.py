@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats
 from corefsample._lazy import pd
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.calibration._quantiles import QuantileCalibration, of_places, place
 from corefsample.coreference._clusterings import link_marginals
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration._model import Recalibration, document_kinds
-from corefsample.scorers.log_linear.features._encoding import MENTION_KINDS
+from corefsample.syntax._words import MENTION_KINDS
 from events.counting import count_pmf
 from events.counting._counts import hdi_interval, quantile_interval
 from events.queries._table import QueryTable

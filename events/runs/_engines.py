@@ -19,8 +19,7 @@ from multiprocessing import resource_tracker
 from typing import Any, Generic, TypeVar
 
 from corefsample._extras import install_hint
-from corefsample._processes import begin_worker
-from corefsample._processors import processors
+from corefsample._machine import begin_worker, processors
 from corefsample.errors import OutputError, ParameterError
 
 _MOST_DEATHS = 3  # of workers that compute the same task

@@ -24,7 +24,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from corefsample._log import logger
-from corefsample._processors import one_processor_left, processors
+from corefsample._machine import one_processor_left, processors
 from corefsample.documents._rejected import Rejected
 from corefsample.documents._scored import RECALIBRATION_FIELD
 from corefsample.errors import InputError, ParameterError

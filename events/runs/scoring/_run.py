@@ -15,7 +15,7 @@ from typing import Any
 import corefsample
 from corefsample._lazy import pd
 from corefsample._log import logger
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.documents._rejected import Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, remove_file, require_free, write_json
@@ -25,7 +25,8 @@ from corefsample.files._paths import PathLike, is_file, require_suffix, suffix_o
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QuarantineFile, join, quarantine_file, write_documents
 from corefsample.recalibration._shipped import chosen_recalibration
-from corefsample.scorers.log_linear._model import MentionSource, ScoringTally, few_known_words
+from corefsample.scorers._scoring import ScoringTally, few_known_words
+from corefsample.scorers.protocol import MentionSource
 from events._csv_cells import write_csv
 from events._options import Result, fields_of
 from events._selection import Selection

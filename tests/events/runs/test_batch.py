@@ -31,7 +31,7 @@ import events.runs._pictures
 import events.runs.counting._job
 import events.runs.counting._tables
 from corefsample import InputError, OutputError, read_documents
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
 from events._csv_cells import unescaped
