@@ -26,7 +26,7 @@ _DRAWN_BY = {
     "events.audit._estimates.AuditEstimate": ("events.plots.audit.audit_bands", "to_frame"),
     "events.counting._count_posterior.CountDistribution": ("events.plots.posteriors.count_bars", ""),
     "events.counting._counts.EventCounts": ("events.plots.bands.event_bands", "to_frame"),
-    "events.queries._study_results.QueryStudy": ("events.plots.queries.query_coverage", "coverage"),
+    "events.queries._study.QueryStudy": ("events.plots.queries.query_coverage", "coverage"),
 }
 
 

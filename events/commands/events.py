@@ -77,7 +77,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
     """Print the highest counts, and where the files are."""
     from corefsample._extras import can_report, install_hint
     from corefsample.files._paths import is_file, joined, parquet_source
-    from events.counting._sentences import exclusion_texts, merging_text
+    from events.counting._sentences import exclusion_texts, merging_text, unsettled_text
 
     folder = summary.out
     counts = pd.read_parquet(parquet_source(joined(folder, "counts.parquet")))
@@ -107,6 +107,8 @@ def print_counts_of_run(summary: EventsResult) -> None:
         print_text(text)
     if summary.merged_actors is not None and summary.merged_actors["probability"] > _MERGED:
         print_text(merging_text(summary.merged_actors))
+    if summary.merged_actors is not None and (unsettled := unsettled_text(summary.merged_actors)):
+        print_text(unsettled)
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
     if not is_file(joined(folder, "report.html")):
         missing = "" if can_report() else f" ({install_hint('report')})"

@@ -23,7 +23,7 @@ from corefsample.files._paths import PathLike
 from events.counting._count_posterior import checked_table
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._periods import Calendar
-from events.counting._sentences import exclusion_texts, merging_text
+from events.counting._sentences import exclusion_texts, merging_text, unsettled_text
 from events.counting._tables import Columns, shown_name
 from events.pages._document_texts import Places, document_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
@@ -170,7 +170,8 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
         },
     }
     summary = run.record["summary"]
-    merging = "" if summary.get("merged_actors") is None else merging_text(summary["merged_actors"])
+    merged = summary.get("merged_actors")
+    merging = "" if merged is None else f"{merging_text(merged)} {unsettled_text(merged)}"
     exclusions = exclusion_texts(summary.get("triggers", {}))
     report = Report(run.record, counts, texts, len(doc_ids), len(numbers), merging, exclusions)
     counts["shared"] = report.is_recalibration_covered

@@ -415,15 +415,6 @@ def test_the_path_between_two_tokens_is_in_the_notation_of_rules() -> None:
     assert connecting_path(ParseView(er.parsed(text), SCHEMES["clearnlp"]), 0, 2) == ">prep[lemma=of]>pobj"
 
 
-@given(tokens=path_parses(), data=st.data())
-def test_following_a_connecting_path_leads_to_its_end(tokens: Tokens, data: st.DataObject) -> None:
-    parse = ParseView(tokens, SCHEMES["ud2"])
-    start, end = (data.draw(st.integers(0, len(tokens) - 1)) for _ in range(2))
-    path = connecting_path(parse, start, end)
-    assert path is not None
-    assert end in follow(path, parse, start)
-
-
 # --- one sentence in every notation ----------------------------------------------------------------------------
 
 

@@ -178,15 +178,6 @@ def test_one_mention_described_as_two_countries_matches_none() -> None:
     assert found(text) == ""
 
 
-def test_the_same_country_twice_is_one_country() -> None:
-    text = (
-        "American/ADJ>2:amod president/NOUN>6:nsubj of/ADP>5:case the/DET>5:det U.S./PROPN>2:nmod "
-        "attacked=attack/VERB>0:root"
-    )
-    assert found(text, "ud2") == "USA"
-    assert described_as(matched(text, "ud2"), 2) == [{"USA"}, {"USA"}]
-
-
 # --- names and mentions ------------------------------------------------------------------------------------
 
 
@@ -219,15 +210,6 @@ def test_a_chain_of_nominal_modifiers_describes_each_head_only_by_the_next() -> 
         assert found(text, preset=preset, coreferent=(0, 2)) == "IRQ"
 
 
-def test_mentions_that_share_a_head_are_all_described_and_all_act() -> None:
-    tokens = er.parsed("the/DET>3:det Iraqi/ADJ>3:amod army/NOUN>4:nsubj attacked=attack/VERB>0:root")
-    mentions = np.array([[0, 3, 2], [1, 3, 2], [2, 3, 2]], np.int32)
-    matches = match_document(tokens, mentions, load_rules(), load_lexicon(), DAY)
-    assert described_as(matches, 3) == [{"IRQ"}] * 3
-    assert instances_of(matches) == [(0,), (1,), (2,)]
-    assert matches.triggers.tolist() == [3, 3, 3]
-
-
 def test_tokens_outside_mentions_neither_describe_nor_act() -> None:
     sentence = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:obj"
     matches = match_document(
@@ -239,22 +221,6 @@ def test_tokens_outside_mentions_neither_describe_nor_act() -> None:
     )
     assert described_as(matches, 2) == [{"KWT"}, set()]
     assert instances_of(matches) == [(1,)]
-
-
-def test_a_document_without_mentions_has_no_events() -> None:
-    tokens = er.parsed("Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root")
-    matches = match_document(tokens, np.zeros((0, 3), np.int32), load_rules(), load_lexicon(), DAY)
-    assert not matches.possible
-    assert matches.actors == ()
-
-
-def test_several_triggers_make_an_instance_each_in_the_order_of_the_text() -> None:
-    text = (
-        "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root ; it/PRON>2:nsubj attacked=attack/VERB>0:root them/PRON>2:obj"
-    )
-    matches = matched(text)
-    assert instances_of(matches) == [(0,), (1,)]
-    assert matches.triggers.tolist() == [1, 3]
 
 
 # --- which scheme ------------------------------------------------------------------------------------------
