@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from held_out_scores import ENGLISH_GENRES
+from link_kinds import links_by_kind
 
 from corefsample import ScoredDocument, link_pairs, link_tables, map_clustering, sample_clusterings
 from corefsample.calibration import (
@@ -39,7 +40,6 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.scorers import AntecedentModel, load_scorer, score_documents
 from corefsample.scorers._scoring import ScoringTally
 from corefsample.scorers.log_linear._training import EpochReport, held_out_figures, train
-from events.queries._true_counts import links_by_kind
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 BIN_SIZE, FLOOR_DRAWS = 5000, 20

@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 import held_out_scores as held_out
 import numpy as np
 import pandas as pd
+from link_kinds import links_by_kind
 from numba.core.caching import NullCache
 
 from corefsample import ScoredDocument, _jit
@@ -25,7 +26,6 @@ from corefsample.scorers import score_documents
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.log_linear.features import _atom_kernels, _codes
 from corefsample.syntax._codes import Number
-from events.queries._true_counts import links_by_kind
 
 PLURAL, BY_DETERMINER = "plural", "by determiner"
 LINKS = (("he or she", "plural noun"), ("he or she", "singular noun"), ("they", "name"))

@@ -30,9 +30,8 @@ from corefsample.scorers import load_scorer
 from corefsample.summaries import expected_loss, point_estimate
 from events.counting import count_pmf
 from events.counting._counts import quantile_interval
-from events.queries._queries import match_queries
+from events.queries._queries import QueryTable, match_queries
 from events.queries._score import named_objective
-from events.queries._table import QueryTable
 
 OVERCONFIDENT, AS_SCORED, RECALIBRATED = "overconfident (scores times 2)", "as scored", "recalibrated"
 METRICS = ("muc", "b3", "ceafe", "lea")

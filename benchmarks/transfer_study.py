@@ -30,9 +30,8 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
-from events.queries._queries import MENTION_TYPES, match_queries
+from events.queries._queries import MENTION_TYPES, QueryTable, match_queries
 from events.queries._score import named_objective
-from events.queries._table import QueryTable
 from events.queries._true_counts import count_coverage, count_intervals
 
 ROLES = ("subject", "object", "passive_subject")

@@ -24,7 +24,7 @@ from corefsample._log import log_step
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers._names import data_file
-from corefsample.scorers._scoring import document_checksum, gold_entities, required_tokens
+from corefsample.scorers._scoring import document_checksum, document_scheme, gold_entities, required_tokens
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import LARGEST_TABLE, AntecedentModel, load_model, rounded
 from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS, Reading, TrainingMentions, readings
@@ -134,7 +134,8 @@ def examples_of(
         if gold is None or all(entity is None for entity in gold):
             continue
         try:
-            whole = Reading(required_tokens(document), document.mentions, gold, scheme, language)
+            own = scheme or document_scheme(document)
+            whole = Reading(required_tokens(document), document.mentions, gold, own, language)
             for each in readings(whole, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
                 doc = encode(each.tokens, each.mentions, vocabulary, scheme=each.scheme, language=language)
                 codes: dict[int | str, int] = {}
