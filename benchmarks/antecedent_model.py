@@ -20,24 +20,20 @@ import numpy.typing as npt
 import pandas as pd
 
 from corefsample import ScoredDocument, link_pairs, link_tables, map_clustering, sample_clusterings
-from corefsample.calibration import (
-    HistogramBinning,
-    IsotonicRecalibration,
-    PlattScaling,
-    ScalingBinning,
-    calibration_error,
-)
+from corefsample.calibration import IsotonicRecalibration, calibration_error
+from corefsample.calibration._binners import HistogramBinning, ScalingBinning
+from corefsample.calibration._logistic import PlattScaling
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.links import calibrate_links
-from corefsample.metrics import corpus_scores
-from corefsample.metrics._scores import ClusteringScores, clustering_scores
+from corefsample.metrics._scores import ClusteringScores, clustering_scores, corpus_scores
 from corefsample.recalibration import LinkScore, RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
-from corefsample.scorers import AntecedentModel, english_model, load_model, save_model, score_documents
+from corefsample.scorers import english_model, load_antecedent_model, score_documents
 from corefsample.scorers.log_linear._english import ENGLISH_GENRES
-from corefsample.scorers.log_linear._model import ScoringTally
+from corefsample.scorers.log_linear._model import AntecedentModel, ScoringTally
+from corefsample.scorers.log_linear._model_file import save_antecedent_model
 from corefsample.scorers.log_linear._training import EpochReport, held_out_figures, train
 from events.queries._true_counts import links_by_kind
 
@@ -319,9 +315,9 @@ def main() -> None:
     if chosen.model is None:
         model = trained(chosen.l2, chosen.seed)
         if chosen.save:
-            save_model(model, chosen.save)
+            save_antecedent_model(model, chosen.save)
     else:
-        model = english_model() if chosen.model == "english" else load_model(chosen.model)
+        model = english_model() if chosen.model == "english" else load_antecedent_model(chosen.model)
     dev, test = documents_of("dev"), documents_of("test")
     splits = {"dev": dev, "test": test, "dev+test": dev + test}
     show("Gold mentions (perfect_*: CalibErr where gold is drawn from the scores)", gold_mentions(model, splits))

@@ -1,6 +1,3 @@
-from ._arc_scores import arcs_from_spacy_experimental as arcs_from_spacy_experimental
-from ._arc_scores import arcs_from_stanza as arcs_from_stanza
-from ._arc_scores import arcs_from_supar as arcs_from_supar
 from ._berkeley import from_berkeley as from_berkeley
 from ._corpipe import from_corpipe as from_corpipe
 from ._e2e import from_e2e as from_e2e

@@ -137,7 +137,7 @@ def score_english(
     Parameters
     ----------
     documents
-        As of `corefsample.scorers.log_linear.score_documents`.
+        As of `corefsample.scorers.score_documents`.
     recalibrated
         Whether to apply the model's recalibration (`english_recalibration`); otherwise the scores are as the model
         gives them.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import corefsample as cs
 from corefsample import _checks
 from corefsample.errors import ParameterError
-from corefsample.syntax import SCHEMES
+from corefsample.syntax._schemes import SCHEMES
 
 if TYPE_CHECKING:
     from corefsample.scorers.log_linear._model import MentionSource

@@ -27,6 +27,7 @@ from spacy.tokens import Doc
 import corefsample as cs
 from corefsample._log import logger
 from corefsample.errors import ParameterError
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
 from corefsample.spacy_bridge._mention_results import JoinProbability, SpanAntecedents
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
@@ -170,7 +171,7 @@ class CorefComponent(Pipe):
         self._nlp = nlp
         self._is_sampling = False  # the pipeline calls this component for each parse that is drawn
         self.settings = settings
-        self._model: cs.scorers.AntecedentModel | None = None
+        self._model: AntecedentModel | None = None
         if settings.model is not None and os.path.exists(settings.model):
             _ = self.antecedent_model
         self._recalibration: UncertainRecalibration | None = None
@@ -183,7 +184,7 @@ class CorefComponent(Pipe):
             self._require_language("en")
 
     @property
-    def antecedent_model(self) -> cs.scorers.AntecedentModel:
+    def antecedent_model(self) -> AntecedentModel:
         """The model that scores; loaded at its first use.
 
         It is not called `model`, because spaCy treats components with that attribute as trainable.
@@ -196,7 +197,7 @@ class CorefComponent(Pipe):
         if self._model is None:
             path, mentions = self.settings.model, self.settings.mention_source
             ranking = cs.scorers
-            self._model = ranking.english_model() if path is None else ranking.load_model(path, mentions)
+            self._model = ranking.english_model() if path is None else ranking.load_antecedent_model(path, mentions)
             self._require_language(self._model.language.code)
         return self._model
 
@@ -242,7 +243,7 @@ class CorefComponent(Pipe):
             of its mentions; the place is the doc_id if ``doc.user_data`` has one.
         """
         from corefsample.scorers.log_linear._model import score_mentions
-        from corefsample.scorers.log_linear.features import mention_kinds
+        from corefsample.scorers.log_linear.features._encoding import mention_kinds
         from corefsample.spacy_bridge.documents import tokens_of_doc
 
         settings, doc_id = self.settings, doc_id_of(doc)

@@ -35,6 +35,7 @@ from events.runs._pictures import picture_files, save_pictures
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
     from events.audit._estimates import AuditEstimate
+    from events.audit._plan import AuditPlan
     from events.audit._sheets import SheetLabels
     from events.pages._questions import Question
 
@@ -182,7 +183,7 @@ def _covered(source: PathLike) -> str:
 
 
 def _written(
-    plan: audit.AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path, *, pictures: bool, covers: str
+    plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path, *, pictures: bool, covers: str
 ) -> tuple[str, ...]:
     """Write the tables and the picture; return their names."""
     from events.audit._estimates import rows_frame
@@ -213,7 +214,7 @@ def _written(
 
 
 def _sheet_to_resolve(
-    plan: audit.AuditPlan,
+    plan: AuditPlan,
     sheet: pd.DataFrame,
     place: Path,
     sheets: Sequence[PathLike],
@@ -237,7 +238,7 @@ def _sheet_to_resolve(
 
 
 def _result(
-    plan: audit.AuditPlan,
+    plan: AuditPlan,
     estimate: AuditEstimate,
     place: Path,
     files: tuple[str, ...],

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 import corefsample
-from corefsample import scorers
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events._options import Result, declared, option
@@ -38,8 +37,7 @@ from events.runs._progress import Progress
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
     from corefsample.languages._language import Language
-    from corefsample.scorers import AntecedentModel
-    from corefsample.scorers.log_linear._model import MentionDocument
+    from corefsample.scorers.log_linear._model import AntecedentModel, MentionDocument
     from corefsample.scorers.log_linear._training import EpochReport
     from corefsample.scorers.log_linear.features._templates import TemplateSet
     from events.runs._annotated_corpora import Corpus
@@ -152,7 +150,7 @@ class TrainResult(Result):
 
     out: str
     record: str
-    model: scorers.AntecedentModel
+    model: AntecedentModel
     reports: tuple[EpochReport, ...]
     l2: float
     epoch: int
@@ -220,6 +218,7 @@ def run_train(
     """
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
+    from corefsample.scorers.log_linear._model_file import save_antecedent_model
     from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
     from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
     from events.runs._record import checksums, free_outputs, run_record
@@ -249,7 +248,7 @@ def run_train(
             provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
             on_epoch=on_epoch,
         )
-        scorers.save_model(model, path, overwrite=options.overwrite)
+        save_antecedent_model(model, path, overwrite=options.overwrite)
         run = TrainResult(
             out=path,
             record=record,

@@ -12,7 +12,7 @@ from corefsample._arrays import Bools, Ints
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._rejected import Fault
 from corefsample.errors import InputError, ParameterError
-from corefsample.syntax import SCHEMES
+from corefsample.syntax._schemes import SCHEMES
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import MentionMatches, match_rules
 from events.rules._rules import Rule

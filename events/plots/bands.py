@@ -102,7 +102,7 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     ax
         Axes to draw on.
     counts
-        Rows of one actor of `events.counting.EventCounts.to_frame`, or of counts.csv. Without rows, a note is drawn.
+        Rows of one actor of `EventCounts.to_frame`, or of counts.csv. Without rows, a note is drawn.
     title
         Title of the panel.
 
@@ -159,7 +159,7 @@ def event_bands(
     Parameters
     ----------
     counts
-        From `events.counting.EventCounts.to_frame`, or counts.csv.
+        From `EventCounts.to_frame`, or counts.csv.
     actors
         Actors to draw, in this order; by default one page of all, those with most documents first.
     names

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from corefsample.plots.style import COLOURS, axes_of, bare_spines, legible
-from events.counting import CountDistribution
+from events.counting._count_posterior import CountDistribution
 
 _NEGLIGIBLE = 1e-4  # share of the largest probability below which counts are not drawn
 _INTERVALS = {"quantile": "credible interval", "hdi": "shortest credible interval", "normal": "normal interval"}
@@ -21,7 +21,7 @@ def count_bars(posterior: CountDistribution, *, ax: Axes | None = None, title: s
     Parameters
     ----------
     posterior
-        From `events.counting.count_posterior`.
+        From `events.count_posterior`.
     ax
         Axes to draw on; by default those of a new figure.
     title

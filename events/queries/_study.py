@@ -71,9 +71,9 @@ def study_queries(
     seed
         Of samples, folds and bootstrap, in [0, 2**64).
     sizes
-        As in `events.queries.count_coverage`.
+        As in `count_coverage`.
     role, scheme
-        As in `events.queries.match_queries`.
+        As in `match_queries`.
     unannotated, missing, form, domains
         As in `corefsample.recalibration.RecalibrationFitter`.
     recalibration

@@ -101,7 +101,8 @@ class QueryStudy:
             variant, n_pairs, mean_p, share_true, brier, calibration_error (RMS over adaptive bins) with lower and
             upper end of its 95% interval by document, n_bins.
         """
-        from corefsample.calibration import brier_score, calibration_error
+        from corefsample.calibration import calibration_error
+        from corefsample.calibration._scores import brier_score
 
         rows = []
         for each in self.variants:
@@ -128,7 +129,7 @@ class QueryStudy:
         Returns
         -------
         tuple of pandas.DataFrame
-            The tables of `events.queries.group_misfit` with the column variant first.
+            The tables of `group_misfit` with the column variant first.
         """
         named = self.table.to_frame()
         groups = {name: named[name].tolist() for name in ("mention_type", "verb")}
@@ -188,7 +189,7 @@ class QueryStudy:
         pandas.DataFrame
             One row for each variant, recalibration, group of queries, interval and level: variant; recalibration
             ("given": the fitted one is taken as true; "uncertain": refits on bootstrapped documents); and the columns
-            of `events.queries.count_coverage`.
+            of `count_coverage`.
         """
         intervals = self.intervals() if intervals is None else intervals
         names = ["variant", "recalibration"]

@@ -102,7 +102,7 @@ class QueryTable(HtmlTable):
         n_samples
             S, at least 1.
         seed, first_sample
-            As in `corefsample.coreference.sample_clusterings`.
+            As in `corefsample.sample_clusterings`.
         """
         each = [recalibrations] * len(self.documents) if isinstance(recalibrations, Recalibration) else recalibrations
         if len(each) != len(self.documents):

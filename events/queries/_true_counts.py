@@ -294,7 +294,7 @@ def links_by_kind(
     recalibrations
         One per document.
     unannotated
-        As for `corefsample.links.gold_codes`.
+        As for `gold_codes`.
 
     Returns
     -------

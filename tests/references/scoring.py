@@ -11,8 +11,8 @@ import numpy as np
 
 from corefsample import ScoredDocument, Tokens, write_conll2012, write_corefud
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.scorers import AntecedentModel, save_model
-from corefsample.scorers.log_linear._model import MIN_PROB, score_mentions
+from corefsample.scorers.log_linear._model import MIN_PROB, AntecedentModel, score_mentions
+from corefsample.scorers.log_linear._model_file import save_antecedent_model
 from corefsample.scorers.log_linear._training import train
 from corefsample.syntax._mentions import mentions_from_parse
 from events import simulate_documents
@@ -58,7 +58,7 @@ def renamed(document: AnnotatedDocument, doc_id: str) -> AnnotatedDocument:
 def small_model(folder: Path, *, epochs: int = 1) -> Path:
     """A model trained on six short documents, in 256 weights."""
     path = folder / "model.npz"
-    save_model(train(short_documents(6, seed=5), epochs=epochs, bits=8, min_count=2), path)
+    save_antecedent_model(train(short_documents(6, seed=5), epochs=epochs, bits=8, min_count=2), path)
     return path
 
 

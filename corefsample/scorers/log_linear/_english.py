@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.log_linear._model_file import load_model
+from corefsample.scorers.log_linear._model_file import load_antecedent_model
 
 # GUM's genres whose texts are CC BY or in the public domain: what the model may be trained on.
 ENGLISH_GENRES = ("academic", "conversation", "court", "interview", "news", "speech", "textbook", "vlog")
@@ -17,7 +17,7 @@ def english_model() -> AntecedentModel:
     """Load the English model once per process.
 
     Its scores are as it was trained; `corefsample score` and the spaCy component recalibrate them, as
-    `corefsample.recalibration.score_english` does.
+    `score_english` does.
 
     Raises
     ------
@@ -26,4 +26,4 @@ def english_model() -> AntecedentModel:
     """
     place = resources.files("corefsample.scorers.log_linear").joinpath("data", "english.npz")
     with resources.as_file(place) as path:
-        return load_model(path)
+        return load_antecedent_model(path)

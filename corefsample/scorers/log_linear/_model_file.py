@@ -72,7 +72,7 @@ def _steps(weights: Floats32, scale: np.float32) -> Ints8:
     return steps
 
 
-def save_model(model: AntecedentModel, path: PathLike, *, overwrite: bool = False) -> None:
+def save_antecedent_model(model: AntecedentModel, path: PathLike, *, overwrite: bool = False) -> None:
     """Write a model to a file, which appears under its name when it is complete.
 
     Weights are rounded to 8 bits; those of `train` are so already and come back unchanged.
@@ -110,7 +110,7 @@ def model_file(name: PathLike, mentions: MentionSource = "parse") -> str:
     return str(resources.files("corefsample.scorers.log_linear").joinpath("data", SHIPPED_MODELS[text][mentions]))
 
 
-def load_model(path: PathLike, mentions: MentionSource = "parse") -> AntecedentModel:
+def load_antecedent_model(path: PathLike, mentions: MentionSource = "parse") -> AntecedentModel:
     """Read a model file.
 
     Parameters

@@ -14,8 +14,8 @@ from corefsample.files._atomic import write_json
 from corefsample.files._paths import PathLike, require_suffix
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import quarantine_file, write_documents
-from corefsample.scorers import AntecedentModel, english_model, load_model, score_documents
-from corefsample.scorers.log_linear._model import MentionDocument, ScoringTally
+from corefsample.scorers import english_model, load_antecedent_model, score_documents
+from corefsample.scorers.log_linear._model import AntecedentModel, MentionDocument, ScoringTally
 from corefsample.scorers.log_linear._training import SoftmaxMargin, train
 from events._selection import Selection
 from events.runs._annotated_corpora import Corpus, annotated_inputs, chosen_language, read_corpus
@@ -57,7 +57,7 @@ def score_folds(
     require_suffix(options.out, SUFFIXES, ParameterError)
     record = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
     source = options.mentions or "annotated"
-    given = None if options.model is None else load_model(options.model, source)
+    given = None if options.model is None else load_antecedent_model(options.model, source)
     like = given or english_model()
     recipe = recipe_of(like)
     with quarantine_file(options.out, on_error=options.on_error, overwrite=options.overwrite) as on_rejected:

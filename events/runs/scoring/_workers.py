@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import Any
 
 import corefsample
-from corefsample.documents import Parse
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._rejected import Rejected
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import Parse, ScoredDocument
 from corefsample.documents._tokens import span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import code_of, require_same
-from corefsample.parses import parse_temperature
+from corefsample.parses._sampling import parse_temperature
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._shipped import chosen_recalibration
-from corefsample.scorers import AntecedentModel, english_model, load_model, score_documents
+from corefsample.scorers import english_model, load_antecedent_model, score_documents
 from corefsample.scorers.log_linear._model import (
     MENTION_SOURCES,
+    AntecedentModel,
     MentionSource,
     ScoringTally,
     other_model,
@@ -89,7 +89,7 @@ def _models(name: str | None) -> dict[MentionSource, AntecedentModel]:
     if name is None:
         return dict.fromkeys(MENTION_SOURCES, english_model())
     files = {source: model_file(name, source) for source in MENTION_SOURCES}
-    models = {file: load_model(file) for file in set(files.values())}
+    models = {file: load_antecedent_model(file) for file in set(files.values())}
     return {source: models[file] for source, file in files.items()}
 
 
@@ -302,7 +302,7 @@ def load_recalibration(
     Parameters
     ----------
     path, model, mentions
-        As for `corefsample.recalibration.chosen_recalibration`.
+        As for `chosen_recalibration`.
     language
         Of the model; None: not compared.
 

@@ -28,9 +28,9 @@ from corefsample import (
     map_clustering,
     root_posterior,
     sample_clusterings,
-    to_networkx,
 )
 from corefsample.coreference._clusterings import canonical_labels
+from corefsample.coreference._graphs import to_networkx
 
 # Every mention has all earlier ones as candidates: 720 antecedent vectors, 203 clusterings.
 SIX_FULL = Lists(

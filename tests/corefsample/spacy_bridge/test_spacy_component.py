@@ -30,15 +30,15 @@ from strategies import documents as strategies
 
 import corefsample as cs
 from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, scorers
-from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import DocumentPosterior
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import N_KINDS, KindOffsets, Recalibration
 from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from corefsample.scorers import AntecedentModel, load_model, save_model
-from corefsample.scorers.log_linear._model import MIN_PROB, MentionSource, score_mentions
-from corefsample.scorers.log_linear._model_file import on_grid
-from corefsample.scorers.log_linear.features import mention_kinds
+from corefsample.scorers import load_antecedent_model
+from corefsample.scorers.log_linear._model import MIN_PROB, AntecedentModel, MentionSource, score_mentions
+from corefsample.scorers.log_linear._model_file import on_grid, save_antecedent_model
+from corefsample.scorers.log_linear.features._encoding import mention_kinds
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.spacy_bridge import _state as state
 from corefsample.spacy_bridge.component import is_scored, posterior_of, set_posterior
@@ -64,7 +64,7 @@ def random_model(seed: int) -> AntecedentModel:
 @pytest.fixture(scope="session")
 def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("models") / "random.npz"
-    save_model(random_model(1), path)
+    save_antecedent_model(random_model(1), path)
     return path
 
 
@@ -124,7 +124,7 @@ def test_the_component_gives_the_scores_of_the_model_for_the_same_tokens(
     doc = nlp(parsed(nlp, scheme))
     tokens = ranking_references.parsed(ranking_references.PARSES[scheme])
     rows = mentions_from_parse(tokens)
-    distribution = scored(load_model(model_path), tokens, rows)
+    distribution = scored(load_antecedent_model(model_path), tokens, rows)
     posterior = doc._.coref
     assert [(span.start, span.end) for span in posterior.mentions] == [(start, end) for start, end, _ in rows]
     assert distribution.n_candidates > 20
@@ -156,7 +156,7 @@ def test_min_prob_and_recalibration_are_those_of_the_engine(pipeline: Any, model
     nlp = pipeline(min_prob=0.05, temperature=2.0, new_bias=-0.5)
     doc = nlp(parsed(nlp))
     tokens = tokens_of_doc(doc)
-    distribution = scored(load_model(model_path), tokens, mentions_from_parse(tokens), 0.05)
+    distribution = scored(load_antecedent_model(model_path), tokens, mentions_from_parse(tokens), 0.05)
     expected = cs.Recalibration(2.0, -0.5).apply(distribution)
     assert np.array_equal(doc._.coref.distribution.scores, expected.scores)
     assert distribution.n_candidates < expected.n_mentions * (expected.n_mentions - 1) // 2
@@ -251,7 +251,7 @@ def test_mentions_can_be_those_of_a_group_in_any_order(pipeline: Any, model_path
     posterior = nlp(doc)._.coref
     assert [span.text for span in posterior.mentions] == ["His dog", "His", "He", "He", "the   dog"]
     rows = [[0, 2, 1], [0, 1, 0], [4, 5, 4], [4, 5, 4], [6, 8, 7]]
-    distribution = scored(load_model(model_path), tokens_of_doc(doc), rows)
+    distribution = scored(load_antecedent_model(model_path), tokens_of_doc(doc), rows)
     assert np.array_equal(posterior.distribution.scores, distribution.scores)
     assert posterior.number(doc[6:7]) == 2  # the first of the two
     assert [(span.start, span.end) for span in doc.spans["mine"]] == [(8, 12), (6, 7), (0, 1), (0, 3), (6, 7)]
@@ -625,7 +625,7 @@ def reloaded(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., An
 
 def test_a_saved_pipeline_carries_its_model(pipeline: Any, tmp_path: Path, reloaded: Any) -> None:
     path = tmp_path / "away.npz"
-    save_model(random_model(3), path)
+    save_antecedent_model(random_model(3), path)
     nlp = pipeline(model=str(path), n_samples=17, mentions="parse")
     expected = nlp(parsed(nlp))._.coref
     path.unlink()
@@ -874,7 +874,7 @@ def test_a_real_pipeline_is_scored_and_saved(real: Any, model_path: Path, tmp_pa
         doc = real(TEXT)
         tokens = tokens_of_doc(doc)
         rows = mentions_from_parse(tokens)
-        distribution = scored(load_model(model_path), tokens, rows)
+        distribution = scored(load_antecedent_model(model_path), tokens, rows)
         assert np.array_equal(doc._.coref.link_marginals, cs.link_marginals(distribution))
         offsets = word_offsets(doc)
         assert [span.start for span in doc._.coref.mentions] == offsets[rows[:, 0]].tolist()
@@ -974,4 +974,4 @@ def test_settings_and_attributes_of_the_page_are_those_of_the_code() -> None:
 def test_the_spanish_model_of_the_package_is_that_of_the_mentions(mentions: str, source: MentionSource) -> None:
     nlp = spacy.blank("es")
     component = nlp.add_pipe("corefsample", config={"model": "es", "mentions": mentions, "require_parser": False})
-    assert component.antecedent_model.provenance == load_model("es", source).provenance
+    assert component.antecedent_model.provenance == load_antecedent_model("es", source).provenance

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tolerance import plausible_counts
 
 from corefsample import ParameterError
-from events.audit import AuditFrame, extend_plan, plan_audit
+from events.audit import AuditFrame, plan_audit
+from events.audit._plan import extend_plan
 from events.audit._strata import allocate, best_cuts
 
 

@@ -23,9 +23,9 @@ from corefsample import (
 )
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.recalibration import read_recalibration
-from corefsample.scorers import load_model, save_model, score_documents
+from corefsample.scorers import load_antecedent_model, score_documents
 from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource
-from corefsample.scorers.log_linear._model_file import model_file
+from corefsample.scorers.log_linear._model_file import model_file, save_antecedent_model
 from corefsample.scorers.log_linear._training import train
 from events import EventCounter, load_lexicon, load_rules
 from events.commands import ScoreOptions, run_score
@@ -48,7 +48,7 @@ def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 @pytest.fixture
 def spanish(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
     path = tmp_path / "es.npz"
-    save_model(train(documents[:3], language="es", **QUICK), path)
+    save_antecedent_model(train(documents[:3], language="es", **QUICK), path)
     return path
 
 
@@ -69,7 +69,7 @@ def test_train_has_the_documents_language(call: Calls, tmp_path: Path, documents
     path = sr.corpus_file(tmp_path / "ru_news-train.conllu", documents)
     status, out, _ = call("train", path, "--out", tmp_path / "ru.npz", *options)
     assert (status, "Language: ru (resources: none)." in out) == (0, True)
-    assert load_model(tmp_path / "ru.npz").language.code == "ru"
+    assert load_antecedent_model(tmp_path / "ru.npz").language.code == "ru"
     line = call.refused("train", path, "--out", tmp_path / "m.npz", "--language", "es", *options, status=2)
     assert "--language must be that of all documents, got es and ru" in line
 
@@ -138,7 +138,7 @@ def test_documents_are_scored_by_a_model_without_their_fold(tmp_path: Path, corp
 def test_the_spanish_model_of_the_package_is_that_of_the_mentions(
     tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument], mentions: MentionSource
 ) -> None:
-    model = load_model("es", mentions)
+    model = load_antecedent_model("es", mentions)
     assert recipe_of(model)["mentions"] == ("both" if mentions == "parse" else "annotated")
     run_score(
         corpus,

@@ -14,10 +14,10 @@ from references import events as er
 
 from corefsample import InputError
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from events import Rule, load_lexicon, load_rules
+from events import load_lexicon, load_rules
 from events.counting._evaluation import evaluate_clustering
-from events.matching import match_document
-from events.matching._matching import MentionMatches
+from events.matching._matching import MentionMatches, match_document
+from events.rules._rules import Rule
 
 DESIGN = Path(__file__).parents[2] / "data" / "attack_design.txt"
 DAY = datetime.date(2000, 1, 1)

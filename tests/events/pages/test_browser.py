@@ -30,7 +30,7 @@ from report_pages import (
 
 from corefsample import ScoredDocument, map_clustering, read_documents
 from corefsample.summaries import point_estimate
-from events.pages import write_report
+from events.pages._report import write_report
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))

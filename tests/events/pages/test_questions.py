@@ -12,8 +12,7 @@ from corefsample import InputError
 from events.audit import AuditFrame
 from events.counting._definitions import Definitions
 from events.pages._questions import Question, default_question, rule_question
-from events.rules import shipped_rules
-from events.rules._rules import load_presets, load_rules
+from events.rules._rules import load_presets, load_rules, shipped_rules
 
 
 def frame(event: str, *targets: str) -> AuditFrame:

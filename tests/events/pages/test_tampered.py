@@ -15,7 +15,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import CorefsampleError, write_documents
 from events import simulate_documents
-from events.pages import write_report
+from events.pages._report import write_report
 
 NAMES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet", "all_documents.parquet")
 

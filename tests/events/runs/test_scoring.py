@@ -35,11 +35,12 @@ from corefsample import (
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.parses import parse_samples
-from corefsample.recalibration import english_recalibration
-from corefsample.scorers import AntecedentModel, english_model, load_model, save_model
-from corefsample.scorers.log_linear._model import MIN_PROB, score_mentions
+from corefsample.recalibration._shipped import english_recalibration
+from corefsample.scorers import english_model, load_antecedent_model
+from corefsample.scorers.log_linear._model import MIN_PROB, AntecedentModel, score_mentions
+from corefsample.scorers.log_linear._model_file import save_antecedent_model
 from corefsample.scorers.log_linear._training import train
-from corefsample.scorers.log_linear.features import mention_kinds
+from corefsample.scorers.log_linear.features._encoding import mention_kinds
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
@@ -57,7 +58,7 @@ UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
 
 @pytest.fixture(scope="module")
 def model(model_path: Path) -> AntecedentModel:
-    return load_model(model_path)
+    return load_antecedent_model(model_path)
 
 
 @pytest.fixture(scope="module")
@@ -210,10 +211,10 @@ def test_the_headline_can_be_left_out_of_the_text(tmp_path: Path, tiny: str, sco
 
 def test_a_pipeline_of_another_language_than_the_model_is_an_error(tmp_path: Path, tiny: str, score: Score) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS[:1])
-    save_model(train(sr.short_documents(2), language="es", epochs=1, bits=8), tmp_path / "es.npz")
+    save_antecedent_model(train(sr.short_documents(2), language="es", epochs=1, bits=8), tmp_path / "es.npz")
     with error(ParameterError, "model", hint="model"):
         score(news, pipeline=tiny, model=str(tmp_path / "es.npz"))
-    save_model(train(sr.short_documents(2), language="none", epochs=1, bits=8), tmp_path / "none.npz")
+    save_antecedent_model(train(sr.short_documents(2), language="none", epochs=1, bits=8), tmp_path / "none.npz")
     score(news, pipeline=tiny, model=str(tmp_path / "none.npz"), recalibration="none")
 
 
@@ -525,7 +526,7 @@ def test_standard_input_is_read(
 def test_the_record_describes_the_run(corpus: Path, model_path: Path, score: Score) -> None:
     run = score(corpus)
     record = json.loads(Path(run.record).read_text())
-    assert record["model"]["provenance"] == load_model(model_path).provenance
+    assert record["model"]["provenance"] == load_antecedent_model(model_path).provenance
     assert record["inputs"][0]["path"] == str(corpus)
     assert record["summary"] == json.loads(json.dumps(run.to_json()))
     assert record["summary"]["n_documents"] == 9

@@ -26,10 +26,10 @@ from corefsample import ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.scorers import AntecedentModel, english_model, score_documents
+from corefsample.scorers import english_model, score_documents
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._english import ENGLISH_GENRES
-from corefsample.scorers.log_linear._model import MIN_PROB, ScoringTally, score_mentions, score_parses
+from corefsample.scorers.log_linear._model import MIN_PROB, AntecedentModel, ScoringTally, score_mentions, score_parses
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._encoding import encode, hashed
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
