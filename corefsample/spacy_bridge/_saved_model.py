@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import corefsample as cs
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_bytes
-from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.log_linear._model_file import save_antecedent_model
 
 if TYPE_CHECKING:
     from corefsample.recalibration._uncertain import UncertainRecalibration
@@ -31,17 +29,17 @@ class Saved(NamedTuple):
     recalibration, and the recalibration is None if the component had none.
     """
 
-    model: AntecedentModel | None
+    model: cs.scorers.AntecedentScorer | None
     recalibration: UncertainRecalibration | None
     has_recalibration: bool
 
 
 def write_model(
-    model: AntecedentModel, recalibration: UncertainRecalibration | None, settings: Settings, folder: Path
+    model: cs.scorers.AntecedentScorer, recalibration: UncertainRecalibration | None, settings: Settings, folder: Path
 ) -> None:
     """Write a model and a recalibration, with their names in the config, into a folder, which is made if missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    save_antecedent_model(model, folder / _MODEL, overwrite=True)
+    model.save(folder / _MODEL, overwrite=True)
     content = None if recalibration is None else recalibration.to_json()
     record: dict[str, Any] = {
         "model": settings.model,
@@ -76,7 +74,7 @@ def read_model(folder: Path, settings: Settings) -> Saved:
         raise error.as_input_error(str(record)) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError("must be JSON with model, got something else", place=str(record)) from None
-    model = cs.scorers.load_antecedent_model(folder / _MODEL) if saved_path == settings.model else None
+    model = cs.scorers.load_scorer(folder / _MODEL) if saved_path == settings.model else None
     return Saved(model, recalibration, has_recalibration)
 
 

@@ -12,7 +12,7 @@ from corefsample.errors import ParameterError
 from corefsample.syntax._schemes import SCHEMES
 
 if TYPE_CHECKING:
-    from corefsample.scorers.log_linear._model import MentionSource
+    from corefsample.scorers.protocol import MentionSource
 
 FROM_PARSE = "parse"
 

@@ -41,10 +41,10 @@ from events.commands._parser import BAD_INPUT, Command, Failure
 from events.commands._screen import print_error, print_pairs
 
 if TYPE_CHECKING:
+    from events._options import Progress
     from events.commands._document_checks import AnnotatedReport, CorpusReport
     from events.commands._file_check import FileReport
     from events.commands._rule_hits import RuleHits
-    from events.runs._progress import Progress
 
 
 @declared
@@ -157,7 +157,7 @@ def run_doctor(
     return DoctorResult(tuple(found))
 
 
-_PACKAGES = {"score": "corefsample.scorers.log_linear", "events": "events.counting"}  # with kernels of each command
+_PACKAGES = {"score": "corefsample.scorers", "events": "events.counting"}  # with kernels of each command
 _NAME = re.compile(r"^[\w.-]+")
 
 

@@ -28,18 +28,18 @@ import click
 import corefsample
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import Progress, Result, declared, option
 from events._selection import Selection
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_counts, print_text
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
     from corefsample.languages._language import Language
-    from corefsample.scorers.log_linear._model import AntecedentModel, MentionDocument
+    from corefsample.scorers.log_linear._model import AntecedentModel
     from corefsample.scorers.log_linear._training import EpochReport
     from corefsample.scorers.log_linear.features._templates import TemplateSet
+    from corefsample.scorers.protocol import MentionDocument
     from events.runs._annotated_corpora import Corpus
 
 RECORD_SUFFIX = ".training.json"
@@ -218,7 +218,6 @@ def run_train(
     """
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
-    from corefsample.scorers.log_linear._model_file import save_antecedent_model
     from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
     from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
     from events.runs._record import checksums, free_outputs, run_record
@@ -248,7 +247,7 @@ def run_train(
             provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
             on_epoch=on_epoch,
         )
-        save_antecedent_model(model, path, overwrite=options.overwrite)
+        model.save(path, overwrite=options.overwrite)
         run = TrainResult(
             out=path,
             record=record,

@@ -193,8 +193,8 @@ class RunFolder(OutputFolder):
             *("quarantine.jsonl", RECORD),
         ]
     )
-    STORES: ClassVar[frozenset[str]] = frozenset(["partitions", "unfinished"])
+    STORES: ClassVar[frozenset[str]] = frozenset(["parts"])
 
     def _is_run(self, names: set[str]) -> bool:
-        """Whether a folder has a run, or the partitions of one that was killed before it had a record."""
-        return super()._is_run(names) or any((self.path / store / "plan.json").is_file() for store in self.STORES)
+        """Whether a folder has a run, or the parts of one that was killed while its files were moved there."""
+        return super()._is_run(names) or (self.RECORD not in names and (self.path / "parts").is_dir())

@@ -140,12 +140,19 @@ def quarantine_file(
             raise unwritable(target, error) from None
 
 
-def join(paths: Iterable[PathLike], path: PathLike, *, overwrite: bool = False) -> None:
-    """Copy the documents of Parquet files that `write_documents` made, and which are not checked again."""
+def join(paths: Iterable[PathLike], path: PathLike, *, overwrite: bool = False) -> Iterator[DocumentBatch]:
+    """Copy the documents of Parquet files that `write_documents` made, and which are not checked again.
+
+    Yields
+    ------
+    DocumentBatch
+        What was copied; the file appears after the last one.
+    """
     with _new_documents(path, overwrite=overwrite) as write:
         for each in paths:
             for batch, _ in ParquetReader(os.fspath(each)).batches(_BATCH):
                 write(batch)
+                yield batch
 
 
 def convert(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import corefsample
@@ -24,17 +21,13 @@ from corefsample.parses._sampling import parse_temperature
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._shipped import chosen_recalibration
-from corefsample.scorers import english_model, load_antecedent_model, score_documents
-from corefsample.scorers.log_linear._model import (
-    MENTION_SOURCES,
-    AntecedentModel,
-    MentionSource,
-    ScoringTally,
-    other_model,
-    score_parses,
-)
-from corefsample.scorers.log_linear._model_file import model_file
+from corefsample.scorers import score_documents
+from corefsample.scorers._loading import load_scorers, scorer_record
+from corefsample.scorers._names import other_scorer
+from corefsample.scorers._scoring import ScoringTally, known_words, require_language, score_parses, scored_metadata
+from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from corefsample.spacy_bridge.documents import tokens_of_doc
+from corefsample.syntax._schemes import undecided
 from events.news._fields import Article
 from events.news._preparation import prepared
 from events.news._quality import TextTally, repair_version, repaired
@@ -49,6 +42,7 @@ from events.runs.scoring._parsing import (
     parsing,
     pipeline_record,
     sampled_parses,
+    scheme_of_pipeline,
 )
 
 
@@ -62,12 +56,15 @@ class Task:
         Of the part, from 1.
     items
         Documents read, and bad ones.
+    key
+        Content key of the part.
     bytes_read
         Bytes of the inputs read so far.
     """
 
     number: int
     items: Sequence[ReadDocument | Rejected]
+    key: str = ""
     bytes_read: int = 0
 
     def __str__(self) -> str:
@@ -84,15 +81,6 @@ class Scored:
     texts: TextTally = field(default_factory=TextTally)
 
 
-def _models(name: str | None) -> dict[MentionSource, AntecedentModel]:
-    """The model for mentions of either kind; all but the Spanish one of the package are for both."""
-    if name is None:
-        return dict.fromkeys(MENTION_SOURCES, english_model())
-    files = {source: model_file(name, source) for source in MENTION_SOURCES}
-    models = {file: load_antecedent_model(file) for file in set(files.values())}
-    return {source: models[file] for source, file in files.items()}
-
-
 class Scorer:
     """Scores documents of every kind; each result depends on the options and its document alone.
 
@@ -104,15 +92,18 @@ class Scorer:
 
     def __init__(self, options: ScoringOptions) -> None:
         self.options = options
-        self.models = _models(options.model)
+        self.models = load_scorers(options.model)
         self.pipeline: Any = None if options.pipeline is None else load_pipeline(options.pipeline, options.scheme)
+        self.scheme: str | None = options.scheme
+        if self.pipeline is not None and self.scheme is None:
+            self.scheme = scheme_of_pipeline(self.pipeline)
         self.sampler: Any = None
         if options.parses is not None and self.pipeline is not None:
             self.sampler = parse_sampler(self.pipeline, options.parse_temperature)
         language = self.models["parse"].language.code
         if self.pipeline is not None:
             of_pipeline = code_of(self.pipeline.lang)
-            hint = other_model(of_pipeline)
+            hint = other_scorer(of_pipeline)
             require_same("model", language, "the pipeline", of_pipeline, parameter="model", hint=hint)
         given = options.recalibration, options.model
         self.recalibrations = {source: load_recalibration(*given, source, language) for source in MENTION_SOURCES}
@@ -125,19 +116,13 @@ class Scorer:
     def described(self) -> dict[str, Any]:
         """Everything but the options on which scores depend: version, model, pipeline, and recalibration."""
         options = self.options
-        if options.model is None:
-            name = "the English model of the package"
-            content = resources.files("corefsample.scorers.log_linear").joinpath("data", "english.npz").read_bytes()
-        else:
-            files = dict.fromkeys(model_file(options.model, source) for source in MENTION_SOURCES)
-            name, content = options.model, b"".join(Path(file).read_bytes() for file in files)
         sampling = {}
         if options.parses is not None:
             temperature = options.parse_temperature or parse_temperature(self.pipeline)
             sampling = {"parses": {"n_samples": options.parses, "temperature": temperature}}
         return {
             "corefsample": corefsample.__version__,
-            "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
+            "model": scorer_record(options.model),
             "pipeline": None if options.pipeline is None else pipeline_record(self.pipeline, options.pipeline),
             **sampling,
             "recalibration": {source: self.recalibration_of(source) for source in MENTION_SOURCES},
@@ -163,7 +148,7 @@ class Scorer:
             tally = ScoringTally()
             try:
                 source = item.document
-                self.models["parse"].require_language(source.metadata, item.source)
+                require_language(self.models["parse"], source.metadata, item.source)
                 texts = TextTally()
                 if isinstance(source, Article):
                     document, texts = self._scored_article(source, tally)
@@ -187,7 +172,7 @@ class Scorer:
             [self._with_parse(document)],
             mentions=mentions,
             min_prob=self.options.min_prob,
-            scheme=self.options.scheme,
+            scheme=self.scheme,
             tally=tally,
         )
         return self._recalibrated(scored, mentions)
@@ -225,14 +210,15 @@ class Scorer:
                 parsed = [(1, joined([tokens_of_doc(doc) for doc in self.pipeline.pipe(texts)]))]
             else:
                 parsed = sampled_parses(texts, article.doc_id, self.sampler, options.parses)
-        metadata = model.scored_metadata({**article_metadata(article), **text.metadata()})
         parsed = [(count, text.as_written(each)) for count, each in parsed]
         tokens = [each for _, each in parsed]
+        scheme = next(filter(None, (undecided(self.scheme, each.dep) for each in tokens)), {})
+        metadata = scored_metadata(model, {**article_metadata(article), **text.metadata(), **scheme})
         try:
-            scored = score_parses(model, tokens, min_prob=options.min_prob, scheme=options.scheme)
+            scored = score_parses(model, tokens, min_prob=options.min_prob, scheme=self.scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {article.doc_id!r}") from None
-        tally.add(scored[0][1], None, model.known_words(tokens[0]))
+        tally.add(scored[0][1], None, known_words(model, tokens[0]))
         documents = [
             self._recalibrated(
                 ScoredDocument(article.doc_id, mentions, pruned.distribution, article.date, each, None, metadata),

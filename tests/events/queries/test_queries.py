@@ -29,9 +29,8 @@ from corefsample import (
     sample_clusterings,
 )
 from events.queries import _kernels as _query_kernels
-from events.queries._queries import MENTION_TYPES, DocumentQueries, match_queries, mention_types
+from events.queries._queries import MENTION_TYPES, DocumentQueries, QueryTable, match_queries, mention_types
 from events.queries._score import QueryScore
-from events.queries._table import QueryTable
 
 AS_IT_IS = Recalibration()
 VERBS = ("see", "run", "say")

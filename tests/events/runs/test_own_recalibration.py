@@ -29,8 +29,8 @@ from corefsample import (
     write_documents,
 )
 from corefsample.recalibration._shipped import english_recalibration, score_english
-from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource
-from corefsample.scorers.log_linear.features._encoding import mention_kinds
+from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
+from corefsample.syntax._words import mention_kinds
 from events import EventCounter, count_posterior, count_samples, load_lexicon, load_rules, simulate_documents
 from events.commands.explain import ExplainOptions, run_explain
 from events.commands.recalibrate import RecalibrateOptions, run_recalibrate

@@ -15,9 +15,10 @@ from typing import NamedTuple
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import inner_kernel
 from corefsample.scorers.log_linear.features import _codes as codes
-from corefsample.scorers.log_linear.features._codes import Atom, Column, Fact, Kind, Number
+from corefsample.scorers.log_linear.features._codes import Atom, Fact
 from corefsample.scorers.log_linear.features._hash_kernels import U32, mix
-from corefsample.syntax._codes import Role, Upos
+from corefsample.syntax import _codes as syntax_codes
+from corefsample.syntax._codes import Column, Kind, Number, Role, Upos
 
 
 class Text(NamedTuple):
@@ -147,7 +148,7 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -
     s, e, h = text.mentions[i, 0], text.mentions[i, 1], text.mentions[i, 2]
     determiner, by_pronoun, by_noun = -1, -1, -1
     core, full, numerals = U32(codes.PHRASE_START), U32(codes.PHRASE_START), U32(0)
-    initials = U32(codes.DJB2_START)
+    initials = U32(syntax_codes.DJB2_START)
     n_core, n_modifiers, n_initials, after = 0, 0, 0, 0
     for t in range(s, e):
         upos, kind, link = text.words[t, Column.UPOS], text.words[t, Column.KIND], text.link[t]
@@ -168,7 +169,7 @@ def fill_phrase(text: Text, i: int, last: int, atoms: Words32, facts: Words32) -
             g = text.head[t]
             after |= codes.AFTER_DETERMINED * (text.head[g] == h and text.link[g] == Role.CONJUNCT)
         if text.words[t, Column.INITIAL] != 0 and upos != Upos.DET and t < last + codes.INITIALS_AFTER_HEAD:
-            initials = initials * U32(codes.DJB2_FACTOR) + text.words[t, Column.INITIAL]
+            initials = initials * U32(syntax_codes.DJB2_FACTOR) + text.words[t, Column.INITIAL]
             n_initials += 1
         if (
             upos == Upos.PUNCT

@@ -13,7 +13,7 @@ from references import mention_ranking as reference
 from strategies import parses as strategies
 
 from corefsample.scorers.log_linear import _kernels, _training_kernels
-from corefsample.scorers.log_linear._model_file import on_grid
+from corefsample.scorers.log_linear._model import on_grid
 from corefsample.scorers.log_linear.features._encoding import encode, hashed
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 
