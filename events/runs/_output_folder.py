@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.errors import OutputError, ParameterError, ParameterHint
 from corefsample.files._atomic import unwritable
 from corefsample.files._digests import sha256

@@ -20,8 +20,7 @@ from references import parses as references
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Rejected
-from corefsample.documents._scored import Parse, sample_parses
+from corefsample.documents._faults import Rejected
 
 pytestmark = pytest.mark.kernels
 
