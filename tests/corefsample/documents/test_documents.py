@@ -21,6 +21,7 @@ from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, 
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Rejected
+from corefsample.documents._scored import Parse, sample_parses
 
 pytestmark = pytest.mark.kernels
 
