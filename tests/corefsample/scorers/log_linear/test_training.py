@@ -23,6 +23,7 @@ from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear import _training as module
 from corefsample.scorers.log_linear._model import AntecedentModel
+from corefsample.scorers.log_linear._training import EpochReport, HeldOutFigures, SoftmaxMargin, held_out_figures, train
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.syntax._words import word_hash
 
