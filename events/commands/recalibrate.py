@@ -23,11 +23,10 @@ import click
 from corefsample import recalibration
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import Progress, Result, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_text
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.documents._batch import DocumentBatch
@@ -257,7 +256,7 @@ def _fit_language(gold: GoldDocuments) -> str | None:
         If the documents are of several languages, or the model that scored them was trained on some of them.
     """
     from corefsample.languages._language import declared_language
-    from corefsample.scorers.log_linear._model import SEEN_FIELD
+    from corefsample.scorers._scoring import SEEN_FIELD
 
     n_seen = sum(bool(each.metadata.get(SEEN_FIELD)) for each in gold.documents)
     if n_seen:

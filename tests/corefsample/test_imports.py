@@ -71,10 +71,9 @@ def of(package: str) -> list[str]:
 # Packages from the bottom up; one may import those of lower levels only. Within a level there is no import.
 LEVELS: list[list[str]] = [
     ["corefsample._log"],
-    ["corefsample.errors", "corefsample._jit", "corefsample._arrays", "corefsample._equality", "corefsample._html"],
-    ["corefsample._checks", "corefsample._memory", "corefsample._monte_carlo", "corefsample._processes"],
+    ["corefsample.errors", "corefsample._jit", "corefsample._arrays", "corefsample._html"],
+    ["corefsample._checks", "corefsample._machine", "corefsample._monte_carlo"],
     ["corefsample._results"],
-    ["corefsample._processors"],
     ["corefsample._random_kernels"],
     ["corefsample._random", "corefsample.files"],
     ["corefsample.calibration"],
@@ -83,7 +82,14 @@ LEVELS: list[list[str]] = [
     ["corefsample.languages"],
     ["corefsample.syntax", "corefsample.formats.scored", "corefsample.formats.annotated", "corefsample.adapters"],
     ["corefsample.formats"],
-    ["corefsample.links", "corefsample.scorers.log_linear.features", "corefsample.parses"],
+    [
+        "corefsample.links",
+        "corefsample.parses",
+        "corefsample.scorers.protocol",
+        "corefsample.scorers.log_linear.features",
+    ],
+    ["corefsample.scorers._names"],
+    ["corefsample.scorers._scoring"],
     ["corefsample.scorers.log_linear"],
     ["corefsample.scorers"],
     ["corefsample.recalibration", "corefsample.summaries"],

@@ -32,10 +32,11 @@ from corefsample.recalibration._newton import newton_step
 from corefsample.recalibration._searches import KindSearch
 from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, known_recalibration
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
-from corefsample.scorers.log_linear._model import MENTION_SOURCES, SHIPPED_MODELS
-from corefsample.scorers.log_linear.features import mention_kinds
-from corefsample.scorers.log_linear.features._encoding import MENTION_KINDS
+from corefsample.scorers._names import SHIPPED as SHIPPED_SCORERS
+from corefsample.scorers.protocol import MENTION_SOURCES
 from corefsample.spacy_bridge._settings import Settings
+from corefsample.syntax import mention_kinds
+from corefsample.syntax._words import MENTION_KINDS
 
 N_KINDS = len(MENTION_KINDS)
 # A word of each kind, its lemma and universal part of speech.
@@ -564,7 +565,7 @@ def test_the_component_takes_that_of_its_model() -> None:
 
 def test_each_is_of_a_model_and_says_its_language() -> None:
     assert {
-        chosen_recalibration(None, model, mentions) for model in (None, *SHIPPED_MODELS) for mentions in MENTION_SOURCES
+        chosen_recalibration(None, model, mentions) for model in SHIPPED_SCORERS for mentions in MENTION_SOURCES
     } == {None, *SHIPPED}
     languages = {name: read_recalibration(name).language for name in SHIPPED}
     assert languages == {name: "en" if name.startswith("english") else "es" for name in SHIPPED}

@@ -228,13 +228,6 @@ def test_an_outcome_is_of_rules_with_the_same_samples() -> None:
     EventCounter(rules, load_lexicon(), outcomes=["a=attack", "b=arrest"])
 
 
-def test_an_outcome_of_two_roles_can_name_the_first() -> None:
-    keys = [("USA", "IRQ"), ("USA", "KWT"), ("IRQ", "KWT")]
-    kinds = dict.fromkeys(("USA", "IRQ", "KWT"), "country")
-    chosen = {text: Outcome("a", ("attack_target",), text).chosen(keys, kinds) for text in ("USA", "*>KWT", "USA>IRQ")}
-    assert chosen == {"USA": [0, 1], "*>KWT": [1, 2], "USA>IRQ": [0]}
-
-
 def test_an_outcome_in_a_rule_file_that_cannot_be_read_names_the_file(tmp_path: Path) -> None:
     content = {"rules": ["attack"], "outcomes": {"a": []}}
     (tmp_path / "union.yaml").write_text(yaml.safe_dump(content))

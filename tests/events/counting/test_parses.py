@@ -120,12 +120,6 @@ def test_evidence_says_which_parses_make_the_event_and_what_they_have_at_the_tri
     ]
 
 
-def test_a_table_without_alternative_parses_has_no_columns_about_them(tmp_path: Path) -> None:
-    counter = EventCounter(n_samples=100)
-    counter.add(read(two_readings(), tmp_path).with_parse(0))
-    assert "parses" not in counter.evidence()
-
-
 def test_a_predicate_needs_one_parse(tmp_path: Path) -> None:
     counter = EventCounter(predicate=lambda document, labels: {"any": np.ones(len(labels), bool)})
     with error(InputError, place="doc_id 'd'"):

@@ -43,10 +43,6 @@ def test_no_uncertainty_counts_recalibrated_documents() -> None:
     assert table.equals(expected.counts().to_frame())
 
 
-def test_without_a_recalibration_there_is_no_column() -> None:
-    assert "uncertainty" not in counted(None).counts().to_frame()
-
-
 def test_a_shared_shift_widens_counts() -> None:
     draws = RecalibrationDraws(np.ones(2), np.zeros(2))
     effect = DomainEffect(0.0, 3.0, 0.0, 0.0, n_domains=4)

@@ -29,8 +29,8 @@ from corefsample import (
     write_documents,
 )
 from corefsample.recalibration import english_recalibration, score_english
-from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource
-from corefsample.scorers.log_linear.features import mention_kinds
+from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
+from corefsample.syntax import mention_kinds
 from events import EventCounter, count_posterior, count_samples, load_lexicon, load_rules, simulate_documents
 from events.commands import ExplainOptions, RecalibrateOptions, run_explain, run_recalibrate
 from events.counting import evaluate_clustering, read_count_posterior, read_count_samples
