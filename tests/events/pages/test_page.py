@@ -15,8 +15,7 @@ from command_line import Calls
 from page_documents import HOSTILE_TITLE
 from report_pages import quiet_run
 
-from events.pages import write_report
-from events.pages._report import rendered_page
+from events.pages._report import rendered_page, write_report
 from events.pages._report_content import read_report
 
 pytest.importorskip("altair", reason="extra `report`")
