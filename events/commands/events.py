@@ -77,7 +77,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
     """Print the highest counts, and where the files are."""
     from corefsample._extras import can_report, install_hint
     from corefsample.files._paths import is_file, joined, parquet_source
-    from events.counting._sentences import exclusion_texts, merging_text
+    from events.counting._notes import exclusion_texts, merging_text
 
     folder = summary.out
     counts = pd.read_parquet(parquet_source(joined(folder, "counts.parquet")))

@@ -14,7 +14,7 @@ from references import parses as pr
 from corefsample import ScoredDocument, read_documents
 from corefsample.documents._batch import DocumentBatch
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._merged_actors import MergedActors
+from events.counting._notes import MergedActors
 from events.matching._matching import match_rules
 
 N = 20_000
