@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from corefsample import sample_clusterings
-from corefsample.coreference._clusterings import Apart
+from corefsample.coreference._conditioning import Apart
 from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events import Lexicon, load_lexicon

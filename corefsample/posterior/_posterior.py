@@ -14,13 +14,8 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Ints, Ints32
 from corefsample._log import logger
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._clusterings import (
-    Apart,
-    ClusteringSamples,
-    Conditioned,
-    map_clustering,
-    sample_clusterings,
-)
+from corefsample.coreference._clusterings import ClusteringSamples, map_clustering, sample_clusterings
+from corefsample.coreference._conditioning import Apart, Conditioned
 from corefsample.documents import sample_parses
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Fault, Rejected
+from corefsample.documents._faults import Fault, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import Inputs
 from corefsample.formats import DocumentStream
-from events._options import Result
+from events._options import Progress, Result
 from events.queries._queries import match_queries
-from events.runs._progress import Progress
 
 _SHOWN = 20  # problems
 

@@ -27,11 +27,10 @@ import click
 from corefsample import parses, plots
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from events import _shared_options as shared
-from events._options import FolderResult, declared, option
+from events._options import FolderResult, Progress, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
 from events.runs._pictures import save_pictures
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -25,12 +25,11 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events import plots as event_plots
-from events._options import FolderResult, declared, option
+from events._options import FolderResult, Progress, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_files, print_text
 from events.runs._pictures import save_pictures
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.documents._scored import ScoredDocument

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import Progress, Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import mention_counts, print_counts, print_text
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike

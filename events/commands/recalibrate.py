@@ -23,11 +23,10 @@ import click
 from corefsample import recalibration
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import Progress, Result, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_text
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.documents._batch import DocumentBatch

@@ -29,11 +29,10 @@ import corefsample
 from corefsample import scorers
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import Progress, Result, declared, option
 from events._selection import Selection
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_counts, print_text
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike

@@ -23,6 +23,7 @@ from events.lexicon._content import OF
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
 
 SEPARATOR = " | "
+UNSETTLED = "conditioned samples did not settle"
 _NOBODY = {ABSENT: "-", DEFAULT: "(default)"}  # in place of a mention
 _LONGEST_MENTION = 12  # tokens of a mention's text
 MOST_MENTIONS = 8  # of each kind, the likeliest first
@@ -67,7 +68,8 @@ class EvidenceRow:
     reasons
         What happens in the samples without the event, by share; the shares add up to 1 - P. "another actor": the role's
         entity names others only; "no actor": it names none; "several actors": it names others too, with the mentions
-        that do (at most eight) and their shares; "no event in the parse".
+        that do (at most eight) and their shares; "no event in the parse". At the end "conditioned samples did not
+        settle" if the Markov chains that keep distinct actors apart do not agree.
     filled
         How the roles are filled: "named" in the text, by a "default" actor, or "both" (at different triggers); empty if
         nobody fills them. In a table only if a rule has default actors.
@@ -186,10 +188,14 @@ def _row(
         *(("", "", "") if texts is None else texts.of(instances, descriptions, spans)),
         json.dumps(places),
         excluded,
-        "" if texts is None else texts.of_reasons(reasons, spans),
+        _remarks(events, "" if texts is None else texts.of_reasons(reasons, spans)),
         events.filled(e),
         **about_parses,
     )
+
+
+def _remarks(events: DocumentEvents, reasons: str) -> str:
+    return reasons if events.is_settled else SEPARATOR.join(filter(None, [reasons, UNSETTLED]))
 
 
 def _excluded(events: DocumentEvents, parses: Sequence[ParsedMentions]) -> str:

@@ -14,9 +14,8 @@ from corefsample.files._paths import PathLike, joined
 from corefsample.files._remote_services import is_url
 from events._options import Result
 from events.pages._labelling import chosen_sheet
-from events.pages._others import KINDS
 from events.pages._rendering import Sources, rendered
-from events.pages._report_content import Report, read_report
+from events.pages._report_content import KINDS, Report, read_report
 
 DEFAULT_NAME = "report.html"
 _SCRIPTS = (

@@ -15,7 +15,7 @@ from tolerance import plausible_counts
 
 from corefsample import ParameterError
 from events.audit import AuditFrame, extend_plan, plan_audit
-from events.audit._strata import allocate, best_cuts
+from events.audit._plan import allocate, best_cuts
 
 
 def test_strata_are_ranges_of_p() -> None:

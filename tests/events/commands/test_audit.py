@@ -413,7 +413,10 @@ def test_what_was_learned_is_a_row_for_each_document_and_period(run: Path, label
 def test_learned_p_is_used_beside_the_valid_estimate_and_in_a_second_round(run: Path, labelled: Path) -> None:
     folder = learned(run, labelled, pictures=False)
     valid = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False))
-    both = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False, learned=str(folder)))
+    both = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(learned=str(folder)))
+    legend = (labelled / "audited.svg").read_text(encoding="utf-8")
+    assert "95% audited" in legend
+    assert "95% learned" in legend  # both bands in one picture
     assert both.totals == valid.totals
     assert not valid.learned
     (row,) = both.learned

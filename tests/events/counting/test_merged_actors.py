@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from pathlib import Path
 
+import numpy as np
+import pytest
 import tolerance
 from references import coreference as references
 from references import events as er
 from references import parses as pr
 
 from corefsample import ScoredDocument, read_documents
+from corefsample.coreference import _conditioning
 from corefsample.documents._batch import DocumentBatch
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._notes import MergedActors
+from events.counting._notes import MergedActors, unsettled_text
 from events.matching._matching import match_rules
 
 N = 20_000
@@ -57,7 +61,7 @@ def test_the_probability_is_that_of_enumeration_before_conditioning() -> None:
     assert summary["n_mentions"] == 2.0
     assert summary["probability"] == merged.n_merged / (2 * N)
     assert summary["share_above_0.2"] == 1.0  # P = .378
-    assert summary["n_documents"] == {"as drawn": 0, "drawn again": 1, "chain": 0}
+    assert summary["n_documents"] == {"as drawn": 0, "drawn again": 1, "chain": 0, "unsettled chain": 0}
     assert [(each["doc_id"], each["mention"]) for each in summary["worst"]] == [("d", "Iraq"), ("d", "Iran")]
 
 
@@ -85,10 +89,44 @@ def test_a_subject_in_the_entity_of_its_object_is_no_merged_actor() -> None:
         assert tolerance.plausible_counts([found[tokens[mention]]], N, [p]).all()
 
 
-def test_hardly_consistent_documents_are_drawn_by_chains() -> None:
+def test_hardly_consistent_documents_are_drawn_again() -> None:
     assert probability(9.0) > 0.9995
     merged = counted([document(shift=9.0), document("e", shift=-30.0)], 200).merged_actors
-    assert merged.ways == {"chain": 1, "as drawn": 1}
+    assert merged.ways == {"drawn again": 1, "as drawn": 1}
+
+
+CLAIMS = ["it/PRON>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:obj"]
+
+
+def claimed(names: list[str], score: float) -> ScoredDocument:
+    """ "It attacked Kuwait. Iraq waited. Iran waited.": names that are linked to "it" with one score."""
+    sentences = CLAIMS + [f"{name}/PROPN>2:nsubj waited=wait/VERB>0:root" for name in names]
+    links = {mention: {0: score} for mention in range(2, 2 + len(names))}
+    return er.scored(er.json_document("d", "1999-01-05", sentences, links))
+
+
+def test_two_actors_that_claim_the_attacker_have_it_equally_often() -> None:
+    # By symmetry either is "it" with e^7 / (2 e^7 + 1) = .4998.
+    (events,) = EventCounter(RULE, n_samples=N).add_to_each(claimed(["Iraq", "Iran"], 7.0))
+    assert [key.name for key in events.keys] == ["IRN", "IRQ", "KWT"]
+    assert tolerance.plausible_counts(events.n_hits[:2], N, math.exp(7) / (2 * math.exp(7) + 1)).all()
+
+
+def test_a_document_whose_chains_disagree_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("_ENOUGH", _conditioning._PILOT + 1), ("_LEAST", 2.0), ("_GOOD", 2.0), ("_PAIRS", 0)):
+        monkeypatch.setattr(_conditioning, name, value)
+    counter = counted([claimed(["Iraq", "Iran", "Iraq", "Iran"], 12.0), document("e", shift=-30.0)], 400)
+    summary = counter.merged_actors.summary(400)
+    assert summary is not None
+    assert (summary["n_documents"]["unsettled chain"], summary["unsettled"]) == (1, ["d"])
+    assert "d" in unsettled_text(summary)
+    evidence = counter.evidence().set_index("doc_id")
+    assert evidence.loc["d", "reasons"].str.contains("conditioned samples did not settle").all()
+    # Independent samples would have the Monte Carlo error sqrt(p (1 - p) / 400).
+    p = evidence.loc["d", "probability"]
+    assert (evidence.loc["d", "mc_se"] > 3.0 * np.sqrt(p * (1.0 - p) / 400)).all()
+    counts = counter.counts().to_frame()
+    assert np.allclose(counts.mean_mc_se, evidence.loc["d"].groupby("actor").mc_se.sum(), rtol=0.1)
 
 
 def test_a_preset_that_lets_an_entity_be_several_actors_has_no_check() -> None:

@@ -19,8 +19,8 @@ from report_pages import allow_downloads, downloaded
 
 from events.audit import AuditFrame, AuditPlan, plan_audit, read_sheets, sheet_table
 from events.audit._sheets import NO, RESOLVED, SHEET_COLUMNS, UNSURE, YES, disagreement_sheet
+from events.pages._document_texts import NAME, PLAIN, TRIGGER, MarkedText
 from events.pages._labelling import rendered_sheet
-from events.pages._marked_texts import NAME, PLAIN, TRIGGER, MarkedText
 from events.pages._questions import Question
 
 REASON = missing()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME
 from references import events as er
 from report_pages import unpacked
+from run_cases import CountOptions, count_events
 
 import events.pages._report_content
 from corefsample import AntecedentDistribution, Tokens, map_clustering, read_documents
@@ -24,8 +25,7 @@ from events import load_lexicon, load_rules
 from events.counting import evaluate_matches
 from events.counting._evidence import ParsedMentions, evidence_rows
 from events.matching import match_document
-from events.pages._document_texts import named_places
-from events.pages._marked_texts import NAME, PLAIN, TRIGGER, Marker, spaced
+from events.pages._document_texts import NAME, PLAIN, TRIGGER, Marker, named_places, spaced
 from events.pages._report_content import _ordered_actors, read_report, sampled_pairs
 
 
@@ -225,8 +225,19 @@ def test_places_have_what_the_parses_have_at_the_trigger() -> None:
 
 def test_actors_are_ordered_by_their_documents_and_nobody_named_is_last() -> None:
     means = {"kill: -": 9.0, "kill: USA": 1.0, "kill: -|USA": 4.0, "hit: -": 3.0, "hit: IRQ": 2.0}
-    counts = pd.DataFrame({"name": [*means, "kill: USA"], "mean": [*means.values(), 2.0]})
+    table = pd.DataFrame({"name": [*means, "kill: USA"], "mean": [*means.values(), 2.0]})
+    counts = table.assign(event=table["name"].str.partition(":")[0])
     assert _ordered_actors(counts) == ["kill: -|USA", "kill: USA", "hit: IRQ", "kill: -", "hit: -"]
+
+
+def test_outcomes_come_after_the_events_that_they_join_and_have_readable_names(tmp_path: Path) -> None:
+    news = er.write_lines(tmp_path / "news.jsonl", er.corpus())
+    outcomes = ("any=attack:*", "state=attack:{country}|-")
+    count_events(news, tmp_path / "run", CountOptions(n_samples=20, threads=1, outcome=outcomes))
+    actors = read_report(tmp_path / "run").counts["actors"]
+    n_events = sum(not actor["isUnion"] for actor in actors)
+    assert [actor["isUnion"] for actor in actors] == [False] * n_events + [True] * 2
+    assert {actor["name"] for actor in actors[n_events:]} == {"any: anyone", "state: any country or no actor named"}
 
 
 # --- comparisons of actors by sample, against a loop over samples ------------------------------------------

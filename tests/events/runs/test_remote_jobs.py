@@ -27,7 +27,7 @@ from events.pages._report_content import read_report
 
 s3fs = pytest.importorskip("s3fs", reason="extra `remote`")
 
-OPTIONS = CountOptions(n_samples=40, compare=("USA", "IRQ"), partition_size=9, threads=1)
+OPTIONS = CountOptions(n_samples=40, compare=("USA", "IRQ"), part_size=9, threads=1)
 RUN = "memory://b/run"
 INPUTS = "memory://b/in/news-*"
 

@@ -141,7 +141,7 @@ def test_rules_are_different_and_at_least_one(rule: tuple[str, ...]) -> None:
 # --- several parses ----------------------------------------------------------------------------------------
 
 
-OPTIONS = CountOptions(n_samples=80, compare=("USA", "IRQ"), partition_size=7, threads=1)
+OPTIONS = CountOptions(n_samples=80, compare=("USA", "IRQ"), part_size=7, threads=1)
 PARSE_COLUMNS = ["n_parses", "parse_variance", "coreference_variance", "parses", "trigger_parses"]
 
 
@@ -168,7 +168,7 @@ def parsed_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def reference(parsed_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("reference") / "run"
-    assert run_parses(parsed_corpus, out, partition_size=1000).n_partitions == 1
+    assert run_parses(parsed_corpus, out, part_size=1000).n_parts == 1
     return out
 
 
