@@ -125,12 +125,16 @@ class PartStore:
         key
             From `content_key`.
         verify
-            Whether to compare the checksums of its files too, not only their sizes.
+            Whether to compare the checksums of its files too, not only their sizes, and to remove what is damaged.
         """
         for folder in sorted(self.path.glob(f"{key}-*")):
             record = read_sealed(folder / _RECORD)
-            if record is not None and record["key"] == key and _is_intact(folder, record["files"], verify):
+            if record is None or record["key"] != key:
+                continue
+            if _is_intact(folder, record["files"], verify):
                 return StoredPart(folder, record)
+            if verify:
+                shutil.rmtree(folder, ignore_errors=True)
         return None
 
     @contextmanager

@@ -24,7 +24,7 @@ from events._csv_cells import escaped_frame, escaped_texts
 from events.counting._counted_rows import CountedRows, SortedRows, in_groups
 from events.plots import actor_comparison, bands_by_event, event_bands
 from events.plots.comparisons import comparisons_by_event
-from events.runs._pictures import save_pictures
+from events.runs._output_folder import save_pictures
 
 File = Callable[[str], Path]
 
