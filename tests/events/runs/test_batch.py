@@ -32,9 +32,9 @@ import events.runs.counting._parts
 import events.runs.counting._tables
 from corefsample import InputError, OutputError, read_documents
 from corefsample._machine import processors
+from corefsample.files._csv_cells import unescaped
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
-from events._csv_cells import unescaped
 from events.audit import read_run_documents
 from events.audit._features import _RunTables
 from events.counting._counted_rows import rows_batch
