@@ -19,7 +19,7 @@ import numpy as np
 import corefsample as cs
 from corefsample._arrays import Bytes, Floats, Ints32
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge._words import word_offsets
+from corefsample.spacy_bridge.documents import word_offsets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Fault, Rejected
+from corefsample.documents._faults import Fault, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import Inputs

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.files._folders import OutputFolder
 from corefsample.formats.scored._writing import QuarantineFile
 from events.runs._output_folder import picture_files

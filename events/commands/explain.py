@@ -36,7 +36,7 @@ from events.commands._screen import counted, pair_lines, print_text
 
 if TYPE_CHECKING:
     from corefsample.documents._batch import DocumentBatch
-    from corefsample.documents._rejected import Fault
+    from corefsample.documents._faults import Fault
     from corefsample.files._paths import Inputs
     from events.commands._explaining import EventShare, Explained
     from events.rules._rules import Rule

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Fault
+from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.posterior import DocumentPosterior

@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample._arrays import Bools, Ints
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Fault
+from corefsample.documents._faults import Fault
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats.scored._stream import DocumentStream
 from corefsample.syntax import SCHEMES

@@ -20,7 +20,7 @@ from corefsample.formats.annotated._corefud_reading import fault_of_fields
 
 if TYPE_CHECKING:
     from corefsample.documents._annotated import AnnotatedDocument
-    from corefsample.documents._rejected import Rejected
+    from corefsample.documents._faults import Rejected
     from corefsample.documents._scored import ScoredDocument
     from events.news._fields import Article
     from events.news._quality import Duplicates
@@ -135,7 +135,7 @@ class ReadDocument:
 
     def rejected(self, error: CorefsampleError) -> Rejected:
         """Return the document as set aside because of `error`, with its words, mentions and gold."""
-        from corefsample.documents._rejected import Rejected
+        from corefsample.documents._faults import Rejected
 
         doc_id = self.document.doc_id
         place = None if error.place == f"doc_id {doc_id!r}" else error.place
@@ -148,8 +148,7 @@ class ReadDocument:
 
         from corefsample.coreference._antecedents import AntecedentDistribution
         from corefsample.documents._annotated import AnnotatedDocument
-        from corefsample.documents._batch import DocumentBatch
-        from corefsample.documents._batch_schema import to_json
+        from corefsample.documents._batch import DocumentBatch, to_json
         from corefsample.documents._scored import ScoredDocument
 
         document = self.document

@@ -10,7 +10,7 @@ from itertools import islice
 
 from corefsample._checks import choice, require_json, shown, whole
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import ON_ERROR, Rejected
+from corefsample.documents._faults import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import link_target, new_file, remove_file, require_free, require_writable, unwritable

@@ -24,7 +24,7 @@ import pyarrow as pa
 import corefsample
 from corefsample._log import logger
 from corefsample._machine import one_processor_left
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import Inputs, PathLike, input_paths, local_name
 from corefsample.files._remote_services import is_url

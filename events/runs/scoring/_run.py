@@ -19,7 +19,7 @@ from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample._machine import processors
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, remove_file, require_free, write_json
 from corefsample.files._contents import read_json

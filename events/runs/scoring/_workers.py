@@ -12,7 +12,7 @@ from typing import Any
 import corefsample
 from corefsample.documents import Parse
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint

@@ -21,7 +21,7 @@ from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, 
 from corefsample.documents import Parse, sample_parses
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 
 pytestmark = pytest.mark.kernels
 
