@@ -21,17 +21,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+import corefsample as cs
 from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._checks import shown
-from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
     from spacy.vocab import Vocab
+
+    from corefsample.coreference._antecedents import AntecedentDistribution
+    from corefsample.documents._scored import ScoredDocument
 
 
 _ANNOTATIONS = (
@@ -279,7 +281,7 @@ def scored_document_of_doc(
         As for `tokens_of_doc` and `ScoredDocument`, and if a span has no word or is of another Doc.
     """
     tokens = tokens_of_doc(doc)
-    return ScoredDocument(doc_id, mention_rows(doc, mentions), antecedents, date, tokens, gold, metadata or {})
+    return cs.ScoredDocument(doc_id, mention_rows(doc, mentions), antecedents, date, tokens, gold, metadata or {})
 
 
 # --- to spaCy ----------------------------------------------------------------------------------------------
