@@ -18,7 +18,6 @@ from events.rules._conditions import Condition, SharedFile, conditions_with, pat
 from events.rules._extending import as_yaml, extended
 from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
 from events.rules._format import (
-    VERB_FRAME,
     Example,
     FrameEntry,
     OutcomeFile,
@@ -347,7 +346,7 @@ def _with_shared(content: dict[str, Any], files: tuple[str, ...]) -> tuple[dict[
     """Content of the last of the files with what it shares with others, and the names of these.
 
     Word lists, conditions, paths and frames of other rules or of files without a rule; those of the file itself
-    replace others with the same names. A frame whose name another frame has gets that of its rule before it.
+    replace others with the same names. A frame gets the name of its rule before its own: attack_verb.
     """
     names, own = content["shares"], {key: value for key, value in content.items() if key != "shares"}
     sources: tuple[str, ...] = ()
@@ -365,10 +364,7 @@ def _with_shared(content: dict[str, Any], files: tuple[str, ...]) -> tuple[dict[
             if isinstance(own.get(key, {}), dict):
                 own[key] = {**as_yaml(getattr(shared, key)), **own.get(key, {})}
         if isinstance(shared, RuleFile) and isinstance(own.get("frames", []), list):
-            taken = {frame.get("name") for frame in own.get("frames", []) if isinstance(frame, dict)} | {VERB_FRAME}
-            frames = [as_yaml(frame) for frame in shared.all_frames()]
-            for frame in frames:
-                frame["name"] = f"{shared.name}_{frame['name']}" if frame["name"] in taken else frame["name"]
+            frames = [{**as_yaml(frame), "name": f"{shared.name}_{frame.name}"} for frame in shared.all_frames()]
             own["frames"] = [*own.get("frames", []), *frames]
     return own, sources
 
