@@ -2,8 +2,7 @@
 
 The scores are cross-fitted and gold is annotated, so nothing is chosen here. Prints: scores of each estimate; their
 differences from the likeliest antecedents with paired bootstrap intervals over documents; expected against achieved
-scores; and how often the credible ball around the VI estimate contains gold. With 100 samples, it takes about two
-seconds of processor time a document. "muc" is left out by default: its estimate is of use only as part of "conll".
+scores; and how often the credible ball around the VI estimate contains gold.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from corefsample import ClusteringSamples, ScoredDocument, map_clustering, read_
 from corefsample.links._pairs import gold_codes
 from corefsample.metrics import corpus_scores
 from corefsample.metrics._scores import ClusteringScores, clustering_scores, metric_posterior
-from corefsample.summaries import credible_ball, point_estimate, threshold_curve
+from corefsample.summaries import credible_ball, point_estimate
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"
-ESTIMATES = ("map", "binder", "vi-bound", "vi", "nvi", "ari", "muc", "b3", "lea", "conll", "threshold")
+ESTIMATES = ("map", "binder", "vi-bound", "vi", "b3", "lea", "conll")
 SHOWN = ("muc", "b3", "ceafe", "lea", "conll")
 EXPECTED = ("b3", "lea", "conll")
 LEVELS = (0.5, 0.8, 0.95)
@@ -42,22 +41,19 @@ class Found(NamedTuple):
     inside: list[bool]
 
 
-def labels_of(name: str, document: ScoredDocument, samples: ClusteringSamples, n_starts: int) -> np.ndarray:
+def labels_of(name: str, document: ScoredDocument, samples: ClusteringSamples) -> np.ndarray:
     if name == "map":
         return map_clustering(document.antecedents)
-    if name == "threshold":
-        curve = threshold_curve(document.antecedents, samples=samples, metrics=["conll"])
-        return curve.labels[curve.best("conll")]
-    return point_estimate(document.antecedents, loss=name, samples=samples, n_starts=n_starts).labels  # type: ignore[arg-type]
+    return point_estimate(document.antecedents, loss=name, samples=samples).labels  # type: ignore[arg-type]
 
 
-def study(document: ScoredDocument, n_samples: int, n_starts: int, estimates: list[str]) -> Found:
+def study(document: ScoredDocument, n_samples: int, estimates: list[str]) -> Found:
     samples = sample_clusterings(document.antecedents, n_samples=n_samples, doc_id=document.doc_id)
     gold = gold_codes(document, "single")
     found = Found({}, {}, {}, [])
     for name in estimates:
         start = time.process_time()
-        labels = labels_of(name, document, samples, n_starts)
+        labels = labels_of(name, document, samples)
         found.seconds[name] = time.process_time() - start
         found.scores[name] = clustering_scores(gold, labels)
         found.expected[name] = [metric_posterior(labels, samples, metric=metric).mean for metric in EXPECTED]  # type: ignore[arg-type]
@@ -67,7 +63,7 @@ def study(document: ScoredDocument, n_samples: int, n_starts: int, estimates: li
 
 
 def studied(options: argparse.Namespace, documents: list[ScoredDocument]) -> Iterator[Found]:
-    arguments = documents, *(repeat(each) for each in (options.samples, options.starts, options.estimates))
+    arguments = documents, *(repeat(each) for each in (options.samples, options.estimates))
     if options.processes == 1:
         yield from map(study, *arguments)
         return
@@ -128,11 +124,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=None, help="only every k-th document, so that N are left")
     parser.add_argument("--samples", type=int, default=1000)
-    parser.add_argument("--starts", type=int, default=1, help="starts of each search")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument(
-        "--estimates", nargs="+", default=[name for name in ESTIMATES if name != "muc"], choices=ESTIMATES
-    )
+    parser.add_argument("--estimates", nargs="+", default=list(ESTIMATES), choices=ESTIMATES)
     options = parser.parse_args()
     options.estimates = ["map", *(name for name in options.estimates if name != "map")]
     documents = list(read_documents(GUM))
@@ -142,7 +135,7 @@ def main() -> None:
     for each in studied(options, documents):
         found.append(each)
         print(f"\r{len(found)} of {len(documents)} documents", end="", file=sys.stderr)
-    print(f"{len(documents)} documents, {options.samples} samples, {options.starts} start(s)")
+    print(f"{len(documents)} documents, {options.samples} samples")
     print("corpus F1 in percent, processor time in seconds")
     print_scores(found, options.estimates)
     print_differences(found, options.estimates)

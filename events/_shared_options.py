@@ -7,7 +7,7 @@ from typing import Any, Literal
 from events._options import Options, declared, option
 
 SchemeName = Literal["ud2", "ud1", "clearnlp"]
-Clustering = Literal["map", "sample", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
+Clustering = Literal["map", "sample", "binder", "vi", "vi-bound", "b3", "lea", "conll"]
 _MOST_SAMPLES = 10**8
 
 

@@ -14,7 +14,7 @@
 # # 11 From samples to an answer, on real text
 #
 # One news article with annotated entities, scored by a model that was not trained on it. Which single clustering
-# should be reported, how sure can we be of its parts, and how can precision be traded for recall without gold?
+# should be reported, how sure can we be of its parts, and what are the alternatives?
 
 # %%
 # %matplotlib inline
@@ -24,18 +24,15 @@ import numpy as np
 import pandas as pd
 
 from corefsample import clustering_scores, map_clustering, read_corefud, sample_clusterings
-from corefsample.plots import link_heat_map, plot
+from corefsample.plots import link_heat_map
 from corefsample.scorers import english_model
 from corefsample.summaries import (
     cluster_probability,
     confident_core,
-    core_curve,
     credible_ball,
     document_links,
     most_probable_clusterings,
     point_estimate,
-    representatives,
-    threshold_curve,
 )
 
 # %% [markdown]
@@ -105,11 +102,8 @@ print("Gold is inside:", ball.contains(np.unique(document.gold, return_inverse=T
 # %% [markdown]
 # ## What is certain
 #
-# The lines say how many mentions the largest group found has whose grouping is right as a whole with at least the
-# probability on the horizontal axis, and in how many entities they are.
-
-# %%
-plot(core_curve(distribution, samples=samples))
+# The confident core is the largest group of mentions found whose grouping is right as a whole with a probability of at
+# least a half.
 
 # %%
 core = confident_core(distribution, threshold=0.5, samples=samples)
@@ -123,44 +117,20 @@ for entity in np.unique(core.labels[core.labels >= 0]):
 # %% [markdown]
 # ## Is this one entity?
 #
-# Take the first four mentions of the largest entity of an estimate: the exact probability that they are one entity to
-# which no other mention belongs, and the probability that they belong together at all, with its standard error where
-# it is a share of samples.
+# Take the largest entity of an estimate: the exact probability that its mentions are one entity to which no other
+# mention belongs, and the share of the samples in which they belong together at all.
 
 # %%
 labels = estimates["binder"]
 largest = np.flatnonzero(labels == np.bincount(labels).argmax())
-print([document.mention_text(m)[:30] for m in largest[:4]])
-print(cluster_probability(distribution, largest[:4]))
+print([document.mention_text(m)[:30] for m in largest])
+print(cluster_probability(distribution, largest))
+print((samples.labels[:, largest] == samples.labels[:, largest[:1]]).all(axis=1).mean())
 
 # %% [markdown]
 # ## Alternatives
 #
-# The most probable clusterings have exact, and usually tiny, probabilities. Representatives are samples that stand for
-# groups of similar ones.
+# The most probable clusterings have exact, and usually tiny, probabilities.
 
 # %%
-ranked = most_probable_clusterings(distribution, 5)
-print(ranked)
-representatives(samples, 3).to_frame().round(3)
-
-# %% [markdown]
-# ## Precision or recall?
-#
-# Each point is the clustering at one link threshold, with the precision and recall that the posterior expects of it. A
-# ring marks the threshold with the largest expected F1 of each metric.
-
-# %%
-curve = threshold_curve(distribution, samples=samples, metrics=["pairs", "b3", "conll"])
-plot(curve)
-
-# %% [markdown]
-# The same thresholds with gold: does the expected maximum lie near the real one?
-
-# %%
-achieved = [clustering_scores(document.gold, labels).conll.f1 for labels in curve.labels]
-expected = curve.expected[:, curve.metrics.index("conll"), 2]
-table = pd.DataFrame({"threshold": curve.thresholds, "expected CoNLL": expected, "achieved CoNLL": achieved})
-of_expected, of_achieved = curve.thresholds[[curve.best("conll"), np.argmax(achieved)]]
-print(f"Threshold of the largest expected CoNLL: {of_expected:g}; of the largest achieved one: {of_achieved:g}.")
-table.iloc[::3].round(3)
+most_probable_clusterings(distribution, 5).to_frame()

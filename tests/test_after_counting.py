@@ -41,15 +41,6 @@ def test_the_blocks_of_the_page_run(blocks: dict[str, Any]) -> None:
     assert (blocks["shares"] * samples.n_docs[samples.n_docs > 0] == counts[:, samples.n_docs > 0]).all()
 
 
-def test_the_file_for_r_has_the_columns_that_its_code_uses(blocks: dict[str, Any]) -> None:
-    text = (blocks["folder"] / "samples.csv").read_text(encoding="utf-8")
-    columns = set(text.splitlines()[0].split(","))
-    (code,) = re.findall(r"```r\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
-    assert {"count", "n_docs", "sample", "period_start"} <= columns
-    assert {"count", "n_docs", "sample", "period_start"} <= set(re.findall(r"\w+", code))
-    assert len(text.splitlines()) == 1 + 1000 * len(blocks["samples"].periods)
-
-
 def test_counts_that_are_known_give_the_error_of_one_fit(blocks: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
     x = np.arange(12)
@@ -85,7 +76,3 @@ def test_the_block_of_arviz_runs_where_it_is_installed(blocks: dict[str, Any], m
     pytest.importorskip("arviz_base", reason="extra `arviz`")
     monkeypatch.chdir(blocks["folder"])
     exec(blocks["arviz_block"], dict(blocks))
-
-
-def test_the_page_is_linked() -> None:
-    assert "after-counting" in (PAGE.with_stem("user-guide")).read_text(encoding="utf-8")

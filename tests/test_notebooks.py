@@ -64,26 +64,6 @@ def commands(path: Path) -> list[str]:
     return [*ran, *result, *quoted]
 
 
-def test_the_notebooks_are_numbered_from_one_without_a_gap() -> None:
-    assert [path.stem[:2] for path in NOTEBOOKS] == [f"{number:02d}" for number in range(1, len(NOTEBOOKS) + 1)]
-
-
-@each_notebook
-def test_a_notebook_has_a_jupytext_header_its_number_a_title_and_sections(path: Path) -> None:
-    assert path.read_text(encoding="utf-8").startswith("# ---\n# jupyter:\n#   jupytext:\n")
-    (markdown, first), *_ = cells(path)
-    headings = [line for is_text, text in cells(path) if is_text for line in text.splitlines() if line.startswith("#")]
-    assert markdown
-    assert first.startswith(f"# {path.stem[:2]} ")
-    assert len([heading for heading in headings if heading.startswith("## ")]) >= 3
-    assert len([heading for heading in headings if heading.startswith("# ")]) == 1
-
-
-@each_notebook
-def test_a_notebook_has_no_path_of_a_machine(path: Path) -> None:
-    assert re.findall(r"[\"' (](?:/(?:work|tmp|home|root|usr|Users)\b|[A-Z]:\\)[^\"']*", path.read_text("utf-8")) == []
-
-
 @each_notebook
 def test_a_notebook_imports_only_public_names(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -105,35 +85,10 @@ def test_every_command_of_a_notebook_exists_with_its_options(path: Path) -> None
         assert {argument for argument in arguments if argument.startswith("--")} <= known | {"--help"}, command
 
 
-DRAWING = re.compile(
-    r"(figure|Image\(|HTML\(|event_bands|count_bars|reliability_figure|calibration_error_dots|actor_comparison"
-    r"|link_heat_map|link_network|\bplot\()"
-)
-MARKS = re.compile(r"how to read|\b(bar|band|line|dot|point|curve|square|column)s?\b", re.I)
-
-
-@each_notebook
-def test_every_plot_has_text_that_describes_it(path: Path) -> None:
-    listed = cells(path)
-    for i, (markdown, text) in enumerate(listed):
-        shown = ast.unparse(ast.parse(text).body[-1]) if not markdown else ""
-        if DRAWING.match(shown):
-            before = next(words for is_text, words in reversed(listed[:i]) if is_text)
-            after = next((words for is_text, words in listed[i + 1 : i + 2] if is_text), "")
-            assert MARKS.search(before + after), shown
-
-
 @each_notebook
 def test_every_link_of_a_notebook_has_a_target(path: Path) -> None:
     text = "".join(text for markdown, text in cells(path) if markdown)
     assert [link for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text) if not (FOLDER / link).exists()] == []
-
-
-def test_the_readme_lists_every_notebook_with_its_title() -> None:
-    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", readme)
-    assert [link for link in links if re.match(r"\d\d_", link)] == [path.name for path in NOTEBOOKS]
-    assert [link for link in links if not (FOLDER / link).exists()] == []
 
 
 def test_the_parses_made_by_hand_are_of_the_articles_of_notebook_05() -> None:
@@ -185,10 +140,6 @@ def test_the_gallery_has_the_cells_of_every_notebook_and_outputs(path: Path) -> 
         "write it anew: see notebooks/README.md"
     )
     assert any(cell.get("outputs") for cell in kept)
-
-
-def test_the_gallery_has_no_other_notebooks() -> None:
-    assert sorted(path.stem for path in GALLERY.glob("*.ipynb")) == [path.stem for path in NOTEBOOKS]
 
 
 def test_the_runner_runs_anywhere_and_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

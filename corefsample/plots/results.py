@@ -21,10 +21,8 @@ _DRAWN_BY = {
     "corefsample.metrics._scores.CorpusScoreSamples": ("samples.score_bars", "corpus"),
     "corefsample.metrics._scores.ScoreSamples": ("samples.score_bars", ""),
     "corefsample.summaries._alternatives.CredibleBall": ("samples.distance_bars", ""),
-    "corefsample.summaries._confident_cores.CoreCurve": ("clusterings.core_curve_line", ""),
     "corefsample.summaries._document_links.DocumentLinks": ("clusterings.link_heat_map", ""),
     "corefsample.summaries._document_links.EntityCountDistribution": ("clusterings.entity_count_bars", ""),
-    "corefsample.summaries._point_estimate.ThresholdCurve": ("clusterings.precision_recall_line", ""),
     "events.audit._estimates.AuditEstimate": ("events.plots.audit.audit_bands", "to_frame"),
     "events.counting._count_posterior.CountDistribution": ("events.plots.posteriors.count_bars", ""),
     "events.counting._counts.EventCounts": ("events.plots.bands.event_bands", "to_frame"),
@@ -39,8 +37,8 @@ def plot(result: object, **options: Any) -> Figure | SubFigure:
     ----------
     result
         A reliability curve, calibration errors, counts or one count of events, audited counts, a study of queries, the
-        posterior of a score, or a summary of a document (links, number of entities, core curve, threshold curve,
-        credible ball). Several reliability curves or calibration errors can be given as a dict by name.
+        posterior of a score, or a summary of a document (links, number of entities, credible ball). Several
+        reliability curves or calibration errors can be given as a dict by name.
     **options
         Of the function for this kind of result, such as ``ax`` or ``fig`` and ``title``. The table of docs/pictures.md
         lists these functions.
@@ -58,9 +56,9 @@ def plot(result: object, **options: Any) -> Figure | SubFigure:
     Examples
     --------
     >>> from corefsample import AntecedentDistribution
-    >>> from corefsample.summaries import core_curve
+    >>> from corefsample.summaries import credible_ball
     >>> dist = AntecedentDistribution.from_lists([[], [0]], [[], [2.0]])
-    >>> plot(core_curve(dist, thresholds=[0.5, 0.9]), title="Two mentions").get_axes()[0].get_title("left")
+    >>> plot(credible_ball(dist), title="Two mentions").get_axes()[0].get_title("left")
     'Two mentions'
     """
     several = list(result.values()) if isinstance(result, dict) else [result]

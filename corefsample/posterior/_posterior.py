@@ -14,7 +14,13 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Ints, Ints32
 from corefsample._log import logger
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._clusterings import Apart, Conditioned, map_clustering, sample_clusterings
+from corefsample.coreference._clusterings import (
+    Apart,
+    ClusteringSamples,
+    Conditioned,
+    map_clustering,
+    sample_clusterings,
+)
 from corefsample.documents import sample_parses
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument
@@ -63,8 +69,8 @@ class DrawnRecalibration:
 
 
 @lru_cache(maxsize=_DOMAINS)
-def _drawn(
-    source: UncertainRecalibration, uncertainty: Uncertainty, seed: int, domain: str, had_it: bool
+def drawn_recalibration(
+    source: UncertainRecalibration, uncertainty: Uncertainty, seed: int, domain: str, *, had_it: bool
 ) -> DrawnRecalibration:
     """Draws of a recalibration for the documents of one domain, whose scores may have had the fit already."""
     fit, draws = source.recalibration, source.sampled(uncertainty, N_DRAWS, seed=seed, domain=domain)
@@ -183,7 +189,7 @@ class CorpusRecalibration:
             return None
         uncertainty = self._uncertainty_of(source)
         domain = source.domain_of(metadata) if uncertainty == "domain" else ""
-        return _drawn(source, uncertainty, self._seed, domain, source.is_in(applied))
+        return drawn_recalibration(source, uncertainty, self._seed, domain, had_it=source.is_in(applied))
 
 
 @lru_cache(maxsize=64)  # once per process, not for each partition
@@ -259,7 +265,8 @@ class DocumentPosterior:
     parses
         At least one; the first is the usual parse.
     recalibrated
-        A recalibration, whose draws the samples share; None: the scores as they are.
+        A recalibration, whose draws the samples share; None: the scores as they are. `of` takes a
+        `corefsample.recalibration.UncertainRecalibration`, and draws from it.
 
     Examples
     --------
@@ -276,8 +283,12 @@ class DocumentPosterior:
     recalibrated: DrawnRecalibration | None = None
 
     @classmethod
-    def of(cls, document: ScoredDocument, recalibrated: DrawnRecalibration | None = None) -> Self:
+    def of(
+        cls, document: ScoredDocument, recalibrated: UncertainRecalibration | DrawnRecalibration | None = None
+    ) -> Self:
         """Posterior of a document; raises ParameterError if a recalibration by kind of mention finds no tokens."""
+        if isinstance(recalibrated, UncertainRecalibration):
+            recalibrated = CorpusRecalibration(recalibrated).for_scores(document.metadata)
         return cls.of_row(DocumentBatch.of([document]), 0, recalibrated)
 
     @classmethod
@@ -311,6 +322,20 @@ class DocumentPosterior:
             weights = [parse.weight for parse in self.parses]
             drawn = sample_parses(weights, n_samples=n_samples, seed=seed, doc_id=self.doc_id)
         return PosteriorSamples(self, _checks.seed(seed), drawn)
+
+    def clusterings(self, *, n_samples: int = 1000, seed: int = 0) -> ClusteringSamples:
+        """Sampled clusterings of a document with one parse; raises ParameterError for one with several.
+
+        Parameters
+        ----------
+        n_samples, seed
+            As of `sample`.
+        """
+        if len(self.parses) > 1:
+            rule = f"must have one parse, because the mentions of parses differ, got {len(self.parses)}"
+            raise ParameterError(rule, parameter="posterior", place=f"doc_id {self.doc_id!r}")
+        samples = self.sample(n_samples=n_samples, seed=seed)
+        return ClusteringSamples(samples.of_parse(0).labels.T, samples.seed, self.doc_id)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -78,7 +78,8 @@ def set_posterior(
         If the document has other words, the mentions are not those of the distribution, or an option breaks its rule.
         The Doc is then unchanged.
     """
-    from corefsample.recalibration._model import Recalibration
+    from corefsample.posterior._posterior import CorpusRecalibration
+    from corefsample.recalibration._model import Recalibration, document_kinds
 
     _checks.spacy_doc(doc)
     if spans_key is None and sample_groups:
@@ -91,8 +92,12 @@ def set_posterior(
     )
     document = _document(doc, scored, mentions)
     _require_same_words(doc, document)
-    had, sampling = Recalibration.applied_to(document.metadata), {"seed": seed, "n_samples": n_samples}
-    store(doc, document.mentions, document.antecedents, doc_id=document.doc_id, recalibration=had, **sampling)
+    drawn: dict[str, Any] = {}
+    if document.tokens is not None:
+        drawn["recalibrated"] = CorpusRecalibration(seed=seed).for_scores(document.metadata)
+        drawn["kinds"] = document_kinds(document)
+    drawn |= {"recalibration": Recalibration.applied_to(document.metadata), "seed": seed, "n_samples": n_samples}
+    store(doc, document.mentions, document.antecedents, doc_id=document.doc_id, **drawn)
     posterior = posterior_of(doc)
     if spans_key is not None:
         write_groups(posterior, spans_key, sample_groups)

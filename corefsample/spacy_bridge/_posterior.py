@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from corefsample.summaries._losses import Loss
 
 
-ClusteringName = Literal["map", "binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
+ClusteringName = Literal["map", "binder", "vi", "vi-bound", "b3", "lea", "conll"]
 
 CLUSTERING_NAMES: tuple[ClusteringName, ...] = get_args(ClusteringName)
 
@@ -240,7 +240,10 @@ class DocPosterior(HtmlTable):
 
     @property
     def samples(self) -> cs.ClusteringSamples:
-        """The clusterings drawn: those of `sample_clusterings` with this distribution, seed and doc_id."""
+        """The clusterings drawn: those of `sample_clusterings` with this distribution, seed and doc_id.
+
+        If the uncertainty of the recalibration is known, each sample has a draw of it, as in counts of events.
+        """
         return self._content.samples
 
     def labels(self, clustering: npt.ArrayLike | ClusteringName = "map") -> Ints32:

@@ -16,6 +16,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_bytes
 
 if TYPE_CHECKING:
+    from corefsample.recalibration._uncertain import UncertainRecalibration
     from corefsample.spacy_bridge._settings import Settings
 
 _MODEL, _RECORD = "model.npz", "record.json"
@@ -29,12 +30,12 @@ class Saved(NamedTuple):
     """
 
     model: cs.scorers.AntecedentModel | None
-    recalibration: cs.Recalibration | None
+    recalibration: UncertainRecalibration | None
     has_recalibration: bool
 
 
 def write_model(
-    model: cs.scorers.AntecedentModel, recalibration: cs.Recalibration | None, settings: Settings, folder: Path
+    model: cs.scorers.AntecedentModel, recalibration: UncertainRecalibration | None, settings: Settings, folder: Path
 ) -> None:
     """Write a model and a recalibration, with their names in the config, into a folder, which is made if missing."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -66,7 +67,7 @@ def read_model(folder: Path, settings: Settings) -> Saved:
         else:
             has_recalibration = saved["path"] == settings.named_recalibration
             if has_recalibration and saved["content"] is not None:
-                recalibration = cs.Recalibration.from_json(saved["content"])
+                recalibration = _recalibration(saved["content"])
     except OSError as error:
         raise InputError(f"must be readable, got: {error.strerror or error}", place=str(record)) from None
     except ParameterError as error:
@@ -75,6 +76,15 @@ def read_model(folder: Path, settings: Settings) -> Saved:
         raise InputError("must be JSON with model, got something else", place=str(record)) from None
     model = cs.scorers.load_model(folder / _MODEL) if saved_path == settings.model else None
     return Saved(model, recalibration, has_recalibration)
+
+
+def _recalibration(content: dict[str, Any]) -> UncertainRecalibration:
+    """A recalibration with its uncertainty, which earlier versions did not save."""
+    from corefsample.recalibration._uncertain import UncertainRecalibration
+
+    if "recalibration" in content:
+        return UncertainRecalibration.from_json(content)
+    return UncertainRecalibration(cs.Recalibration.from_json(content))
 
 
 def packed(folder: Path) -> bytes:

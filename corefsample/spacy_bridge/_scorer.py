@@ -10,7 +10,7 @@ import numpy as np
 import corefsample as cs
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._posterior import posterior_of
-from corefsample.spacy_bridge._state import KEY
+from corefsample.spacy_bridge._state import KEY, content_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -71,12 +71,10 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
             )
         )
         if posterior.n_samples >= _FEWEST_SAMPLES:
-            samples = posterior.samples
-            if posterior.doc_id in doc_ids:  # an equal text, whose samples must be independent
-                doc_id, n_samples = f"{posterior.doc_id} {number}", posterior.n_samples
-                samples = cs.sample_clusterings(
-                    posterior.distribution, n_samples=n_samples, seed=posterior.seed, doc_id=doc_id
-                )
+            # Samples of equal texts must be independent.
+            is_repeated = posterior.doc_id in doc_ids
+            content = content_of(example.predicted)
+            samples = content.sampled(f"{posterior.doc_id} {number}") if is_repeated else content.samples
             doc_ids.add(posterior.doc_id)
             posteriors.append(
                 cs.metric_posterior(labels, samples, singletons=False, gold_spans=key_spans, response_spans=own_spans)

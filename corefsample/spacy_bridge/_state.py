@@ -17,13 +17,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 import corefsample as cs
-from corefsample._arrays import Floats, Ints32
+from corefsample._arrays import Bytes, Floats, Ints32
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._words import word_offsets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
+    from corefsample.posterior._posterior import DrawnRecalibration
     from corefsample.summaries._losses import Loss
 
 KEY = "corefsample"
@@ -33,8 +34,9 @@ _ARRAYS = {"mentions": "<i4", "indptr": "<i8", "antecedents": "<i4", "scores": "
 _FIELDS: dict[str, type] = {
     **dict.fromkeys(("seed", "n_samples", "n_words", "words"), int),
     **dict.fromkeys(("doc_id", "recalibration"), str),
-    **dict.fromkeys(_ARRAYS, bytes),
+    **dict.fromkeys((*_ARRAYS, "kinds", "draws"), bytes),
 }
+_OPTIONAL = {"recalibration": "", "kinds": b"", "draws": b""}
 
 
 @dataclass(eq=False)
@@ -89,9 +91,21 @@ class Content:
 
     @cached_property
     def samples(self) -> cs.ClusteringSamples:
-        """The clusterings drawn."""
-        options = {name: self.state[name] for name in ("n_samples", "seed", "doc_id")}
-        return cs.sample_clusterings(self.distribution, **options)
+        """The clusterings drawn, by default under the draws of an uncertain recalibration."""
+        return self.sampled(self.state["doc_id"])
+
+    def sampled(self, doc_id: str) -> cs.ClusteringSamples:
+        """Clusterings that depend on this doc_id."""
+        from corefsample.posterior._posterior import DocumentPosterior, DrawnRecalibration, WeightedParse
+        from corefsample.recalibration._model import N_PARAMETERS
+
+        parse = WeightedParse(self.distribution, kinds=np.frombuffer(self.state.get("kinds", b""), np.uint8))
+        vectors = np.frombuffer(self.state.get("draws", b"")).reshape(-1, N_PARAMETERS)
+        recalibrated = None
+        if len(vectors):
+            recalibrated = DrawnRecalibration(cs.Recalibration(), tuple(map(cs.Recalibration.from_vector, vectors)))
+        posterior = DocumentPosterior(doc_id, (parse,), recalibrated)
+        return posterior.clusterings(n_samples=self.state["n_samples"], seed=self.state["seed"])
 
     @cached_property
     def map_labels(self) -> Ints32:
@@ -112,9 +126,9 @@ class Content:
     def estimate(self, loss: Loss) -> Ints32:
         """Clustering with the smallest expected loss that the search finds, read-only; computed once per loss."""
         if loss not in self.estimates:
-            self.estimates[loss] = cs.summaries.point_estimate(
-                self.distribution, loss=loss, samples=self.samples
-            ).labels
+            is_drawn = bool(self.state.get("draws"))  # then exact marginals are not those of the samples
+            given = (self.samples, None) if is_drawn else (self.distribution, self.samples)
+            self.estimates[loss] = cs.summaries.point_estimate(given[0], loss=loss, samples=given[1]).labels
         return self.estimates[loss]
 
 
@@ -135,6 +149,8 @@ def store(
     seed: int,
     n_samples: int,
     recalibration: str = "",
+    recalibrated: DrawnRecalibration | None = None,
+    kinds: Bytes | None = None,
 ) -> None:
     """Store the posterior in Doc.user_data.
 
@@ -144,9 +160,16 @@ def store(
         int32 (n_mentions, 3): start, end and head in offsets of words.
     recalibration
         Recalibrations that the scores have had, as in the metadata of documents; "" for none.
+    recalibrated
+        Draws relative to these, if their uncertainty is known.
+    kinds
+        Kinds of the mentions, which draws need.
     """
     offsets = word_offsets(doc)
-    arrays = {"mentions": mentions, **{name: getattr(distribution, name) for name in list(_ARRAYS)[1:]}}
+    arrays: dict[str, Any] = {"mentions": mentions, **{name: getattr(distribution, name) for name in list(_ARRAYS)[1:]}}
+    if recalibrated is not None and kinds is not None:
+        arrays["draws"] = np.array([draw.vector() for draw in recalibrated.draws])
+        arrays["kinds"] = kinds
     doc.user_data[KEY] = {
         "version": VERSION,
         "doc_id": doc_id,
@@ -155,7 +178,7 @@ def store(
         "n_words": len(offsets),
         "words": _words_hash(doc, offsets),
         **({"recalibration": recalibration} if recalibration else {}),
-        **{name: array.astype(_ARRAYS[name]).tobytes() for name, array in arrays.items()},
+        **{name: array.astype(_ARRAYS.get(name, array.dtype)).tobytes() for name, array in arrays.items()},
     }
 
 
@@ -191,7 +214,7 @@ def _read(doc: Doc, state: Any) -> Content:
     if version != VERSION:
         raise ParameterError(f"{_PLACE} must be of version {VERSION}, got {version!r}", hint="score the Doc again")
     for name, kind in _FIELDS.items():
-        value = {"recalibration": "", **state}.get(name)
+        value = {**_OPTIONAL, **state}.get(name)
         if not isinstance(value, kind):
             raise ParameterError(f"{name} must be {kind.__name__}, got {type(value).__name__}", place=_PLACE)
     offsets = word_offsets(doc)

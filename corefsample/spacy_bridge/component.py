@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from spacy.training import Example
 
+    from corefsample.posterior._posterior import DrawnRecalibration
+    from corefsample.recalibration._uncertain import UncertainRecalibration
+
 
 __all__ = [
     "EXTENSION",
@@ -170,7 +173,7 @@ class CorefComponent(Pipe):
         self._model: cs.scorers.AntecedentModel | None = None
         if settings.model is not None and os.path.exists(settings.model):
             _ = self.antecedent_model
-        self._recalibration: cs.Recalibration | None = None
+        self._recalibration: UncertainRecalibration | None = None
         self._is_saved_without = False  # a pipeline was saved by a model that had no recalibration
         named = settings.named_recalibration
         if named is not None and os.path.exists(named):
@@ -215,14 +218,18 @@ class CorefComponent(Pipe):
         InputError
             If the file cannot be read.
         """
-        settings = self.settings
-        if self._recalibration is not None:
-            return self._recalibration
-        named = settings.named_recalibration
-        if named is None or self._is_saved_without:
-            own = cs.Recalibration(settings.temperature, settings.new_bias)
-            return None if own == cs.Recalibration() else own
-        self._recalibration = cs.recalibration.read_recalibration(named).recalibration
+        settings, uncertain = self.settings, self._uncertain
+        if uncertain is not None:
+            return uncertain.recalibration
+        own = cs.Recalibration(settings.temperature, settings.new_bias)
+        return None if own == cs.Recalibration() else own
+
+    @property
+    def _uncertain(self) -> UncertainRecalibration | None:
+        """The recalibration that the config names, with its uncertainty; None without a name."""
+        named = self.settings.named_recalibration
+        if self._recalibration is None and named is not None and not self._is_saved_without:
+            self._recalibration = cs.recalibration.read_recalibration(named)
         return self._recalibration
 
     def __call__(self, doc: Doc) -> Doc:
@@ -249,16 +256,27 @@ class CorefComponent(Pipe):
             if doc.user_data.get("doc_id") is None:
                 raise
             raise error.at(f"doc_id {doc_id!r}") from None
-        change, had = self.recalibration, ""
+        change, options = self.recalibration, dict[str, Any]()
         if change is not None:
             kinds = mention_kinds(tokens, mentions, self.antecedent_model.language)
-            distribution, had = change.apply(distribution, kinds), change.fingerprint()
+            distribution = change.apply(distribution, kinds)
+            options = {"recalibration": change.fingerprint(), "kinds": kinds, "recalibrated": self._drawn_recalibration}
         sampling: dict[str, Any] = {"seed": settings.seed, "n_samples": settings.n_samples}
-        store(doc, mentions, distribution, doc_id=doc_id, recalibration=had, **sampling)
+        store(doc, mentions, distribution, doc_id=doc_id, **sampling, **options)
         if settings.n_parses and self._nlp is not None and not self._is_sampling:
             store_parses(doc, self._drawn(doc, self._nlp))
         write_groups(posterior_of(doc), settings.spans_key, settings.sample_groups)
         return doc
+
+    @property
+    def _drawn_recalibration(self) -> DrawnRecalibration | None:
+        """Draws relative to the fit of a recalibration whose uncertainty is known."""
+        from corefsample.posterior._posterior import drawn_recalibration
+
+        uncertain = self._uncertain
+        if uncertain is None or uncertain.widest == "none":
+            return None
+        return drawn_recalibration(uncertain, uncertain.widest, self.settings.seed, "", had_it=True)
 
     def _count(self, tokens: cs.Tokens) -> None:
         """Warn once, after some words, if the model knows few of them."""
@@ -345,7 +363,7 @@ class CorefComponent(Pipe):
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
         """Write the model and the recalibration into a folder; the settings are in the pipeline's config."""
         # A recalibration of the config itself is not saved again.
-        read = None if self.settings.named_recalibration is None else self.recalibration
+        read = None if self.settings.named_recalibration is None else self._uncertain
         write_model(self.antecedent_model, read, self.settings, Path(path))
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> CorefComponent:

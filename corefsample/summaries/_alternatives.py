@@ -1,4 +1,4 @@
-"""Alternatives to one clustering: the most probable ones, representatives of the samples, and credible balls.
+"""Alternatives to one clustering: the most probable ones, and credible balls.
 
 Probable clusterings come with a certificate that no other is more probable. Credible balls are those of Wade &
 Ghahramani (2018).
@@ -20,13 +20,12 @@ from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import _kernels as kernels
-from corefsample.summaries._losses import losses_by_sample, losses_of_sums
+from corefsample.summaries._losses import losses_by_sample
 from corefsample.summaries._point_estimate import estimate_of
-from corefsample.summaries._posterior import Samples, SummaryInput, cell_sums, clustering_samples, posterior_from
+from corefsample.summaries._posterior import Samples, SummaryInput, clustering_samples, posterior_from
 
 _FIRST_WIDTH = 64
-_MOST_EXCHANGES = 100
-_ROUNDING = 1e-9  # of sums of logarithms, and of distances
+_ROUNDING = 1e-9  # of sums of logarithms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,119 +124,9 @@ def most_probable_clusterings(
         width = min(2 * width, max_width)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Representatives(Result):
-    """Samples that stand for groups of similar ones; arrays are read-only.
+Distance = Literal["vi", "binder"]
 
-    Attributes
-    ----------
-    labels
-        int32 (n_representatives, n_mentions), the largest share first.
-    samples
-        int64 (n_representatives,): which sample each is, from 0.
-    shares
-        float64 (n_representatives,): share of the samples that are nearest to it.
-    mean_distances
-        float64 (n_representatives,): their mean distance from it.
-    distance
-        "vi" (in nats), "nvi" or "binder".
-    """
-
-    labels: Ints32
-    samples: Ints
-    shares: Floats
-    mean_distances: Floats
-    distance: Distance
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per representative: sample, share, mean_distance, n_entities."""
-        n_entities = (self.labels == np.arange(self.labels.shape[1])).sum(axis=1)
-        columns = {"sample": self.samples, "share": self.shares, "mean_distance": self.mean_distances}
-        return pd.DataFrame({**columns, "n_entities": n_entities})
-
-
-def representatives(
-    samples: Samples, n: int = 4, *, distance: Distance = "vi", max_samples: int = 1000
-) -> Representatives:
-    """Choose samples that differ from each other and are near to all others: medoids.
-
-    Parameters
-    ----------
-    samples
-        `ClusteringSamples`, or an int array of shape (n_samples, n_mentions).
-    n
-        At least 1; fewer are returned if fewer samples differ.
-    distance
-        "vi", "nvi" or "binder".
-    max_samples
-        Only this many first samples are used: time and memory grow with its square.
-
-    Raises
-    ------
-    ParameterError
-        If there is no sample, or an option breaks its rule.
-
-    References
-    ----------
-    Kaufman & Rousseeuw (1990), Partitioning Around Medoids; Schubert & Rousseeuw (2021) for the exchanges.
-    """
-    n = _checks.whole("n", n, 1)
-    _checks.choice("distance", distance, DISTANCES)
-    max_samples = _checks.whole("max_samples", max_samples, 1)
-    drawn = clustering_samples("samples", samples)
-    rows = np.ascontiguousarray(drawn.labels[:max_samples])
-    distinct, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    distinct, first, weights = distinct[order], first[order], counts[order] / rows.shape[0]
-    distances = _distances(distinct, distance)
-    n_distinct = distinct.shape[0]
-    medoids = _exchanged(distances, weights, _first_medoids(distances, weights, min(n, n_distinct)))
-    nearest = np.argmin(distances[medoids], axis=0)
-    shares: Floats = np.bincount(nearest, weights, medoids.shape[0]).astype(np.float64)
-    sums = np.bincount(nearest, weights * distances[medoids[nearest], np.arange(n_distinct)], medoids.shape[0])
-    mean_distances: Floats = (sums / shares).astype(np.float64)
-    ranks = np.argsort(-shares, kind="stable")
-    chosen = medoids[ranks]
-    return Representatives(distinct[chosen], first[chosen], shares[ranks], mean_distances[ranks], distance)
-
-
-def _distances(rows: Ints32, distance: Distance) -> Floats:
-    own = cell_sums(rows, rows)
-    distances = np.zeros((rows.shape[0], rows.shape[0]))
-    for s in range(rows.shape[0] if rows.shape[1] else 0):
-        sums = cell_sums(rows[s : s + 1], rows[:s]), own[:, s : s + 1], own[:, :s]
-        distances[s, :s] = distances[:s, s] = losses_of_sums(*sums, rows.shape[1], distance)
-    return distances
-
-
-def _first_medoids(distances: Floats, weights: Floats, n: int) -> Ints:
-    """Greedy choice: each medoid lowers the weighted sum of distances most."""
-    nearest = np.full(weights.shape[0], np.inf)
-    chosen: list[int] = []
-    for _ in range(n):
-        totals = np.minimum(distances, nearest) @ weights
-        totals[chosen] = np.inf
-        chosen.append(int(np.argmin(totals)))
-        nearest = np.minimum(nearest, distances[chosen[-1]])
-    return np.array(chosen, np.int64)
-
-
-def _exchanged(distances: Floats, weights: Floats, medoids: Ints) -> Ints:
-    """Exchange medoids for other points while that lowers the weighted sum of distances to the nearest medoid."""
-    for _ in range(_MOST_EXCHANGES):
-        others = [np.delete(medoids, place) for place in range(medoids.shape[0])]
-        nearest = [distances[rest].min(axis=0, initial=np.inf) for rest in others]
-        totals = np.array([np.minimum(distances, each) @ weights for each in nearest])  # (medoid that leaves, point)
-        place, point = np.unravel_index(np.argmin(totals), totals.shape)
-        if totals[place, point] >= distances[medoids].min(axis=0) @ weights - _ROUNDING:
-            break
-        medoids[place] = point
-    return medoids
-
-
-Distance = Literal["vi", "nvi", "binder"]
-
-DISTANCES: tuple[Distance, ...] = ("vi", "nvi", "binder")
+DISTANCES: tuple[Distance, ...] = ("vi", "binder")
 _TIE = 1e-9  # distances closer than this differ by rounding only
 
 
@@ -250,7 +139,7 @@ class CredibleBall(Result):
     centre
         int32 (n_mentions,).
     distance
-        "vi" (in nats), "nvi" or "binder" (both in [0, 1]).
+        "vi" (in nats) or "binder" (in [0, 1]).
     level
         Posterior probability that the ball should have.
     radius
@@ -323,7 +212,7 @@ def credible_ball(
     level
         In (0, 1).
     distance
-        "vi", variation of information in nats; "nvi"; or "binder".
+        "vi", variation of information in nats; or "binder".
 
     Raises
     ------

@@ -18,14 +18,11 @@ from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._posterior import Samples, SummaryInput, cell_sums, posterior_from
 
-Loss = Literal["binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll"]
-LOSSES: tuple[Loss, ...] = ("binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea", "conll")
-WEIGHTED: tuple[Loss, ...] = ("binder", "vi", "vi-bound")
+Loss = Literal["binder", "vi", "vi-bound", "b3", "lea", "conll"]
+LOSSES: tuple[Loss, ...] = ("binder", "vi", "vi-bound", "b3", "lea", "conll")
 MARGINAL: tuple[Loss, ...] = ("binder", "vi-bound")  # computed from link marginals
-METRIC_LOSSES: tuple[Loss, ...] = ("nvi", "vi", "binder")  # distances for which the triangle inequality holds
-Score = Literal["muc", "b3", "lea", "conll"]
-SCORES: tuple[Score, ...] = ("muc", "b3", "lea", "conll")
-_ROUNDING = 1e-10  # of entropies and numbers of pairs
+Score = Literal["b3", "lea", "conll"]
+SCORES: tuple[Score, ...] = ("b3", "lea", "conll")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +57,15 @@ def expected_loss(
     Parameters
     ----------
     posterior
-        A distribution, or samples: `ClusteringSamples`, or an int array of shape (n_samples, n_mentions).
+        A distribution, or samples: `ClusteringSamples`, a `corefsample.posterior.DocumentPosterior` that draws them
+        (under the draws of its recalibration), or an int array of shape (n_samples, n_mentions).
     labels
         int (n_mentions,): mentions with the same label form a cluster.
     loss
         "binder": 2 / n_mentions**2 times the cost of the wrong pairs. "vi": variation of information, in nats.
         "vi-bound": the lower bound of the expected VI from link marginals, without the term that is the same for all
-        clusterings; it can be negative. "nvi": VI divided by the joint entropy. "ari": 1 - adjusted Rand index. "muc",
-        "b3", "lea": 1 - F1, singletons counted. "conll": 1 - mean F1 of MUC, B3 and CEAFe.
+        clusterings; it can be negative. "b3", "lea": 1 - F1, singletons counted. "conll": 1 - mean F1 of MUC, B3 and
+        CEAFe.
     split_cost
         In [0, 2], for "binder", "vi" and "vi-bound": cost of separating mentions that corefer; that of joining others
         is 2 - split_cost. For VI, the two are the weights of H(clustering | sample) and H(sample | clustering).
@@ -86,8 +84,8 @@ def expected_loss(
 
     References
     ----------
-    Binder (1978); Wade & Ghahramani (2018), section 3, for VI and its bound; Vinh, Epps & Bailey (2010) for NVI; Hubert
-    & Arabie (1985) for the adjusted Rand index; Dahl, Johnson & Müller (2022), section 3, for the two costs.
+    Binder (1978); Wade & Ghahramani (2018), section 3, for VI and its bound; Dahl, Johnson & Müller (2022), section 3,
+    for the two costs.
 
     Examples
     --------
@@ -106,7 +104,7 @@ def check_loss(loss: Loss, split_cost: float) -> None:
     _checks.at_least_zero("split_cost", split_cost)
     if split_cost > 2.0:
         raise ParameterError(f"must lie in [0, 2], got {split_cost!r}", parameter="split_cost")
-    if split_cost != 1.0 and loss not in WEIGHTED:
+    if split_cost != 1.0 and loss in SCORES:
         raise ParameterError(f"must be 1 for {loss}, got {split_cost!r}", parameter="split_cost")
 
 
@@ -150,40 +148,31 @@ def losses_by_sample(source: SummaryInput, labels: Ints32, loss: Loss, split_cos
 
 
 def losses_of_sums(common: Floats, own: Floats, truth: Floats, n: int, loss: Loss, split_cost: float = 1.0) -> Floats:
-    """Losses other than scores, from sums over cells, over the clustering's own clusters, and over each sample's."""
+    """VI or Binder losses, from sums over cells, over the clustering's own clusters, and over each sample's."""
     losses: Floats
-    if loss in ("vi", "nvi"):
+    if loss == "vi":
         joint, entropy, of_sample = (np.log(n) - sums[kernels.JOINT] / n for sums in (common, own, truth))
         # H(clustering | sample) = joint - of_sample: what the sample does not know is what was split.
         split, merged = np.maximum(joint - of_sample, 0.0), np.maximum(joint - entropy, 0.0)
         losses = split_cost * split + (2.0 - split_cost) * merged
-        return losses if loss == "vi" else _ratio(losses, joint, 0.0)
-    pairs, of_both, of_sample = own[kernels.PAIRS], common[kernels.PAIRS], truth[kernels.PAIRS]
-    if loss == "binder":
-        losses = 2.0 * (split_cost * (of_sample - of_both) + (2.0 - split_cost) * (pairs - of_both)) / n**2
         return losses
-    expected = pairs * of_sample / max(n * (n - 1) / 2, 1.0)
-    # Where the denominator is 0, both clusterings have all pairs, or both have none: they are the same.
-    return 1.0 - _ratio(of_both - expected, (pairs + of_sample) / 2.0 - expected, 1.0)
-
-
-def _ratio(numerator: Floats, denominator: Floats, otherwise: float) -> Floats:
-    ratio: Floats = np.full(denominator.shape, otherwise)
-    return np.divide(numerator, denominator, out=ratio, where=denominator > _ROUNDING)
+    pairs, of_both, of_sample = own[kernels.PAIRS], common[kernels.PAIRS], truth[kernels.PAIRS]
+    losses = 2.0 * (split_cost * (of_sample - of_both) + (2.0 - split_cost) * (pairs - of_both)) / n**2
+    return losses
 
 
 def lower_bound(source: SummaryInput, loss: Loss, split_cost: float) -> float | None:
     """Lower bound of the smallest expected loss over all clusterings, or None where we know none.
 
-    Binder: each pair costs at least the smaller of its two costs. VI and NVI are distances, so by the triangle
-    inequality two samples are at most as far apart as the sum of their distances to any clustering; with the samples
-    in pairs, half their mean distance bounds the mean over the samples.
+    Binder: each pair costs at least the smaller of its two costs. VI is a distance, so by the triangle inequality two
+    samples are at most as far apart as the sum of their distances to any clustering; with the samples in pairs, half
+    their mean distance bounds the mean over the samples.
     """
     n = source.n_mentions
     if loss == "binder":
         costs = np.minimum(split_cost * source.marginals, (2.0 - split_cost) * (1.0 - source.marginals))
         return float(costs.sum()) / max(n, 1) ** 2
-    if loss not in METRIC_LOSSES or source.samples is None:
+    if loss != "vi" or source.samples is None:
         return None
     if n == 0:
         return 0.0

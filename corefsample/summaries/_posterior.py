@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,17 @@ from corefsample.coreference._clusterings import ClusteringSamples, canonical_la
 from corefsample.errors import ParameterError
 from corefsample.summaries import _kernels as kernels
 
-Samples: TypeAlias = ClusteringSamples | npt.NDArray[np.integer] | Sequence[Sequence[int]]
+
+@runtime_checkable
+class Sampled(Protocol):
+    """What has samples, as a `corefsample.posterior.DocumentPosterior`, whose recalibration may be uncertain."""
+
+    def clusterings(self) -> ClusteringSamples:
+        """Sampled clusterings."""
+        ...
+
+
+Samples: TypeAlias = ClusteringSamples | Sampled | npt.NDArray[np.integer] | Sequence[Sequence[int]]
 
 
 class SummaryInput:
@@ -103,24 +113,26 @@ def posterior_from(
     samples
         Samples of the distribution. None: some are drawn if `draw`.
     """
-    # Not "unless a distribution": a document or a path is neither, and gets the error of a distribution.
-    if isinstance(posterior, (ClusteringSamples, np.ndarray, Sequence)) and not isinstance(posterior, str):
-        if samples is not None:
-            raise ParameterError("must not be given if the posterior is samples", parameter="samples")
-        return SummaryInput(None, clustering_samples("posterior", posterior))
-    AntecedentDistribution.require(posterior)
-    if samples is None:
-        drawn = sample_clusterings(posterior) if draw else None
+    if isinstance(posterior, AntecedentDistribution):
+        if samples is None:
+            return SummaryInput(posterior, sample_clusterings(posterior) if draw else None)
+        drawn = clustering_samples("samples", samples)
+        if drawn.n_mentions != posterior.n_mentions:
+            rule = f"must be of the same document, with {posterior.n_mentions} mentions"
+            raise ParameterError(f"{rule}, got {drawn.n_mentions}", parameter="samples")
         return SummaryInput(posterior, drawn)
-    drawn = clustering_samples("samples", samples)
-    if drawn.n_mentions != posterior.n_mentions:
-        rule = f"must be of the same document, with {posterior.n_mentions} mentions"
-        raise ParameterError(f"{rule}, got {drawn.n_mentions}", parameter="samples")
-    return SummaryInput(posterior, drawn)
+    # A document or a path is neither, and gets the error of a distribution.
+    if isinstance(posterior, str) or not isinstance(posterior, (ClusteringSamples, Sampled, np.ndarray, Sequence)):
+        AntecedentDistribution.require(posterior)
+    if samples is not None:
+        raise ParameterError("must not be given if the posterior is samples", parameter="samples")
+    return SummaryInput(None, clustering_samples("posterior", posterior))
 
 
 def clustering_samples(name: str, samples: Samples) -> ClusteringSamples:
-    """Return samples, of a two-dimensional array of labels too, or raise."""
+    """Return samples, also of a document's posterior or of a two-dimensional array of labels, or raise."""
+    if isinstance(samples, Sampled):
+        samples = samples.clusterings()
     if not isinstance(samples, ClusteringSamples):
         rule = "must be ClusteringSamples or whole numbers of shape (n_samples, n_mentions)"
         if isinstance(samples, AntecedentDistribution):

@@ -91,13 +91,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "the same in summaries": (lambda: summaries.point_estimate(DOC), "pass document.antecedents"),  # type: ignore[arg-type]
     "lists are not a distribution": (lambda: link_marginals([[], [0]]), "AntecedentDistribution.from_lists"),  # type: ignore[arg-type]
     "a file is not a distribution": (lambda: sample_clusterings("scored.jsonl"), "read_documents"),  # type: ignore[arg-type]
-    "a distribution is not samples": (lambda: summaries.representatives(DIST, 2), "sample_clusterings"),  # type: ignore[arg-type]
     "a heat map of a document": (lambda: plots.link_heat_map(DOC), r"document_links\(document\)"),  # type: ignore[arg-type]
     "a heat map of a matrix": (lambda: plots.link_heat_map(link_marginals(DIST)), r"document_links\(document\)"),  # type: ignore[arg-type]
     "a network of a document": (lambda: plots.link_network(DOC), r"document_links\(document\)"),  # type: ignore[arg-type]
     "bars of a document": (lambda: plots.clusterings.entity_count_bars(DOC), r"entity_count_posterior\(document\)"),  # type: ignore[arg-type]
-    "a core curve of a document": (lambda: plots.clusterings.core_curve_line(DOC), "core_curve"),  # type: ignore[arg-type]
-    "a threshold curve of a document": (lambda: plots.clusterings.precision_recall_line(DOC), "threshold_curve"),  # type: ignore[arg-type]
     "links of a distribution": (lambda: summaries.document_links(DIST), "pass the document itself"),  # type: ignore[arg-type]
     "counts of a distribution": (lambda: summaries.entity_count_posterior(DIST), "pass the document itself"),  # type: ignore[arg-type]
     "scores of a document": (lambda: clustering_scores(DOC, [0, 0, 2]), "pass document.gold"),  # type: ignore[arg-type]
@@ -107,7 +104,6 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "links of several documents": (lambda: link_pairs([DOC]), r"link_tables\(documents\)"),  # type: ignore[arg-type]
     "calibration of documents": (lambda: links.calibrate_links([DOC]), r"link_tables\(documents\)"),  # type: ignore[arg-type]
     "a corpus of documents": (lambda: corpus_posterior([DOC]), r"metric_posterior\("),  # type: ignore[list-item]
-    "one threshold": (lambda: summaries.core_curve(DIST, thresholds=0.5), "must be a list of numbers"),  # type: ignore[arg-type]
     "one mention": (lambda: summaries.cluster_probability(DIST, 1), "must be a list of mentions"),  # type: ignore[arg-type]
     "samples of different lengths": (lambda: summaries.point_estimate([[0, 0], [0]]), "rows of different lengths"),
     "one sample for CoNLL": (lambda: summaries.point_estimate([[0, 0]], loss="conll"), "at least 2, got 1"),
@@ -131,7 +127,7 @@ def test_lists_of_samples_are_taken_as_arrays() -> None:
 
 def test_an_estimate_of_a_single_sample_is_the_sample() -> None:
     sample = [0, 0, 0, 0, 0, 5, 5]
-    for loss in ("binder", "vi", "vi-bound", "nvi", "ari", "muc", "b3", "lea"):
+    for loss in ("binder", "vi", "vi-bound", "b3", "lea"):
         assert summaries.point_estimate([sample], loss=loss).labels.tolist() == sample  # type: ignore[arg-type]
 
 

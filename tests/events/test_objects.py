@@ -6,19 +6,15 @@ from typing import Any
 
 import pytest
 
-import events
 from events import (
     EventCounter,
     TrueEvents,
     count_posterior,
     count_samples,
-    hdi_interval,
     load_lexicon,
     load_rules,
-    quantile_interval,
     simulate_documents,
 )
-from events.counting import count_pmf
 from events.counting._tables import EventKey
 
 
@@ -63,40 +59,8 @@ def test_objects_represent_themselves_in_at_most_five_lines(objects: dict[str, A
     assert len(text) < 500
 
 
-def test_counts_show_a_short_table_in_notebooks(objects: dict[str, Any]) -> None:
-    html = objects["EventCounts"]._repr_html_()
-    assert html.startswith("<p>EventCounts(30 documents")
-    assert html.count("<tr") <= 11
-
-
-def test_counts_are_printed_with_their_largest_rows(objects: dict[str, Any]) -> None:
-    counts = objects["EventCounts"]
-    description, _, rows = str(counts).partition("\n\n")
-    assert description == repr(counts)
-    header, *lines = rows.splitlines()
-    names = header.split()
-    printed = [dict(zip(names, line.split(), strict=True)) for line in lines]
-    table = counts.to_frame()
-    largest = sorted(table["mean"].tolist(), reverse=True)[: len(lines)]
-    assert sorted((float(row["mean"]) for row in printed), reverse=True) == pytest.approx(largest, abs=6e-4)
-    assert min(float(row["mean"]) for row in printed) > 0.0
-    assert all(row["lower"].isdigit() and row["upper"].isdigit() for row in printed)
-    assert "0 documents" in str(EventCounter(n_samples=1).counts())
-    assert objects["EventCounter"].evidence()["date"].dtype.kind == "M"
-
-
 def test_an_empty_corpus_has_a_representation() -> None:
     assert "0 documents, no period, 0 actors" in repr(EventCounter(n_samples=1).counts())
-
-
-def test_subpackages_are_attributes() -> None:
-    assert events.plots.event_band
-    assert events.queries.QueryScore
-    assert events.counting.count_pmf is count_pmf
-
-
-def test_intervals_are_public() -> None:
-    assert quantile_interval(count_pmf([0.01])) == hdi_interval(count_pmf([0.01])) == (0, 0)
 
 
 @pytest.mark.parametrize("name", ["IRQ", "IRQ>KWT", "X-NATO>YUG"])

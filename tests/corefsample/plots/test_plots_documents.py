@@ -16,11 +16,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from strategies.documents import one_word_document
 
-from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, sample_clusterings
+from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
 from corefsample.plots import link_heat_map, link_network, save_figure
-from corefsample.plots.clusterings import core_curve_line, entity_count_bars, precision_recall_line
+from corefsample.plots.clusterings import entity_count_bars
 from corefsample.plots.networks import place_labels
-from corefsample.summaries import core_curve, document_links, entity_count_posterior, point_estimate, threshold_curve
+from corefsample.summaries import document_links, entity_count_posterior, point_estimate
 from corefsample.summaries._document_links import DocumentLinks, EntityCountDistribution
 
 
@@ -208,27 +208,6 @@ def test_words_of_any_script_are_drawn(kind: str, tmp_path: Path) -> None:
 mpl.use("Agg")
 LISTS = [[], [0], [0, 1], [0, 2], [1]], [[], [0.5], [0.0, 1.0], [-1.0, 1.0], [2.0]]
 DISTRIBUTION = AntecedentDistribution.from_lists(*LISTS)
-
-
-def test_the_core_curve_has_a_step_per_threshold() -> None:
-    curve = core_curve(DISTRIBUTION, thresholds=[0.2, 0.5, 0.9])
-    ax = core_curve_line(curve, title="cores")
-    mentions, entities = ax.get_lines()
-    np.testing.assert_array_equal(mentions.get_ydata(), curve.n_mentions)
-    np.testing.assert_array_equal(entities.get_ydata(), curve.n_entities)
-    assert ax.get_ylabel() == "in the core, of 5 mentions"
-
-
-def test_precision_and_recall_have_a_point_per_threshold_and_a_ring_at_the_best() -> None:
-    samples = sample_clusterings(DISTRIBUTION, n_samples=50)
-    curve = threshold_curve(DISTRIBUTION, thresholds=[0.2, 0.5, 0.9], metrics=["b3", "conll"], samples=samples)
-    ax = precision_recall_line(curve)
-    lines = ax.get_lines()
-    np.testing.assert_array_equal(lines[0].get_xdata(), curve.expected[:, 0, 1])
-    np.testing.assert_array_equal(lines[0].get_ydata(), curve.expected[:, 0, 0])
-    best = curve.best("b3")
-    assert lines[1].get_xdata()[0] == pytest.approx(curve.expected[best, 0, 1])
-    assert [text.get_text() for text in ax.texts] == [f"{curve.thresholds[curve.best(m)]:g}" for m in curve.metrics]
 
 
 def test_the_heat_map_can_be_sorted_by_an_estimate() -> None:

@@ -24,7 +24,7 @@ from corefsample.links import calibrate_links
 from corefsample.metrics import corpus_posterior
 from corefsample.plots import plot, reliability_figure
 from corefsample.plots.results import _DRAWN_BY
-from corefsample.summaries import core_curve, credible_ball, document_links, entity_count_posterior, threshold_curve
+from corefsample.summaries import credible_ball, document_links, entity_count_posterior
 from events import EventCounter, count_posterior, load_rules, simulate_documents
 
 
@@ -52,10 +52,8 @@ def made() -> dict[str, Any]:
         posterior,
         corpus_posterior([posterior]),
         credible_ball(samples),
-        core_curve(first.antecedents, thresholds=[0.5, 0.9], samples=samples),
         document_links(first),
         entity_count_posterior(first),
-        threshold_curve(first.antecedents, samples=samples),
         counts,
         count_posterior(counts, counts.events()[0][0], counts.periods()[0].label),
     ]
@@ -105,6 +103,6 @@ def test_the_bars_of_a_score_have_its_samples_and_its_interval(made: dict[str, A
 
 @pytest.mark.parametrize("value", [None, 3, {}, [1.0], "counts.csv"])
 def test_what_has_no_picture_raises(value: Any, made: dict[str, Any]) -> None:
-    for each in (value, {"a": made["CredibleBall"], "b": made["CoreCurve"]}):
+    for each in (value, {"a": made["CredibleBall"], "b": made["DocumentLinks"]}):
         with error(ParameterError, "result"):
             plot(each)

@@ -15,13 +15,17 @@ from corefsample import (
     AntecedentDistribution,
     ParameterError,
     Recalibration,
+    ScoredDocument,
     map_clustering,
     read_documents,
     sample_clusterings,
+    summaries,
 )
 from corefsample.posterior import DocumentPosterior
 from corefsample.posterior._posterior import DrawnRecalibration, WeightedParse
 from corefsample.recalibration._model import N_PARAMETERS
+from corefsample.recalibration._refits import RecalibrationDraws
+from corefsample.recalibration._uncertain import UncertainRecalibration
 
 WEIGHTS = (5.0, 2.0, 3.0)
 LISTS = [
@@ -90,6 +94,27 @@ def test_a_document_has_its_parses_and_kinds_of_mentions_where_a_recalibration_n
         )
         found = made.sample(n_samples=200).of_parse(k).labels.T[:20]
         assert found.tolist() == expected.labels[: len(found)].tolist()
+
+
+def test_summaries_ask_the_posterior_so_that_draws_of_a_recalibration_count() -> None:
+    """Half of the draws link the two mentions for sure, half never do: whatever the scores, they corefer in half."""
+    antecedents = AntecedentDistribution.from_lists([[], [0]], [[], [1.0]])
+    document = ScoredDocument("d", [[0, 1, 0], [1, 2, 1]], antecedents)
+    uncertain = UncertainRecalibration(Recalibration(), RecalibrationDraws(np.ones(2), np.array([-50.0, 50.0])))
+    of_document = DocumentPosterior.of(document, uncertain)
+    samples = of_document.clusterings(n_samples=400, seed=3)
+    assert (samples.n_samples, samples.seed, samples.doc_id) == (400, 3, "d")
+    assert (samples.labels[:, 1] == 0).mean() == 0.5
+    # Half of the samples split the two ordered pairs, of four with each mention's own.
+    of_draws, of_samples, as_scored = (
+        summaries.expected_loss(each, [0, 0], loss="binder").value for each in (of_document, samples, antecedents)
+    )
+    assert of_draws == of_samples == 0.25 != as_scored
+
+
+def test_clusterings_of_several_parses_cannot_be_put_together() -> None:
+    with error(ParameterError, "posterior"):
+        posterior().clusterings()
 
 
 @pytest.mark.parametrize(("options", "parameter"), [({"n_samples": 0}, "n_samples"), ({"seed": -1}, "seed")])

@@ -30,8 +30,10 @@ from strategies import documents as strategies
 
 import corefsample as cs
 from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, scorers
+from corefsample.posterior import DocumentPosterior
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import N_KINDS, KindOffsets, Recalibration
+from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from corefsample.scorers import AntecedentModel, load_model, save_model
 from corefsample.scorers.log_linear._model import MIN_PROB, MentionSource, score_mentions
@@ -653,6 +655,26 @@ def test_distributions_are_recalibrated_by_a_record_with_kinds(pipeline: Any, tm
         assert nlp(doc)._.coref.distribution.scores.tolist() == expected.tolist()
         assert expected.size
         assert not np.allclose(expected, usual.distribution.scores)
+
+
+def test_samples_have_the_draws_of_an_uncertain_recalibration(pipeline: Any, tmp_path: Path, reloaded: Any) -> None:
+    """Of two draws one makes every mention NEW, and the other keeps the scores."""
+    draws = RecalibrationDraws(np.ones(2), np.array([50.0, 0.0]))
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(UncertainRecalibration(Recalibration(1.5), draws).to_json()), encoding="utf-8")
+    nlp = pipeline(recalibration=str(path), n_samples=100)
+    saved = reloaded(nlp, recalibration=str(path))
+    for each in (nlp, saved):
+        posterior = each(parsed(each))._.coref
+        alone = (posterior.samples.labels == np.arange(posterior.n_mentions)).all(axis=1)
+        document = posterior.scored_document()
+        uncertain = read_recalibration(path)
+        expected = DocumentPosterior.of(document, uncertain).clusterings(n_samples=100, seed=posterior.seed)
+        assert np.array_equal(posterior.samples.labels, expected.labels)
+        assert 0.4 < alone.mean() < 0.7
+        assert np.array_equal(posterior.labels("map"), cs.map_clustering(posterior.distribution))
+        estimate = cs.summaries.point_estimate(posterior.samples, loss="binder").labels
+        assert np.array_equal(posterior.labels("binder"), estimate)
 
 
 def test_a_saved_pipeline_carries_its_recalibration(pipeline: Any, tmp_path: Path, reloaded: Any) -> None:

@@ -20,12 +20,10 @@ from corefsample import (
     ParameterError,
     ScoredDocument,
     link_tables,
-    read_corefud,
     write_documents,
 )
 from corefsample.links import calibrate_links, compare_links, scorer_links
 from events.commands import CalibrateOptions, CalibrateParsesOptions, run_calibrate, run_calibrate_parses
-from events.commands._parse_sampling import TreebankDocument
 from events.commands._results import CalibrationFolder
 
 OPTIONS = CalibrateOptions(bin_size=50, n_resamples=100)
@@ -97,16 +95,6 @@ def test_documents_without_gold_are_counted_and_none_with_it_is_bad_input(scored
     assert run_calibrate([scored, other], OPTIONS).calibration.tables.n_without_gold == 12
     with pytest.raises(InputError, match="gold is required to calibrate, got none in 12 documents"):
         run_calibrate(other, OPTIONS)
-
-
-def test_the_command_prints_the_table(scored: Path, tmp_path: Path, call: Calls) -> None:
-    out = tmp_path / "out"
-    printed = call.good("calibrate", scored, "--bin-size", 50, "--resamples", 100, "--out", out)
-    assert "12 documents with gold, 336 pairs of mentions" in printed
-    assert all(len(line) <= 80 for line in printed.splitlines() if str(tmp_path) not in line)
-    assert f"Picture  {out / 'reliability.png'}" in printed
-    status, printed, _ = call("calibrate", scored, "--resamples", 100, "--json")
-    assert (status, json.loads(printed)["groups"][0]["n_pairs"]) == (0, 336)
 
 
 def test_a_paired_comparison_has_the_librarys_values(call: Calls, scored: Path, tmp_path: Path) -> None:
@@ -201,15 +189,6 @@ def test_a_pipeline_of_another_scheme_is_measured_by_roles(treebank: Path) -> No
     assert {each.name for each in run.calibration.properties} <= {"roles", "role paths"}
     # Plain sentences, so that nearly all roles of the usual parse are right in both notations.
     assert run.calibration["roles"].share_found > 0.9
-
-
-def test_the_beginning_of_a_document_has_whole_sentences(tmp_path: Path) -> None:
-    path = tmp_path / "treebank.conllu"
-    second = DOCUMENT.format(name="a", noun="border").partition("\n")[2].replace("a1", "a2")
-    path.write_text(DOCUMENT.format(name="a", noun="border") + second)
-    (document,) = read_corefud(path)
-    lengths = [len(TreebankDocument.of(document, n_words).tokens) for n_words in (1, 10, 19, 20, None)]
-    assert lengths == [10, 10, 10, 20, 20]
 
 
 def test_bad_input_is_one_line(treebank: Path, tmp_path: Path) -> None:

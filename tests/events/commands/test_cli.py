@@ -17,13 +17,12 @@ from command_line import Calls
 from places import EN_GUM_UD, PROJECT
 from references import events as er
 
-import events.counting._counter
+import events.counting._finders
 import events.runs._pictures
 import events.runs.counting._job
 import events.runs.counting._tables
-from corefsample import __version__, read_documents
+from corefsample import read_documents
 from corefsample._extras import install_hint
-from events.commands.events import _print_highest
 
 
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:
@@ -33,10 +32,6 @@ def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str
 
 
 # --- help --------------------------------------------------------------------------------------------------
-
-
-def test_the_version_is_printed(call: Calls) -> None:
-    assert call("--version") == (0, f"corefsample, version {__version__}\n", "")
 
 
 @pytest.mark.parametrize(("set_before", "expected"), [(None, "system"), ("mimalloc", "mimalloc")])
@@ -49,54 +44,7 @@ def test_arrow_allocates_from_the_system_unless_told_otherwise(set_before: str |
     assert done.stdout.split()[-1] == expected
 
 
-def test_help_loads_no_heavy_library() -> None:
-    code = (
-        "import sys\nfrom events.commands import _program as cli\nstatus = cli._status(['--help'])\n"
-        "heavy = {'numba', 'pandas', 'pyarrow', 'matplotlib', 'scipy', 'numpy', 'networkx', 'spacy', 'rich', 'yaml'}\n"
-        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\nsys.exit(status)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert "Usage: corefsample" in done.stdout
-    assert done.stderr.strip() == "[]"
-
-
 # --- events ------------------------------------------------------------------------------------------------
-
-
-def test_a_run_is_summarised_in_words(call: Calls, corpus: Path, tmp_path: Path) -> None:
-    out = call.good("events", corpus, "--out", tmp_path / "run", "--samples", 50)
-    found = "10 documents, 1999Q1 to 2000Q2: 6 could contain an event and were sampled, 5 do with P > 0."
-    assert found in " ".join(out.split())
-    lines = out.splitlines()
-    assert all(len(line) <= 80 for line in lines if str(tmp_path) not in line)
-    head = lines.index("Highest posterior means, with 95% quantile intervals:")
-    assert lines[head + 1].split() == ["actor", "period", "mean", "sd", "lower", "upper", "one_best", "of"]
-    assert {(*line.split()[:2], line.split()[-1]) for line in lines[head + 2 : head + 4]} == {
-        ("IRQ", "1999Q1", "5"),
-        ("USA", "1999Q1", "5"),
-    }
-    end = next(i for i, line in enumerate(lines) if line.startswith("sd: standard deviation"))
-    assert "The intervals cover coreference only, not errors of rule, lexicon, parse or" in lines[end:]
-    means = [float(line.split()[2]) for line in lines[head + 2 : end]]
-    assert means == sorted(means, reverse=True)
-    assert min(means) > 0.0
-    assert str(tmp_path / "run" / "bands.png") in out
-
-
-def test_the_highest_counts_are_those_of_somebody(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody named has the highest mean, and comes last; its code is not a gap in the line."""
-    rows = [("", "1999Q1", 9.0), ("USA", "1999Q1", 1.0), ("IRQ", "1999Q2", 2.0)]
-    table = pd.DataFrame(rows, columns=["actor", "period", "mean"]).assign(
-        event="arrest", n_docs=12, sd=0.5, lower=1, upper=4, one_best=3, level=0.95, interval="quantile"
-    )
-    _print_highest(table[["event", *table.columns.difference(["event"], sort=False)]])
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in lines[3:6]] == [["IRQ", "1999Q2"], ["USA", "1999Q1"], ["-", "1999Q1"]]
-    assert " ".join(lines[6:]) == (
-        "sd: standard deviation of the posterior; one_best: count of the single best resolution, without uncertainty; "
-        "of: all documents of the period; -: nobody named."
-    )
 
 
 def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path: Path) -> None:
@@ -130,12 +78,6 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
     }
 
 
-def test_a_run_without_events_says_so(call: Calls, tmp_path: Path) -> None:
-    quiet = er.write_lines(tmp_path / "quiet.jsonl", er.corpus()[5:6])
-    status, out, _ = call("events", quiet, "--no-pictures", "--out", tmp_path / "run")
-    assert (status, "No document contains an event: the tables have headers and no rows." in out) == (0, True)
-
-
 def test_what_was_set_aside_is_counted(call: Calls, tmp_path: Path) -> None:
     mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus()])
     arguments = ("events", mixed, "--samples", 20, "--no-pictures", "--on-error", "quarantine", "--out")
@@ -143,13 +85,6 @@ def test_what_was_set_aside_is_counted(call: Calls, tmp_path: Path) -> None:
     assert f"1 bad document set aside in {tmp_path / 'run' / 'quarantine.jsonl'}" in out
     _, out, _ = call(*arguments, tmp_path / "json", "--json")
     assert json.loads(out)["n_quarantined"] == 1
-
-
-def test_the_same_command_again_computes_nothing(call: Calls, corpus: Path, tmp_path: Path) -> None:
-    arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
-    _, first, _ = call(*arguments)
-    again = call.good(*arguments)
-    assert again == "Every partition was complete; nothing was computed again.\n" + first
 
 
 def test_standard_input_is_read_and_no_progress_is_shown(call: Calls, corpus: Path, tmp_path: Path) -> None:
@@ -211,28 +146,6 @@ def test_a_quiet_command_prints_warnings_and_errors_alone(call: Calls, tmp_path:
     assert "none.jsonl" in call.refused("doctor", tmp_path / "none.jsonl", "--quiet")
 
 
-def test_doctor_describes_a_lexicon(call: Calls, tmp_path: Path) -> None:
-    lexicon = tmp_path / "own.yaml"
-    lexicon.write_text(
-        "version: 1\n"
-        "entries:\n"
-        "  - {code: AAA, name: Aland, aliases: [Aland, Alander], cased: [AL], from: 1990-01-01}\n"
-        "  - {code: BBB, name: Beland, aliases: [Beland], to: 1999-12-31}\n"
-        "  - {code: X-C, name: Cee, kind: organisation, aliases: [Cee]}\n"
-        "not_countries: [New Aland, Beland Street]\n"
-        "ambiguous: [{alias: isle, codes: [AAA, BBB]}]\n"
-    )
-    out = call.good("doctor", lexicon)
-    assert [line.split(maxsplit=1) for line in out.splitlines()[1:5]] == [
-        ["lexicon", "3 codes: 2 country, 1 organisation"],
-        ["names", "AAA Aland, BBB Beland, X-C Cee"],
-        ["aliases", "5, 1 of them only as written"],
-        ["ambiguous", "1: isle (AAA, BBB)"],
-    ]
-    assert "no country  2 names" in out
-    assert "dated       2 codes: AAA (1990-01-01 to ), BBB ( to 1999-12-31)" in out
-
-
 SHIPPED = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
 
 
@@ -274,11 +187,6 @@ def test_doctor_reports_twenty_problems_and_the_number_of_the_others(call: Calls
 # --- statuses ----------------------------------------------------------------------------------------------
 
 
-def test_no_command_at_all_shows_the_help(call: Calls) -> None:
-    status, _, err = call()
-    assert (status, err.startswith("Usage: corefsample ")) == (2, True)
-
-
 class Interrupted(io.RawIOBase):
     """An input at which the user presses Ctrl-C; tests/events/runs/test_interrupted.py sends signals."""
 
@@ -302,7 +210,7 @@ def test_any_other_failure_is_one_line(
     def fail(*args: Any, **keywords: Any) -> None:
         raise ZeroDivisionError("two\n \tlines")
 
-    monkeypatch.setattr(events.counting._counter, "evaluate_document", fail)
+    monkeypatch.setattr(events.counting._finders, "evaluate_document", fail)
     status, out, err = call("events", corpus, "--out", tmp_path / "run")
     assert (status, out) == (1, "")
     place = f"{corpus}: line 1: doc_id 'doc 1'"
@@ -345,22 +253,6 @@ def test_a_reader_of_the_first_line_alone_is_no_failure(corpus: Path, more: tupl
 
 
 # --- folders of inputs -------------------------------------------------------------------------------------
-
-
-def test_a_folder_in_hives_partitions_is_an_input(tmp_path: Path, call: Calls) -> None:
-    documents = er.corpus()
-    for section, part in (("Foreign", documents[:6]), ("Home%20news", documents[6:])):
-        (tmp_path / "in" / f"section={section}").mkdir(parents=True)
-        er.write_lines(tmp_path / "in" / f"section={section}" / "part-0.jsonl", part)
-    (tmp_path / "in" / "_SUCCESS").touch()
-    assert call("events", tmp_path / "in", "--samples", 20, "--no-pictures", "--out", tmp_path / "a")[0] == 0
-    both = er.write_lines(tmp_path / "both.jsonl", documents)
-    assert call("events", both, "--samples", 20, "--no-pictures", "--out", tmp_path / "b")[0] == 0
-    assert (tmp_path / "a" / "counts.csv").read_text() == (tmp_path / "b" / "counts.csv").read_text()
-    for where, n_documents in (("section=Foreign", 6), ("section=Home*", 4)):
-        out = tmp_path / where
-        chosen = ("--where", where, "--samples", 20, "--no-pictures", "--out", out, "--json")
-        assert json.loads(call("events", tmp_path / "in", *chosen)[1])["n_documents"] == n_documents
 
 
 def test_a_failing_report_has_advice(

@@ -32,7 +32,6 @@ from corefsample.errors import ParameterHint
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events.commands._parser import Failure
 from events.news._articles import ArticleStream
-from events.runs._document_inputs import DocumentInputs
 from events.runs.scoring._parsing import load_pipeline
 
 RICH = {**er.corpus()[4], "doc_id": "rich", "version": 1, "gold": ["e1", None, 7], "genre": "news"}
@@ -155,10 +154,6 @@ def test_bad_input_is_one_line_that_names_the_option_or_the_place(
     assert hint in line
 
 
-def test_every_case_of_the_table_is_read() -> None:
-    assert len(REFUSED) == TRANSCRIPT.count("\n$ ") > 100
-
-
 # --- documents ---------------------------------------------------------------------------------------------
 
 
@@ -195,23 +190,6 @@ def test_a_line_that_is_no_document_is_named(
 
 
 # --- rules and lexicons --------------------------------------------------------------------------------------
-
-BROKEN_YAML = [
-    ("--rule", RULE % "USA", "examples[0]: preset paper must find USA, got IRQ"),
-    ("--lexicon", LEXICON.replace("1", "2", 1), "version must be 1, got 2"),
-]
-
-
-@pytest.mark.parametrize(("option", "text", "fragment"), BROKEN_YAML)
-def test_broken_yaml_is_rejected(
-    call: Calls, folder: Path, tmp_path: Path, option: str, text: str, fragment: str
-) -> None:
-    path = tmp_path / "bad.yaml"
-    path.write_text(text)
-    for arguments in (("events", "good.jsonl", option, path, "--out", tmp_path / "run"), ("doctor", path)):
-        line = refused_line(call, folder, *arguments, status=3)
-        assert line.startswith(str(path))
-        assert fragment in line
 
 
 # --- errors ------------------------------------------------------------------------------------------------
@@ -264,7 +242,6 @@ def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(l
 # --- next steps --------------------------------------------------------------------------------------------
 
 
-PAGE = PROJECT / "docs" / "count-events.md"
 ROW = {"doc_id": "a", "date": "1999-05-01", "text": "Iraqi forces attacked."}
 NEWS_TABLE = "doc_id,date,title,text\na,1999-05-01,Raid,Iraqi forces attacked.\n"
 
@@ -294,41 +271,11 @@ def test_an_error_in_a_csv_file_has_a_hint(tmp_path: Path, text: str, step: str 
     assert hint_of_reading(path) == step
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
-def test_the_news_that_the_page_shows_are_read(tmp_path: Path) -> None:
-    block, *_ = re.findall(r"```text\n(doc_id.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
-    path = tmp_path / "news.csv"
-    path.write_text(block, encoding="utf-8")
-    articles = list(ArticleStream(path))
-    assert [article.doc_id for article in articles] == ["a1", "a2"]
-    assert all(article.title and article.text.endswith(".") for article in articles)
-
-
 @pytest.mark.parametrize("text", [json.dumps([ROW]), json.dumps([ROW], indent=1), json.dumps(ROW, indent=1)])
 def test_json_that_is_not_json_lines_has_a_hint(tmp_path: Path, text: str) -> None:
     path = tmp_path / "news.jsonl"
     path.write_text(text)
     assert hint_of_reading(path) == "one object per line, no list around them"
-
-
-@pytest.mark.parametrize(
-    ("name", "step"),
-    [
-        ("a.docx", "put the texts into a CSV file with the columns doc_id, date, title and text"),
-        ("a.pdf", "put the texts into a CSV file with the columns doc_id, date, title and text"),
-        ("A.TXT", "put the texts into a CSV file with the columns doc_id, date, title and text"),
-        ("a.xls", "save it as CSV"),
-        ("a.tsv.gz", "save it as CSV"),
-        ("a.json", "JSON Lines has one object per line and no list around them, and ends in .jsonl"),
-        ("a.dta", None),
-        ("a", None),
-    ],
-)
-def test_a_file_of_another_kind_has_a_hint(tmp_path: Path, name: str, step: str | None) -> None:
-    (tmp_path / name).touch()
-    with pytest.raises(InputError, match="file name must end in one of") as failure:
-        DocumentInputs([tmp_path / name])
-    assert failure.value.hint == step
 
 
 @pytest.mark.parametrize(

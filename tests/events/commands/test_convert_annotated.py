@@ -103,18 +103,6 @@ SKIPPED = """# global.Entity = eid-etype-head-other
 """
 
 
-def test_mentions_that_are_skipped_are_counted_on_the_screen(call: Calls, tmp_path: Path) -> None:
-    (tmp_path / "a.conllu").write_text(SKIPPED)
-    arguments = ("convert", tmp_path / "a.conllu", tmp_path / "b.conll")
-    status, out, err = call(*arguments)
-    assert (status, out) == (0, f"1 document written to {tmp_path / 'b.conll'}\n")
-    assert err == "Mentions skipped: 1 crossing sentences.\n"
-    status, out, _ = call(*arguments, "--overwrite", "--json")
-    assert json.loads(out)["skipped"] == {"crossing_sentences": 1}
-    (found,) = read_conll2012(tmp_path / "b.conll")
-    assert found.mentions[:, :2].tolist() == [[0, 1], [3, 4]]  # of e1 in two parts the one with the head
-
-
 def test_a_broken_document_may_be_set_aside(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     path = sr.corpus_file(tmp_path / "a.conllu", documents)
     path.write_text(path.read_text() + SKIPPED.replace("Entity=e2)", "Entity=e9)").partition("\n")[2])

@@ -7,37 +7,17 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from importlib import metadata
 from pathlib import Path
 
 import numba
 import pytest
-from command_line import Calls
 from places import PROJECT
 
 from events.commands._environment import describe_environment
 
 PAGE = PROJECT / "docs" / "installation.md"
-SOURCES = PROJECT / "pyproject.toml"
-DEVELOPERS = {"bench", "dev", "docs", "notebooks", "test"}  # extras that users do not need
 beside_sources = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
-
-
-def names(requirements: list[str]) -> list[str]:
-    return [each for each in (re.split(r"[\[><=]", line)[0] for line in requirements) if each != "corefsample"]
-
-
-@beside_sources
-def test_every_package_that_is_needed_is_listed_with_its_version() -> None:
-    project = tomllib.loads(SOURCES.read_text(encoding="utf-8"))["project"]
-    found = describe_environment()
-    needed = names(project["dependencies"])
-    assert found.packages == {name: metadata.version(name) for name in needed}
-    for_users = set(project["optional-dependencies"]) - DEVELOPERS
-    assert set(found.extras) == for_users
-    for extra in for_users:
-        assert list(found.extras[extra]) == names(project["optional-dependencies"][extra])
 
 
 def test_a_package_that_is_missing_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,23 +44,6 @@ def test_kernels_of_an_empty_cache_are_missing(tmp_path: Path) -> None:
     assert all(Path(folder).is_relative_to(tmp_path) for folder in found["kernel_folders"])
     assert found["processor"] == "generic"
     assert found["variables"]["NUMBA_CACHE_DIR"] == str(tmp_path)
-
-
-def test_the_command_describes_the_installation(call: Calls) -> None:
-    out = call.good("doctor", "--environment")
-    assert out.startswith("corefsample ")
-    assert re.search(r"^  Python +3\.", out, flags=re.M)
-
-
-@beside_sources
-def test_the_page_says_what_each_package_is_for() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    project = tomllib.loads(SOURCES.read_text(encoding="utf-8"))["project"]
-    rows = re.findall(r"^\| ([\w-]+) \| (.*?) \|", page, flags=re.M)
-    listed = dict(rows)
-    assert set(names(project["dependencies"])) <= set(listed)
-    for extra in set(project["optional-dependencies"]) - DEVELOPERS:
-        assert set(names(project["optional-dependencies"][extra])) <= set(listed[extra].split(", "))
 
 
 @beside_sources

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from command_line import Calls
 from expected_errors import error
@@ -117,13 +116,6 @@ def test_scores_of_the_spanish_model_have_its_recalibration(call: Calls, tmp_pat
 # --- out-of-fold scores ------------------------------------------------------------------------------------
 
 
-def test_folds_are_of_nearly_equal_size_and_depend_on_names_alone() -> None:
-    names = [f"d{n}" for n in range(11)]
-    folds = folds_of(names, 4)
-    assert sorted(np.bincount(list(folds.values())).tolist()) == [2, 3, 3, 3]
-    assert folds_of(reversed(names), 4) == folds
-
-
 def test_documents_are_scored_by_a_model_without_their_fold(tmp_path: Path, corpus: Path, spanish: Path) -> None:
     run = run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), folds=3))
     found = list(read_documents(tmp_path / "s.jsonl"))
@@ -163,13 +155,6 @@ def test_the_spanish_model_of_the_package_is_that_of_the_mentions(
     run_score(corpus, ScoreOptions(out=tmp_path / "folds.jsonl", model="es", mentions=mentions, folds=2))
     record = json.loads((tmp_path / "folds.jsonl.scoring.json").read_text())["model"]
     assert record["recipe"]["mentions"] == recipe_of(model)["mentions"]
-
-
-def test_the_recipe_of_a_model_is_that_of_its_training(spanish: Path) -> None:
-    recipe = recipe_of(load_model(spanish))
-    assert {name: recipe[name] for name in ("l2", "epochs", "bits", "orders", "mentions", "windows", "start")} == {
-        "l2": 0.02, "epochs": 1, "bits": 8, "orders": 1, "mentions": "annotated", "windows": False, "start": "none",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("options", [{"folds": 8}, {"folds": 3, "pipeline": "x"}, {"folds": 3, "clusters": "map"}])

@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 import errno
 import hashlib
-import itertools
 import json
 import os
 import re
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,6 @@ from corefsample.recalibration import LinkScore, RecalibrationFitter
 from events.commands import RecalibrateOptions, run_recalibrate
 from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateResult
 from events.queries import QueryScore
-from events.queries._true_counts import SIZES
 
 Run = Callable[..., RecalibrateResult]
 LINES = rr.story_corpus(20, 12, seed=6, temperature=2.0)
@@ -96,13 +93,6 @@ def test_the_fit_is_that_of_the_objective(run: Run, name: str, objective: Any) -
     assert done.fit.objective == expected.objective
 
 
-def test_likelihood_and_queries_are_the_default_objective(gold: Path, target: Path, tmp_path: Path) -> None:
-    options = partial(RecalibrateOptions, form="global", n_folds=2, n_samples=10, n_resamples=2)
-    done = run_recalibrate(gold, target, options(out=tmp_path / "out.jsonl"))
-    assert done.fit.objective == "joint"
-    assert RecalibrateOptions(out="x").form == "kinds"
-
-
 def test_reported_scores_are_held_out(run: Run) -> None:
     done = run(seed=8)
     expected = RecalibrationFitter(scored_lines()).cross_fit(3, seed=8)
@@ -160,13 +150,6 @@ def test_a_file_can_be_recalibrated_in_place(run: Run, target: Path) -> None:
         np.testing.assert_array_equal(document.antecedents.scores, done.fit.recalibration.scores(old))
     record = json.loads(Path(f"{target}{RECORD_SUFFIX}").read_text())
     assert record["inputs"][1]["sha256"] == digest  # of what it was
-
-
-def test_progress_covers_both_inputs(run: Run, gold: Path, target: Path) -> None:
-    steps: list[tuple[int, int, int]] = []
-    run(on_progress=lambda read, total, done: steps.append((read, total, done)))
-    assert {total for _, total, _ in steps} == {gold.stat().st_size, target.stat().st_size}
-    assert {done for _, _, done in steps} >= {20, 9}
 
 
 # --- bad documents ------------------------------------------------------------------------------------------
@@ -268,9 +251,3 @@ def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == "True\n"
     scores = [names[name][0].antecedents.scores.tolist() for name in ("recalibrated", "again", "plain")]
     assert scores[0] == scores[1] != scores[2]
-
-
-@beside_sources
-def test_groups_of_the_page_are_those_of_the_code() -> None:
-    names = [f"{least}-{more - 1}" for least, more in itertools.pairwise(SIZES)] + [f"{SIZES[-1]}+"]
-    assert f"| {' | '.join(names)} |" in PAGE.read_text(encoding="utf-8")

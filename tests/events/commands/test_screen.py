@@ -41,41 +41,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return seconds
 
 
-def test_text_is_printed_in_lines_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["of", "the", "documents", "that", "could", "contain", "an", "event", "some", "do,"] * 9
-    screen.print_text(" ".join(words))
-    lines = capsys.readouterr().out.splitlines()
-    assert [word for line in lines for word in line.split()] == words
-    assert max(map(len, lines)) <= 80
-    # No word of the next line fits: the longest has nine letters.
-    assert min(map(len, lines[:-1])) > 80 - 10
-
-
-def test_a_long_path_is_not_broken(capsys: pytest.CaptureFixture[str]) -> None:
-    path = "/a/very-long/" + "folder-with-a-name/" * 8 + "counts.csv"
-    screen.print_text(f"see {path}")
-    assert capsys.readouterr().out == f"see\n{path}\n"
-
-
-def test_a_long_value_continues_below_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    names = ", ".join(f"AA{i} Country of number {i}" for i in range(5))
-    screen.print_pairs("own.yaml", [("names", names), ("ambiguous", "")])
-    title, *lines = capsys.readouterr().out.splitlines()
-    assert title == "own.yaml"
-    assert lines[0].startswith("  names      AA0 Country")
-    assert lines[1].startswith(" " * 13 + "number 2, AA3")
-    assert lines[-1] == "  ambiguous  none"
-    assert max(map(len, lines)) <= 80
-
-
-@pytest.mark.parametrize(("kind", "is_watched"), [("xterm", True), ("dumb", False), ("unknown", False)])
-def test_a_terminal_is_watched_if_it_can_redraw(monkeypatch: pytest.MonkeyPatch, kind: str, is_watched: bool) -> None:
-    terminal(monkeypatch, kind)
-    assert screen.is_watched() is is_watched
-    terminal(monkeypatch, kind, is_terminal=False)
-    assert not screen.is_watched()
-
-
 @pytest.mark.parametrize("kind", ["dumb", "xterm"])
 def test_progress_is_shown_on_a_terminal_and_never_with_json(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     screened = terminal(monkeypatch, kind)
@@ -153,30 +118,6 @@ def test_logs_are_printed_by_level(
     }
     lines = [f"corefsample: {text}" for text, is_shown in expected.items() if is_shown]
     assert stream.getvalue().splitlines() == lines
-
-
-def test_the_passes_of_each_penalty_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    screened = terminal(monkeypatch)
-    with screen.log_to_screen(verbose=False, quiet=False), screen.progress("reading", False) as given:
-        for l2 in (0.02, 0.05):
-            for epoch in (1, 2):
-                given["on_epoch"](EpochReport(l2=l2, epoch=epoch, n_epochs=2, loss=1.5, held_out=None))
-    lines = [f"penalty {l2}, pass {epoch} of 2: training 1.5000" for l2 in (0.02, 0.05) for epoch in (1, 2)]
-    assert all(screened.getvalue().count(line) == 1 for line in lines)
-
-
-def test_progress_has_no_colours_with_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
-    screened = terminal(monkeypatch)
-    monkeypatch.setenv("NO_COLOR", "1")
-    with screen.log_to_screen(verbose=False, quiet=False), screen.progress("counting", False) as given:
-        given["on_progress"](1, 2, 3)
-    assert "counting" in screened.getvalue()
-    assert "\x1b[3" not in screened.getvalue()  # colours of the foreground: ESC [ 3x m
-
-
-def test_counts_are_printed_unless_they_are_zero(capsys: pytest.CaptureFixture[str]) -> None:
-    screen.print_counts((1, "bad document", "set aside"), (0, "mention", "skipped"), (2000, "document", "held out"))
-    assert capsys.readouterr().out == "1 bad document set aside.\n2,000 documents held out.\n"
 
 
 @pytest.mark.parametrize(("verbose", "quiet"), [(False, False), (False, True)])

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 import json
 import pickle
 import re
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from places import TEST_DATA
@@ -166,32 +163,6 @@ def test_ordinary_names_match_in_any_case(lexicon):
         "iraqi": "IRQ",
         "uNiTeD sTaTeS": "USA",
     }
-
-
-REAL_TEXT = [tuple(line.split(" |", 1)) for line in lines("newspaper_names.txt")]
-
-
-@pytest.mark.parametrize(("text", "expected"), REAL_TEXT, ids=[text for text, _ in REAL_TEXT])
-def test_text_as_newspapers_write_it(lexicon, text, expected):
-    pairs = (pair.replace("_", " ").split("=") for pair in expected.split())
-    assert found(lexicon, text) == dict(pairs)
-
-
-def test_every_iso_code_exists_and_the_others_are_listed(lexicon):
-    assert len(ISO_CODES) == len(set(ISO_CODES)) == 249
-    others = {code for code in set(lexicon.codes) - set(ISO_CODES) if not code.startswith("X-")}
-    assert set(ISO_CODES) < set(lexicon.codes)
-    past = {"ANT", "CSK", "DDR", "PCZ", "RVN", "SCG", "SUN", "VDR", "YMD", "YUG", "ZAR"}
-    assert others == {"XKX"} | past
-    assert past == {code for code, kind in lexicon.kinds.items() if kind == "historic"}
-    assert all(re.fullmatch(r"[A-Z]{3}|X-[A-Z0-9]+", code) for code in lexicon.codes)
-
-
-def test_codes_are_sorted_and_kinds_follow_them(lexicon):
-    assert list(lexicon.codes) == sorted(lexicon.names)
-    assert list(lexicon.kinds) == list(lexicon.codes)
-    assert all((kind == "organisation") == code.startswith("X-") for code, kind in lexicon.kinds.items())
-    assert lexicon.kinds["GRL"] == "territory"
 
 
 def test_every_code_matches_its_own_name_while_it_is_valid(lexicon):
@@ -352,20 +323,6 @@ def test_leaders_and_capitals_are_names_of_countries(text: str, day: str, expect
     for head, code in matches.codes.items():
         names.setdefault(code, []).append(" ".join(words[slice(*matches.spans[head])]))
     assert (names, matches.n_ambiguous) == (expected, 0)
-
-
-def test_terms_of_one_office_are_in_order_and_do_not_overlap() -> None:
-    offices: dict[str, list[tuple[datetime.date, datetime.date]]] = {}
-    data = yaml.safe_load((resources.files("events") / "data" / "leaders.yaml").read_text("utf-8"))
-    for each in data["titles"]:
-        term = each["from"], each.get("to", datetime.date.max)
-        assert term[0] < term[1], each
-        offices.setdefault(each["office"], []).append(term)
-    assert len(offices) > 60
-    assert all(datetime.date(1940, 1, 1) < start for terms in offices.values() for start, _ in terms)
-    for office, terms in offices.items():
-        assert all(one[1] < other[0] for one, other in itertools.pairwise(sorted(terms))), office
-        assert terms == sorted(terms), office
 
 
 def test_every_title_of_a_leader_is_dated_and_names_its_country_alone() -> None:

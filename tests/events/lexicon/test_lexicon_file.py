@@ -127,13 +127,6 @@ def test_removed_codes_are_gone_with_their_aliases_and_leave_the_shared_ones_to_
     assert codes(lexicon, "Jersey and North Korean and Korean and Congo") == ["KOR", "KOR", "COG"]
 
 
-def test_the_plain_parser_reads_what_the_fast_one_reads(tmp_path, monkeypatch):
-    monkeypatch.delattr(yaml, "CSafeLoader")
-    assert codes(loaded(tmp_path, ONE), "aland") == ["AAA"]
-    with pytest.raises(InputError, match="key 'name' appears twice"):
-        loaded(tmp_path, ONE.replace("aliases", "name"))
-
-
 CASES = (TEST_DATA / "refused_lexicons.txt").read_text(encoding="utf-8")
 REFUSED: list[tuple[Any, str]] = re.findall(r"^===\n(.*?)\n-> ([^\n]*)$", CASES, flags=re.M | re.S)
 REFUSED += [("", "yaml: file: "), (b"version: 1\nname: \xff\xfe", "must be YAML in UTF-8, got: ")]
@@ -146,10 +139,6 @@ def test_a_file_that_breaks_the_format_is_rejected_with_one_line(tmp_path, text,
     found = str(failure.value)
     assert found.startswith(f"{tmp_path / 'own.yaml'}: ")
     assert message in found
-
-
-def test_every_case_is_read() -> None:
-    assert len(REFUSED) - 2 == CASES.count("\n===\n") > 40
 
 
 def test_the_file_in_the_documentation_of_load_lexicon_loads_and_works_as_described(tmp_path):
@@ -191,11 +180,6 @@ def test_every_shipped_name_that_is_no_country_takes_a_country_word_and_matches_
         ]
         alone = [lexicon.match(part, [-1] * len(part), None) for part in parts if len(part) < len(tokens)]
         assert any(matches.codes or matches.n_ambiguous for matches in alone), name
-
-
-def test_no_shipped_list_contains_a_name_twice():
-    lists = [SHIPPED["not_countries"], *(e.get("aliases", []) + e.get("cased", []) for e in SHIPPED["entries"])]
-    assert [names for names in lists if len(names) != len(set(names))] == []
 
 
 @pytest.mark.parametrize("source", [5, ["countries"], {}])

@@ -44,13 +44,6 @@ def written(folder: Path, content: Any, name: str = "strike.yaml") -> Path:
 # --- shipped rules -----------------------------------------------------------------------------------------
 
 
-def test_the_shipped_rules_are_named() -> None:
-    assert shipped_rules() == (
-        *("arrest", "attack", "attack_target", "conflict"),
-        *("force", "kill", "meet", "police_action", "protest"),
-    )
-
-
 @pytest.mark.parametrize("name", shipped_rules())
 def test_a_shipped_rule_has_three_presets_and_its_examples_pass(name: str) -> None:
     presets = load_presets(name)
