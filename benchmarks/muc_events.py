@@ -1,9 +1,9 @@
 """Who attacks in reports of the MUC evaluations, against templates of experts: python benchmarks/muc_events.py.
 
-A report counts for an organisation if a template that is not optional, of an incident that was accomplished, names it as
-the perpetrating organisation. A rule says yes where its event by the organisation has a probability above one half. The
-reports are in capitals: they are scored once, as they are, in lower case, or as `score` reads them, into a folder. No text
-of a report is printed.
+A report counts for an organisation if a template that is not optional, of an incident that was accomplished, names it
+as the perpetrating organisation. A rule says yes where its event by the organisation has a probability above one half.
+The reports are in capitals: they are scored once, as they are, in lower case, or as `score` reads them, into a folder.
+No text of a report is printed.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True, help="keeps the scored files")
     parser.add_argument("--scored", type=Path, help="a scored file of the reports, instead of scoring them")
     parser.add_argument("--pipeline", default="en_core_web_sm")
-    parser.add_argument("--case", choices=["as-is", "lower"], default="as-is", help="as `score` reads them, or lower case")
+    parser.add_argument(
+        "--case", choices=["as-is", "lower"], default="as-is", help="as `score` reads them, or lower case"
+    )
     parser.add_argument("--parses", type=int, default=1)
     parser.add_argument("--rule", default="violence", help="a shipped rule or a file")
     parser.add_argument("--preset")

@@ -135,6 +135,8 @@ class Rule:
     distinct_actors
         Whether an entity is never two distinct actors, and a mention that names several actors counts for each; else
         an entity counts for the only actor that its mentions name.
+    stands_for
+        With distinct actors: whether words of a class ("the guerrillas") can stand for a named actor of the class.
     outcomes
         Outcomes that the file declares, as `events.rules._outcomes.Outcome` reads them.
     examples
@@ -162,6 +164,7 @@ class Rule:
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     unless: tuple[str, ...] = ()
     distinct_actors: bool = False
+    stands_for: bool = True
     outcomes: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     description: str = ""
@@ -418,6 +421,7 @@ def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
         conditions=conditions_with(file.words, file.conditions, file.language),
         unless=tuple(dict.fromkeys(chosen.unless or ())),
         distinct_actors=bool(chosen.distinct_actors),
+        stands_for=chosen.stands_for is not False,
         outcomes=outcome_texts(file.outcomes),
         examples=file.examples,
         description=file.description,
