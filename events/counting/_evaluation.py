@@ -59,6 +59,8 @@ class ParseEvents:
         int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
     conditioned
         What it took to keep distinct actors apart in these samples; None if they are not, or there is no sample.
+    named_hits
+        `instance_hits` of the samples in which no class noun stands for an actor; None: the same.
     """
 
     parse: int
@@ -69,6 +71,7 @@ class ParseEvents:
     instance_hits: Ints
     description_hits: Ints
     conditioned: Conditioned | None = None
+    named_hits: Ints | None = None
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:
@@ -305,6 +308,7 @@ def _given_parse(
 ) -> list[tuple[ParseEvents, Ints32]]:
     """Events of the rules in the samples with one parse, and the clusterings, with virtual mentions."""
     labels = dict.fromkeys(range(len(several)), given.labels)
+    without: dict[int, Ints] = {}  # hits of the instances where no class noun stands for an actor
     found: dict[int, tuple[Hits, Bytes]] = {}  # by number of the rule: in the samples, and in the likeliest clustering
     for rule, each in enumerate(several):
         if _is_certain(each):
@@ -317,9 +321,10 @@ def _given_parse(
         likely = with_virtual_mentions(likeliest, inputs.inferred, None) if inputs.inferred else likeliest
         every = inputs.evaluated(own)
         if any(each.possessor is None for each in inputs.inferred):
-            named = inputs.evaluated(with_virtual_mentions(given.labels, inputs.inferred, draws, stand_ins=False))
-            for hits, of_named in zip(every, named, strict=True):
+            plain = inputs.evaluated(with_virtual_mentions(given.labels, inputs.inferred, draws, stand_ins=False))
+            for hits, of_named in zip(every, plain, strict=True):
                 hits.events[:] = of_named.events | (STANDS_FOR * ((hits.events != 0) & (of_named.events == 0)))
+            without |= {rule: of_named.instances for rule, of_named in zip(group, plain, strict=True)}
         together = zip(group, every, inputs.evaluated(likely), strict=True)
         found |= {rule: (hits, one_best.events) for rule, hits, one_best in together}
         labels |= dict.fromkeys(group, own)
@@ -334,6 +339,7 @@ def _given_parse(
                 instance_hits=hits.instances,
                 description_hits=hits.descriptions,
                 conditioned=given.conditioned,
+                named_hits=without.get(rule),
             ),
             labels[rule],
         )
