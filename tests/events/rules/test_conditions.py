@@ -26,7 +26,7 @@ from events.rules._conditions import conditions_with, shipped_conditions, shippe
 
 DAY = datetime.date(2000, 1, 1)
 SENTENCES = sentences()
-EXCLUDING = ("negated", "modal", "future", "imperative", "conditional", "desired", "denied", "question")
+EXCLUDING = ("accused", "negated", "modal", "future", "imperative", "conditional", "desired", "denied", "question")
 ASSERTION = {*EXCLUDING, "reported"}  # the others say what form or sense a trigger has
 
 
