@@ -18,28 +18,24 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from held_out_scores import ENGLISH_GENRES
+from link_kinds import links_by_kind
 
 from corefsample import ScoredDocument, link_pairs, link_tables, map_clustering, sample_clusterings
-from corefsample.calibration import (
-    HistogramBinning,
-    IsotonicRecalibration,
-    PlattScaling,
-    ScalingBinning,
-    calibration_error,
-)
+from corefsample.calibration import IsotonicRecalibration, calibration_error
+from corefsample.calibration._binners import HistogramBinning, ScalingBinning
+from corefsample.calibration._logistic import PlattScaling
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.links import calibrate_links
-from corefsample.metrics import corpus_scores
-from corefsample.metrics._scores import ClusteringScores, clustering_scores
+from corefsample.metrics._scores import ClusteringScores, clustering_scores, corpus_scores
 from corefsample.recalibration import LinkScore, RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
-from corefsample.scorers import AntecedentModel, english_model, load_model, save_model, score_documents
-from corefsample.scorers.log_linear._english import ENGLISH_GENRES
-from corefsample.scorers.log_linear._model import ScoringTally
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers._scoring import ScoringTally
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import EpochReport, held_out_figures, train
-from events.queries._true_counts import links_by_kind
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 BIN_SIZE, FLOOR_DRAWS = 5000, 20
@@ -150,7 +146,7 @@ def by_genre(model: AntecedentModel, documents: Iterable[AnnotatedDocument]) -> 
             "loss": held_out_figures(model, [each]).loss * each.n_mentions,
             "conll": map_scores(scored).conll.f1,
         }
-        for each, scored in ((each, model.score_document(each)) for each in documents)
+        for each, scored in ((each, next(score_documents(model, [each]))) for each in documents)
     ]
     frame = (
         pd.DataFrame(rows)
@@ -289,12 +285,12 @@ def speed(model: AntecedentModel, documents: Iterable[AnnotatedDocument]) -> pd.
     """Documents per second on one core, words already in the cache, median of several turns."""
     short = [cut(each, LENGTH) for each in documents if each.n_mentions >= LENGTH]
     for tokens, mentions in short:
-        model.score(tokens, mentions)
+        model.pruned_score(tokens, mentions)
     seconds = []
     for _ in range(RUNS):
         start = time.perf_counter()
         for tokens, mentions in short:
-            model.score(tokens, mentions)
+            model.pruned_score(tokens, mentions)
         seconds.append(time.perf_counter() - start)
     rate = len(short) / statistics.median(seconds)
     return pd.DataFrame([{"documents": len(short), "mentions": LENGTH, "documents per second": rate}])
@@ -319,9 +315,9 @@ def main() -> None:
     if chosen.model is None:
         model = trained(chosen.l2, chosen.seed)
         if chosen.save:
-            save_model(model, chosen.save)
+            model.save(chosen.save)
     else:
-        model = english_model() if chosen.model == "english" else load_model(chosen.model)
+        model = load_scorer() if chosen.model == "english" else load_scorer(chosen.model)
     dev, test = documents_of("dev"), documents_of("test")
     splits = {"dev": dev, "test": test, "dev+test": dev + test}
     show("Gold mentions (perfect_*: CalibErr where gold is drawn from the scores)", gold_mentions(model, splits))

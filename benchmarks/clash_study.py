@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 import held_out_scores as held_out
 import numpy as np
 import pandas as pd
+from link_kinds import links_by_kind
 from numba.core.caching import NullCache
 
 from corefsample import ScoredDocument, _jit
@@ -24,7 +25,7 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.scorers import score_documents
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.log_linear.features import _atom_kernels, _codes
-from events.queries._true_counts import links_by_kind
+from corefsample.syntax._codes import Number
 
 PLURAL, BY_DETERMINER = "plural", "by determiner"
 LINKS = (("he or she", "plural noun"), ("he or she", "singular noun"), ("they", "name"))
@@ -33,7 +34,7 @@ LINKS = (("he or she", "plural noun"), ("he or she", "singular noun"), ("they", 
 @inner_kernel
 def always_plural(_upos: int, _number: np.uint32, _after: int) -> np.uint32:
     """As `conjoined_number` of the features, without its exception."""
-    return np.uint32(_codes.Number.PLURAL)
+    return np.uint32(Number.PLURAL)
 
 
 def held_out_documents() -> list[ScoredDocument]:

@@ -16,14 +16,13 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from held_out_scores import ScoreCache
+from held_out_scores import ENGLISH_GENRES, ScoreCache
 from transfer_study import english_fit, kept_fit
 
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.languages._language import ENGLISH
 from corefsample.recalibration._shipped import chosen_recalibration, recalibration_file
-from corefsample.scorers.log_linear._english import ENGLISH_GENRES
-from corefsample.scorers.log_linear._model import MENTION_SOURCES
+from corefsample.scorers.protocol import MENTION_SOURCES
 
 ROOT = Path(__file__).parents[1]
 TRAIN = ROOT / ".." / "shared" / "data" / "gum" / "en_gum-ud-train.conllu.gz"

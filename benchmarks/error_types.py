@@ -16,6 +16,7 @@ from pathlib import Path
 import held_out_scores as held_out
 import numpy as np
 import pandas as pd
+from held_out_scores import ENGLISH_GENRES
 from tagger_studies.corpora import require
 from tagger_studies.results import Output, difference_of_shares, holds, ratio, shown
 
@@ -24,8 +25,7 @@ from corefsample._arrays import Bools, Floats, Ints
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.links._pairs import gold_codes
 from corefsample.recalibration._model import Recalibration
-from corefsample.scorers import english_model, score_documents
-from corefsample.scorers.log_linear._english import ENGLISH_GENRES
+from corefsample.scorers import load_scorer, score_documents
 from events.queries._queries import MENTION_TYPES, DocumentQueries, match_queries
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"
@@ -165,8 +165,8 @@ def uncertainty_table(found: Sequence[Found]) -> tuple[pd.DataFrame, tuple[float
 def mention_errors(annotated: Sequence[AnnotatedDocument]) -> pd.DataFrame:
     """Wrong answers with mentions of the parse: through mentions that are missed or spurious, or through links."""
     counts: Counter[tuple[str, str]] = Counter()
-    by_parse = score_documents(english_model(), annotated, mentions="parse")
-    for gold, found in zip(score_documents(english_model(), annotated), by_parse, strict=True):
+    by_parse = score_documents(load_scorer(), annotated, mentions="parse")
+    for gold, found in zip(score_documents(load_scorer(), annotated), by_parse, strict=True):
         entities = gold_codes(gold, "single")
         truth = instances(gold, entities)
         answer = instances(found, clusters(likeliest(found).tolist()))

@@ -26,13 +26,12 @@ from corefsample.links._pairs import gold_codes
 from corefsample.metrics._scores import ClusteringScores, clustering_scores, metric_posterior
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
-from corefsample.scorers import english_model
+from corefsample.scorers import load_scorer
 from corefsample.summaries import expected_loss, point_estimate
 from events.counting import count_pmf
 from events.counting._counts import quantile_interval
-from events.queries._queries import match_queries
+from events.queries._queries import QueryTable, match_queries
 from events.queries._score import named_objective
-from events.queries._table import QueryTable
 
 OVERCONFIDENT, AS_SCORED, RECALIBRATED = "overconfident (scores times 2)", "as scored", "recalibrated"
 METRICS = ("muc", "b3", "ceafe", "lea")
@@ -194,7 +193,7 @@ def parses(output: Output) -> None:
     if not parse_counts.PIPELINE.exists():
         output.say("Parses: skipped, models/en_gum_ud must be in ../shared.")
         return
-    nlp, model = spacy.load(parse_counts.PIPELINE), english_model()
+    nlp, model = spacy.load(parse_counts.PIPELINE), load_scorer()
     documents = [each for path in parse_counts.PARTS for each in read_corefud(path)][:: 10 if output.quick else 1]
     truths = [parse_counts.gold_queries(each) for each in documents]
     names: dict[str, float | None] = {"temperature 1": 1.0, "calibrated temperature": None}

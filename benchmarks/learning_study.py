@@ -13,9 +13,8 @@ import itertools
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,12 +26,14 @@ from studies import markdown
 
 from corefsample import InputError
 from corefsample.calibration import calibration_error
-from events.audit import AuditFrame, AuditPlan, extend_plan, plan_audit, read_run_documents
+from events.audit import AuditFrame, plan_audit
+from events.audit._documents import read_run_documents
 from events.audit._features import Features, RunFeatures
-from events.audit._learned_model import TextFeatures, log_losses
+from events.audit._learned_model import AS_IT_IS, TextFeatures, log_losses
 from events.audit._learned_total import difference_total
-from events.audit._learning import LEAST_LABELS, Draws, Fitted, TargetLearning
+from events.audit._learning import LEAST_LABELS, TargetLearning
 from events.audit._paired import average_precision
+from events.audit._plan import AuditPlan, extend_plan
 from events.audit._sheets import SheetLabels
 from events.audit._totals import total_interval
 
@@ -194,8 +195,7 @@ def total_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, ob
             continue  # `learn` leaves the event out
         (total,), periods = alone(truth, group, n_labels, rng)
         learning = case.learning(plan)
-        fitted = learning.fitted()
-        _, learned = learning.counted(fitted)
+        learned = learning.counts()
         simple = rng.choice(len(truth), n_labels, replace=False)
         ppi = ppi_interval(truth[simple].astype(np.float64), p[simple], p, tuned=True)
         clipped = np.clip(p, 0.005, 0.995)
@@ -204,7 +204,7 @@ def total_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, ob
             "default": stratified(plan, truth),
             "PPI++, P of the run": np.array(ppi) * len(truth),
             "difference, P of the run": difference(plan, truth, clipped),
-            "difference, learned P": difference(plan, truth, fitted.cross_fitted),
+            "difference, learned P": difference(plan, truth, learning.cross_fitted),
             "learned counts": np.array([learned[0].lower, learned[0].upper]),
         }
         about = {"corpus": case.corpus, "event": case.event, "n_labels": n_labels, "draw": draw}
@@ -219,7 +219,7 @@ def total_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, ob
             for g in range(n_groups):
                 covered = bool(low[g] <= counts[g] <= high[g])
                 row = {**about, "of": "period", "method": method, "group": g, "covered": covered}
-                yield {**row, "width": high[g] - low[g], "chosen": fitted.best.model}
+                yield {**row, "width": high[g] - low[g], "chosen": learning.best.model}
 
 
 def coverage_table(rows: pd.DataFrame, of: str, baseline: str) -> pd.DataFrame:
@@ -260,13 +260,13 @@ def quality_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, 
     truth, p = case.truth.astype(np.float64), case.frame.probability(0)
     for draw in range(n_draws):
         plan = plan_audit(case.frame, n_labels, seed=draw)
-        fitted = case.learning(plan).fitted()
-        models = {"P of the run": np.clip(p, 0.005, 0.995), "learned": fitted.cross_fitted}
-        models |= {each.model: each.cross_fitted for each, _ in fitted.of_models()[1:]}
+        learning = case.learning(plan)
+        models = {"P of the run": np.clip(p, 0.005, 0.995), "learned": learning.cross_fitted}
+        best = {(each.model, each.penalty) for each in learning.models if each.model != AS_IT_IS}
+        models |= {each.model: each.cross_fitted for each in learning.candidates if (each.model, each.penalty) in best}
         if case.texts is not None:
             models["words alone"] = words_alone(case.texts, plan, case.truth)
-            with_words = case.learning(plan, words=True).fitted()
-            models["learned, words allowed"] = with_words.cross_fitted
+            models["learned, words allowed"] = case.learning(plan, words=True).cross_fitted
         without = np.ones(len(truth), np.bool_)
         without[plan.sample] = False
         y = truth[without]
@@ -296,63 +296,7 @@ def words_alone(texts: TextFeatures, plan: AuditPlan, truth: Bools) -> Floats:
     return p
 
 
-# --- how the uncertainty of the coefficients is carried, and two rounds ------------------------------------------
-
-
-def uncertainty_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, object]]:
-    """Coverage of totals and periods by draws of the posterior, its normal approximation, and resampled labels."""
-    group = case.frame.period_numbers()
-    group = group - group.min()
-    counts = np.bincount(group, case.truth)
-    for draw in range(n_draws):
-        plan = plan_audit(case.frame, n_labels, seed=draw)
-        learning = case.learning(plan)
-        fitted = learning.fitted()
-        rng = np.random.default_rng([9, draw])
-        ways: dict[str, Callable[[], Draws]] = {
-            "average of posteriors": lambda fitted=fitted: fitted.draws,
-            "posterior of the best": partial(_posterior_of_best, learning, fitted, rng),
-            "normal approximation": partial(_normal_draws, learning, fitted, rng),
-            "resampled labels": partial(_resampled_draws, learning, fitted, plan, rng),
-        }
-        for way, draws in ways.items():
-            total, *periods = learning.counted(replace(fitted, draws=draws()))[1]
-            about = {"corpus": case.corpus, "event": case.event, "n_labels": n_labels, "method": way, "draw": draw}
-            covered = total.lower <= case.truth.sum() <= total.upper
-            yield {**about, "of": "total", "group": -1, "covered": covered, "width": total.upper - total.lower}
-            for g, each in enumerate(periods):
-                covered = each.lower <= counts[g] <= each.upper
-                yield {**about, "of": "period", "group": g, "covered": covered, "width": each.upper - each.lower}
-
-
-def _posterior_of_best(learning: TargetLearning, fitted: Fitted, rng: np.random.Generator) -> Draws:
-    own, penalty = fitted.best.features, fitted.best.penalty
-    return [(own, own.regression(learning.labelled, penalty).draws(N_DRAWS, rng))]
-
-
-def _normal_draws(learning: TargetLearning, fitted: Fitted, rng: np.random.Generator) -> Draws:
-    labelled, own, penalty = learning.labelled, fitted.best.features, fitted.best.penalty
-    mode = own.regression(labelled, penalty).fitted()
-    x = np.column_stack([np.ones(len(labelled.rows)), own.z[labelled.rows]])
-    p = own.predicted(mode, labelled.rows)
-    hessian = (x.T * (labelled.weights * p * (1 - p))) @ x + np.diag([1e-4, *([penalty] * own.z.shape[1])])
-    draws = rng.multivariate_normal(mode, np.linalg.inv(hessian), N_DRAWS)
-    bound = np.concatenate([[False], own.rises])
-    draws[:, bound] = np.maximum(draws[:, bound], 0.0)
-    return [(own, draws)]
-
-
-def _resampled_draws(learning: TargetLearning, fitted: Fitted, plan: AuditPlan, rng: np.random.Generator) -> Draws:
-    labelled, own, penalty = learning.labelled, fitted.best.features, fitted.best.penalty
-    strata, draws = plan.stratum_of[labelled.rows], []
-    for _ in range(N_DRAWS):
-        times = np.zeros(len(strata))
-        for h in np.unique(strata).tolist():
-            inside = np.flatnonzero(strata == h)
-            times[inside] = np.bincount(rng.integers(0, len(inside), len(inside)), minlength=len(inside))
-        again = replace(labelled, weights=labelled.weights * times)
-        draws.append(own.fit(again, penalty, start=draws[0] if draws else None))
-    return [(own, np.array(draws))]
+# --- two rounds --------------------------------------------------------------------------------------------
 
 
 def round_rows(case: Case, first: int, more: int, n_draws: int) -> Iterator[dict[str, object]]:
@@ -361,7 +305,7 @@ def round_rows(case: Case, first: int, more: int, n_draws: int) -> Iterator[dict
     for draw in range(n_draws):
         plan = plan_audit(case.frame, first, seed=draw)
         try:
-            learned = case.learning(plan).fitted().cross_fitted
+            learned = case.learning(plan).cross_fitted
         except InputError:
             continue
         rng = np.random.default_rng([7, draw])
@@ -370,7 +314,7 @@ def round_rows(case: Case, first: int, more: int, n_draws: int) -> Iterator[dict
         found = {"labels alone": total}
         for name, p in (("by the plan", None), ("by learned P", [learned])):
             later = extend_plan(plan, more, learned=p)
-            again = case.learning(later).fitted().cross_fitted
+            again = case.learning(later).cross_fitted
             found[f"default, second round {name}"] = stratified(later, truth)
             found[f"difference, second round {name}"] = difference(later, truth, again)
         for method, (lower, upper) in found.items():
@@ -386,7 +330,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", type=Path, help="a run that has counted the articles, instead of counting them")
     parser.add_argument("--scored", type=Path, help="a scored file of the articles, instead of scoring them")
-    parser.add_argument("--only", choices=["totals", "quality", "uncertainty", "rounds"], help="one part alone")
+    parser.add_argument("--only", choices=["totals", "quality", "rounds"], help="one part alone")
     parser.add_argument("--corpora", choices=["police", "half", "simulated"], help="one kind of corpora alone")
     parser.add_argument("--labels", type=int, nargs="+", default=[200], help="numbers of labels of the part totals")
     parser.add_argument("--draws", type=int, default=200, help="samples of labels of each case")
@@ -402,21 +346,20 @@ def main() -> None:
             cases += police_cases(run, half=True) if options.corpora != "police" else []
         if options.corpora in (None, "simulated"):
             cases += simulated_cases(0)
-        parts = [options.only] if options.only else ["totals", "quality", "uncertainty", "rounds"]
+        parts = [options.only] if options.only else ["totals", "quality", "rounds"]
         for part in parts:
             _print_part(part, cases, n_draws, options.labels)
     print(f"{time.process_time() - started:.0f} seconds of processor time")
 
 
 def _print_part(part: str, cases: Sequence[Case], n_draws: int, of_totals: Sequence[int]) -> None:
-    labels = {"totals": of_totals, "quality": (80, 200), "uncertainty": (200,), "rounds": (0,)}[part]
+    labels = {"totals": of_totals, "quality": (80, 200), "rounds": (0,)}[part]
     rows: list[dict[str, object]] = []
     for case, n_labels in itertools.product(cases, labels):
         fewer = n_draws if case.texts is not None or part == "totals" else max(n_draws // 4, 5)
         rows += {
             "totals": lambda case=case, n=n_labels: total_rows(case, n, n_draws),
             "quality": lambda case=case, n=n_labels, fewer=fewer: quality_rows(case, n, min(fewer, 40)),
-            "uncertainty": lambda case=case, n=n_labels, fewer=fewer: uncertainty_rows(case, n, min(fewer, 100)),
             "rounds": lambda case=case, fewer=fewer: round_rows(case, 80, 120, fewer),
         }[part]()
     table = pd.DataFrame(rows)
@@ -424,11 +367,9 @@ def _print_part(part: str, cases: Sequence[Case], n_draws: int, of_totals: Seque
         means = table.groupby(["corpus", "event", "n_labels", "model"], sort=False).mean().reset_index()
         markdown("Quality of P of documents without a label", means)
         return
-    baseline = {"uncertainty": "average of posteriors"}.get(part, "labels alone")
-    _print_coverage(f"{part}: totals, {n_draws} samples", coverage_table(table, "total", baseline))
+    _print_coverage(f"{part}: totals, {n_draws} samples", coverage_table(table, "total", "labels alone"))
     if "period" in set(table["of"]):
-        baseline = {"uncertainty": "average of posteriors"}.get(part, "own labels")
-        _print_coverage(f"{part}: periods, {n_draws} samples", coverage_table(table, "period", baseline))
+        _print_coverage(f"{part}: periods, {n_draws} samples", coverage_table(table, "period", "own labels"))
     if "chosen" in table:
         chosen = table.dropna(subset=["chosen"]).groupby(["corpus", "event"], sort=False)["chosen"]
         markdown("Models chosen, shares", chosen.value_counts(normalize=True).rename("share").reset_index())

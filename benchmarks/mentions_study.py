@@ -19,16 +19,18 @@ from typing import get_args
 
 import held_out_scores as held_out
 import pandas as pd
+from held_out_scores import ENGLISH_GENRES
 
 from corefsample import map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.metrics import corpus_scores
 from corefsample.metrics._scores import clustering_scores
-from corefsample.scorers import AntecedentModel, load_model, save_model, score_documents
-from corefsample.scorers.log_linear._english import ENGLISH_GENRES
-from corefsample.scorers.log_linear._model import MentionSource, gold_entities
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers._scoring import gold_entities
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS
 from corefsample.scorers.log_linear._training import examples_of, figures, train
+from corefsample.scorers.protocol import MentionSource
 
 WINDOWS = "-windows"
 RECIPES = {
@@ -45,8 +47,8 @@ def model_without(genre: str, recipe: str, orders: int, folder: Path) -> Anteced
         others = set(ENGLISH_GENRES) - {genre}
         seen = [each for each in held_out.gum(("train",)) if held_out.genre_of(each.doc_id) in others]
         train_recipe = partial(train, epochs=held_out.EPOCHS, orders=orders, n_threads=1)
-        save_model(train_recipe(seen, mentions=mentions, windows=windows), path)
-    return load_model(path)
+        train_recipe(seen, mentions=mentions, windows=windows).save(path)
+    return load_scorer(path)
 
 
 def conll(model: AntecedentModel, documents: Sequence[AnnotatedDocument], mentions: MentionSource) -> float:

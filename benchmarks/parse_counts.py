@@ -27,7 +27,8 @@ from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.parses import parse_samples
 from corefsample.recalibration._model import Recalibration
-from corefsample.scorers import AntecedentModel, english_model, score_documents
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._mentions import mentions_from_parse
 from events.counting import count_pmf
@@ -47,7 +48,7 @@ Shares = dict[Query, float]
 
 def gold_queries(document: AnnotatedDocument) -> dict[Query, bool]:
     """The queries that a document contains by its annotation, with their truth; all mentions are annotated."""
-    (scored,) = score_documents(english_model(), [document])
+    (scored,) = score_documents(load_scorer(), [document])
     found = match_queries(scored, unannotated="single")
     assert found.truth is not None
     return {
@@ -73,7 +74,11 @@ def shares_of_parse(
     mentions = mentions_from_parse(tokens)
     # Every mention counts: the "gold" is not used otherwise.
     document = ScoredDocument(
-        doc_id, mentions, model.score(tokens, mentions), tokens=tokens, gold=list(range(len(mentions)))
+        doc_id,
+        mentions,
+        model.pruned_score(tokens, mentions).distribution,
+        tokens=tokens,
+        gold=list(range(len(mentions))),
     )
     queries = match_queries(document)
     hits = queries.hits(Recalibration(), n_samples=n_samples, first_sample=first_sample)
@@ -138,7 +143,7 @@ def study(
     """The table: one row for each number of parses; 1 is the usual parse."""
     import spacy
 
-    nlp, model = spacy.load(PIPELINE), english_model()
+    nlp, model = spacy.load(PIPELINE), load_scorer()
     documents = [each for path in PARTS for each in read_corefud(path)][:n_documents]
     truths = [gold_queries(document) for document in documents]
     by_number: dict[int, list[Shares]] = {number: [] for number in numbers}

@@ -46,9 +46,10 @@ from corefsample.calibration._intervals import bootstrap_interval, simulated_int
 from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links._pairs import link_tables
-from corefsample.recalibration import RecalibrationFitter, english_recalibration, score_english
+from corefsample.recalibration import RecalibrationFitter
+from corefsample.recalibration._shipped import english_recalibration, score_english
 from corefsample.recalibration._uncertain import Uncertainty
-from corefsample.scorers import english_model
+from corefsample.scorers import load_scorer
 from events.commands import EventsOptions, run_events
 from events.queries._score import named_objective
 from events.simulation._documents import simulate_documents
@@ -229,14 +230,14 @@ def scoring(runs: int) -> Iterator[Row]:
         return
     import spacy
 
-    model = english_model()
+    model = load_scorer()
     short = [cut(each, LENGTH) for each in documents_of("test") if each.n_mentions >= LENGTH]
     nlp = spacy.load(PIPELINE.resolve())
     texts = [" ".join(tokens.text) for tokens, _ in short]
 
     def score() -> None:
         for tokens, mentions in short:
-            model.score(tokens, mentions)
+            model.score([tokens], [mentions])
 
     def parse() -> None:
         for _ in nlp.pipe(texts):

@@ -28,7 +28,8 @@ from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._shipped import SPANISH, recalibration_file
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from corefsample.scorers.log_linear._model import MENTION_SOURCES, SHIPPED_MODELS, MentionSource
+from corefsample.scorers._names import SHIPPED as SHIPPED_SCORERS
+from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from events.queries._score import named_objective
 
 ROOT = Path(__file__).parents[1]
@@ -105,7 +106,7 @@ def main() -> None:
     if folder is None:
         for source, trained_on in TRAINED_ON.items():
             options = ["--held-out-share", "0", "--epochs", "3", "--mentions", trained_on, "--windows"]
-            name = SHIPPED_MODELS["es"][source]
+            name = SHIPPED_SCORERS["es"][1][source]
             print(shlex.join(["corefsample", "train", ANCORA.name, *options, "--out", name]))
             run("train", str(ANCORA.resolve()), *options, "--out", str(DATA / name), "--overwrite")
             (DATA / f"{name}.training.json").unlink()  # the model contains what matters of it

@@ -21,18 +21,17 @@ import held_out_scores as held_out
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from held_out_scores import ENGLISH_GENRES
 
 from corefsample import ScoredDocument
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
-from corefsample.scorers import english_model, score_documents
-from corefsample.scorers.log_linear._english import ENGLISH_GENRES
-from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource
-from events.queries._queries import MENTION_TYPES, match_queries
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
+from events.queries._queries import MENTION_TYPES, QueryTable, match_queries
 from events.queries._score import named_objective
-from events.queries._table import QueryTable
 from events.queries._true_counts import count_coverage, count_intervals
 
 ROLES = ("subject", "object", "passive_subject")
@@ -188,7 +187,7 @@ def main() -> None:
         for form in FORMS:
             path = scores.folder / f"fit-english-{mentions}-{form}-{arguments.objective}.json"
             fits[form] = kept_fit(path, partial(english_fit, scores, mentions, form, arguments.objective))
-        documents = list(score_documents(english_model(), unseen, mentions=mentions))
+        documents = list(score_documents(load_scorer(), unseen, mentions=mentions))
         of_any: dict[Form, RecalibrationOf] = {form: (lambda _, fit=fit: fit) for form, fit in fits.items()}
         tables.append(report(f"the English model, unseen genres, mentions: {mentions}", documents, of_any, **options))
     if arguments.save is not None:

@@ -19,10 +19,11 @@ import pandas as pd
 
 from corefsample import link_pairs
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.recalibration import english_recalibration
-from corefsample.scorers import english_model, load_model, score_documents
-from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource, gold_entities, required_tokens
+from corefsample.recalibration._shipped import english_recalibration
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers._scoring import gold_entities, required_tokens
 from corefsample.scorers.log_linear._readings import Reading, _cut, readings
+from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 
 BOUNDS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 SCHEME = "ud2"  # a window may have labels of several schemes only
@@ -54,7 +55,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for mentions in MENTION_SOURCES:
         cut = windows(held_out.gum(("dev", "test")), mentions, arguments.sentences)
-        model = english_model() if arguments.model is None else load_model(arguments.model)
+        model = load_scorer() if arguments.model is None else load_scorer(arguments.model)
         scored = score_documents(model, cut, scheme=SCHEME)
         if arguments.model is None:
             scored = map(english_recalibration(mentions).recalibration.apply_document, scored)

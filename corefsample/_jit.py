@@ -146,7 +146,7 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 def kernels_of(package: str) -> list[Callable[..., Any]]:
     """All kernels of a package, whose modules are loaded for it."""
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+    for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
         if module.name.endswith("kernels"):
             importlib.import_module(module.name)
     return [each for each in _kernels if each.__module__.startswith(f"{package}.")]

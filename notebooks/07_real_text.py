@@ -30,7 +30,7 @@ import spacy
 
 from corefsample import clustering_scores, link_marginals, link_pairs, map_clustering, metric_posterior, read_corefud
 from corefsample.plots import link_heat_map, link_network, plot
-from corefsample.scorers import english_model
+from corefsample.scorers import load_scorer, score_documents
 from corefsample.spacy_bridge.component import set_posterior
 from corefsample.spacy_bridge.documents import doc_of_scored_document
 from corefsample.summaries import document_links, entity_count_posterior
@@ -58,8 +58,8 @@ print(f"{doc_id}, {annotated.date}: {len(annotated.tokens)} words, {annotated.n_
 # mentions, or NEW. The mentions here are the annotated ones, so that the result can be compared with gold.
 
 # %%
-model = english_model()
-document = model.score_document(annotated)
+model = load_scorer()
+document = next(score_documents(model, [annotated]))
 distribution = document.antecedents
 print(f"{distribution.n_candidates:,} candidate antecedents of {distribution.n_mentions} mentions.")
 print(f"Expected number of entities: {distribution.new_probs.sum():.1f}. Annotated: {len(set(document.gold))}.")

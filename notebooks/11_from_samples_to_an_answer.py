@@ -25,7 +25,7 @@ import pandas as pd
 
 from corefsample import clustering_scores, map_clustering, read_corefud, sample_clusterings
 from corefsample.plots import link_heat_map
-from corefsample.scorers import english_model
+from corefsample.scorers import load_scorer, score_documents
 from corefsample.summaries import (
     cluster_probability,
     confident_core,
@@ -48,7 +48,7 @@ else:
     source, doc_id = Path("own_news.conllu"), "own-05"
     print(f"GUM is not available ({gum.name}), so a short article of this folder is used.")
 annotated = next(document for document in read_corefud(source) if document.doc_id == doc_id)
-document = english_model().score_document(annotated)
+document = next(score_documents(load_scorer(), [annotated]))
 distribution = document.antecedents
 samples = sample_clusterings(distribution, n_samples=1000, seed=0, doc_id=doc_id)
 print(f"{doc_id}: {document.n_mentions} mentions, {len(set(document.gold))} annotated entities.")

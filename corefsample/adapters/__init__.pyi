@@ -1,6 +1,5 @@
-from ._arc_scores import arcs_from_spacy_experimental as arcs_from_spacy_experimental
-from ._arc_scores import arcs_from_stanza as arcs_from_stanza
-from ._arc_scores import arcs_from_supar as arcs_from_supar
+from ._assembly import drop_unlinked as drop_unlinked
+from ._assembly import linked_probabilities as linked_probabilities
 from ._berkeley import from_berkeley as from_berkeley
 from ._corpipe import from_corpipe as from_corpipe
 from ._e2e import from_e2e as from_e2e
@@ -8,5 +7,3 @@ from ._fastcoref import from_fastcoref as from_fastcoref
 from ._spacy_experimental import from_spacy_experimental as from_spacy_experimental
 from ._stanza import from_stanza as from_stanza
 from ._stanza import recorded_stanza_scores as recorded_stanza_scores
-from ._unlinked import drop_unlinked as drop_unlinked
-from ._unlinked import linked_probabilities as linked_probabilities

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
-from corefsample.adapters._arrays import float_matrix, int_vector
+from corefsample.adapters._assembly import float_matrix, int_vector
 from corefsample.coreference._dense import is_masked
 from corefsample.errors import ParameterError
 from corefsample.trees import ArcDistribution

@@ -2,21 +2,91 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample.adapters._arrays import float_matrix, int_matrix, row_bounds
+from corefsample._arrays import Bools, Floats, Ints
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._dense import is_masked, relative_to_new
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head
-from corefsample.errors import ParameterError, ParameterHint
+from corefsample.errors import ParameterError
+
+
+def _host_array(value: Any) -> npt.NDArray[Any]:
+    """NumPy array of a value that may lie on a device, have gradients, or be of a type that NumPy does not know."""
+    if hasattr(value, "detach"):  # torch
+        value = value.detach().cpu()
+        if "bfloat16" in str(value.dtype):
+            value = value.float()
+    elif type(value).__module__.split(".")[0] == "cupy":
+        value = value.get()
+    return np.asarray(value)
+
+
+def _array(name: str, value: Any, kinds: str, content: str) -> npt.NDArray[Any]:
+    try:
+        array = _host_array(value)
+    except (TypeError, ValueError):
+        raise ParameterError(f"must be an array of {content}, got {_checks.shown(value)}", parameter=name) from None
+    if array.ndim == 3 and array.shape[0] == 1:  # a batch of one document
+        array = array[0]
+    if array.ndim != 2 or (array.dtype.kind not in kinds and array.size):
+        rule = f"must be {content} of one document in 2 dimensions"
+        raise ParameterError(f"{rule}, got {array.dtype} of shape {array.shape}", parameter=name)
+    return array
+
+
+def float_matrix(name: str, value: Any) -> Floats:
+    """Scores of one document as float64, in two dimensions; raises for NaN and +inf, keeps masks."""
+    scores = _array(name, value, "fiu", "numbers").astype(np.float64)
+    _checks.each(name, scores, scores < np.inf, "be finite or a mask")
+    return scores
+
+
+def int_matrix(name: str, value: Any, n_columns: int | None = None) -> Ints:
+    """Indices of one document as int64, two dimensions."""
+    if isinstance(value, Sequence) and not len(value):
+        return np.zeros((0, n_columns or 0), np.int64)
+    indices = _array(name, value, "iu", "whole numbers").astype(np.int64)
+    if n_columns is not None and indices.shape[1] != n_columns:
+        raise ParameterError(f"must have {n_columns} columns, got shape {indices.shape}", parameter=name)
+    return indices
+
+
+def pair(value: Any, name: str) -> tuple[Any, Any]:
+    """Scores and antecedents, which a system returns together."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ParameterError(f"must be scores and antecedents, got {_checks.shown(value)}", parameter=name)
+    return value[0], value[1]
+
+
+def int_vector(name: str, value: Any) -> Ints:
+    """Whole numbers in one dimension as int64."""
+    return _checks.integers(name, _host_array(value))
+
+
+def head_array(heads: Any, n_rows: int, row: str) -> Ints | None:
+    """Head tokens passed by a user, one per row, or None."""
+    if heads is None:
+        return None
+    array = int_vector("heads", heads)
+    if array.shape[0] != n_rows:
+        raise ParameterError(f"must have one token per {row} ({n_rows}), got {array.shape[0]}", parameter="heads")
+    return array
+
+
+def row_bounds(rows: Ints, n_rows: int) -> Ints:
+    """CSR bounds, int64 (n_rows + 1,), of entries whose rows ascend."""
+    return np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n_rows))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,12 +159,8 @@ class Links:
             )
         extra = values.shape[1] - indices.shape[1]
         if extra not in n_new:
-            columns = "1 more column" if n_new == (1,) else f"{' or '.join(map(str, n_new))} more columns"
-            raise ParameterError(
-                f"must have {columns} than antecedents, in front, for NEW, "
-                f"got {values.shape[1]} and {indices.shape[1]}",
-                parameter="scores",
-            )
+            rule = f"must have {' or '.join(map(str, n_new))} more columns than antecedents, in front, for NEW"
+            raise ParameterError(f"{rule}, got {values.shape[1]} and {indices.shape[1]}", parameter="scores")
         new = np.logaddexp.reduce(values[:, :extra], axis=1)
         require_new("scores", new, "begin")
         return cls.from_top_k("scores", values[:, extra:], new, "antecedents", indices)
@@ -190,12 +256,6 @@ def assemble(
     Links to rows without a span, and those that the new order reverses, are left out, and the remaining candidates of
     their mention are renormalised. The metadata counts them, under "adapter".
     """
-    metadata = metadata or {}
-    if METADATA in metadata:
-        raise ParameterError(
-            f"must not have {METADATA!r}, which the adapter adds, got {_checks.shown(metadata[METADATA])}",
-            parameter="metadata",
-        )
     rows = np.arange(links.n_mentions) if spans.valid is None else np.flatnonzero(spans.valid)
     starts, ends = spans.starts[rows], spans.ends[rows]
     _require_spans(rows, starts, ends, tokens)
@@ -225,7 +285,7 @@ def assemble(
         ),
         date=date,
         tokens=tokens,
-        metadata={**metadata, METADATA: summary},
+        metadata={**(metadata or {}), METADATA: summary},
     )
 
 
@@ -237,9 +297,6 @@ def _require_spans(rows: Ints, starts: Ints, ends: Ints, tokens: Tokens | None) 
         rule = "0 <= start < end" if tokens is None else f"0 <= start < end <= number of tokens ({limit})"
         m = bad[0]
         raise ParameterError(f"spans[{rows[m]}] must have {rule}, got start {starts[m]} and end {ends[m]} (exclusive)")
-
-
-ALIGNMENTS = ("strict", "expand", "drop")
 
 
 def is_spacy_doc(value: object) -> bool:
@@ -257,8 +314,8 @@ def spacy_tokens(doc: Any) -> Tokens:
         lemma=[word.lemma_ for word in words],
         upos=[word.pos_ for word in words],
         dep=[word.dep_ for word in words],
-        head=_array([word.head.i if parsed and word.head.i != word.i else -1 for word in words]),
-        sent=np.cumsum(_array(starts), dtype=np.int32),
+        head=np.array([word.head.i if parsed and word.head.i != word.i else -1 for word in words], np.int32),
+        sent=np.cumsum(starts, dtype=np.int32),
         extra={"space_after": [bool(word.whitespace_) for word in words]},
     )
 
@@ -279,17 +336,13 @@ def stanza_tokens(document: Any) -> Tokens:
         lemma=[word.lemma or "" for word in words],
         upos=[word.upos or "" for word in words],
         dep=[word.deprel or "" for word in words],
-        head=_array(heads),
-        sent=_array(sents),
+        head=np.array(heads, np.int32),
+        sent=np.array(sents, np.int32),
     )
 
 
-def _array(values: Sequence[int]) -> Ints32:
-    return np.asarray(values, np.int32)
-
-
-def align(spans: Ints, offsets: Ints, name: str, alignment: str) -> tuple[Ints, Ints, Bools]:
-    """Convert character spans to token spans.
+def align(spans: Ints, offsets: Ints) -> tuple[Ints, Ints]:
+    """Convert character spans to token spans: a span that begins or ends inside a token is widened to the whole token.
 
     Parameters
     ----------
@@ -297,28 +350,84 @@ def align(spans: Ints, offsets: Ints, name: str, alignment: str) -> tuple[Ints, 
         int64 (n_spans, 2): first character, and the one past the last.
     offsets
         int64 (n_tokens, 2): the same of each token, ascending, without overlaps.
-    alignment
-        For a span that begins or ends inside a token: "strict" raises, "expand" widens it to the whole token, "drop"
-        leaves the span out. A span that touches no token raises, or is left out by "drop".
 
     Returns
     -------
     starts, ends
-        int64 (n_spans,): first token, and the one past the last.
-    aligned
-        bool (n_spans,): False for the spans left out.
+        int64 (n_spans,): first token, and the one past the last; starts are not below ends for spans without a token.
     """
     starts = np.searchsorted(offsets[:, 1], spans[:, 0], side="right")  # the first token that ends past the beginning
     ends = np.searchsorted(offsets[:, 0], spans[:, 1], side="left")  # the first that begins at or past the end
-    touching = starts < ends
-    inside = np.flatnonzero(touching)
-    exact = touching.copy()
-    exact[inside] &= offsets[starts[inside], 0] == spans[inside, 0]
-    exact[inside] &= offsets[ends[inside] - 1, 1] == spans[inside, 1]
-    aligned = touching if alignment == "expand" else exact
-    if alignment != "drop" and not aligned.all():
-        i = int(np.flatnonzero(~aligned)[0])
-        rule = "begin and end at token bounds" if touching[i] else "touch a token"
-        hint = ParameterHint("alignment", "= 'expand' widens it") if touching[i] else None
-        raise ParameterError(f"{name}[{i}] must {rule}, got characters {spans[i, 0]} to {spans[i, 1]}", hint=hint)
-    return starts.astype(np.int64), ends.astype(np.int64), aligned
+    return starts.astype(np.int64), ends.astype(np.int64)
+
+
+def linked_probabilities(antecedents: AntecedentDistribution) -> Floats:
+    """Probability that each mention is linked to any other, exactly.
+
+    A mention is alone if it is NEW and no later mention chooses it as antecedent. These events are independent.
+
+    Parameters
+    ----------
+    antecedents
+        Distribution over antecedents of one document.
+
+    Returns
+    -------
+    array of shape (n_mentions,), float64 in [0, 1]
+
+    Examples
+    --------
+    >>> linked_probabilities(AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]))
+    array([0.5, 0.5])
+    """
+    AntecedentDistribution.require(antecedents)
+    with np.errstate(divide="ignore"):  # log1p(-1) = -inf: certainly linked
+        log_alone = np.bincount(
+            antecedents.antecedents,
+            weights=np.log1p(-np.minimum(antecedents.probs, 1.0)),
+            minlength=antecedents.n_mentions,
+        ) + np.log(np.minimum(antecedents.new_probs, 1.0))
+    return np.asarray(0.0 - np.expm1(log_alone), np.float64)
+
+
+def drop_unlinked(document: ScoredDocument, *, min_prob: float) -> ScoredDocument:
+    """Remove the mentions that are linked to any other with a probability below `min_prob`.
+
+    For systems that score every word or span, where NEW may mean "not a mention". The result is exactly the
+    distribution of the other mentions, given that the removed ones are alone. So no probability of an event changes by
+    more than the probability that a removed mention is linked, which is at most their number times `min_prob`.
+
+    Parameters
+    ----------
+    document
+        The document. Its gold entities are reduced likewise.
+    min_prob
+        In [0, 1). 0 removes nothing.
+
+    Returns
+    -------
+    ScoredDocument
+        With fewer mentions.
+
+    Raises
+    ------
+    ParameterError
+        If `min_prob` lies outside its range, or `document` is not a ScoredDocument.
+    """
+    if not isinstance(document, ScoredDocument):
+        raise ParameterError(f"must be a ScoredDocument, got {type(document).__name__}", parameter="document")
+    _checks.probability("min_prob", min_prob, below_one=True)
+    antecedents = document.antecedents
+    linked = linked_probabilities(antecedents) >= min_prob
+    rows = np.repeat(np.arange(antecedents.n_mentions), np.diff(antecedents.indptr))
+    links = linked[rows] & linked[antecedents.antecedents]
+    places = np.cumsum(linked) - 1
+    bounds = row_bounds(places[rows[links]], int(linked.sum()))
+    return dataclasses.replace(
+        document,
+        mentions=document.mentions[linked],
+        antecedents=AntecedentDistribution.from_csr(
+            bounds, places[antecedents.antecedents[links]], antecedents.scores[links]
+        ),
+        gold=None if document.gold is None else list(itertools.compress(document.gold, linked)),
+    )

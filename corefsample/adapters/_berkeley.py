@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
-from corefsample.adapters._arrays import float_matrix, int_matrix, int_vector
-from corefsample.adapters._assembly import Links, Spans, assemble
+from corefsample._arrays import Floats
+from corefsample.adapters._assembly import Links, Spans, assemble, float_matrix, int_matrix
 from corefsample.coreference._dense import is_masked
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
@@ -26,7 +25,6 @@ def from_berkeley(
     *,
     doc_id: str,
     values: str = "scores",
-    sentence_lengths: Sequence[int] | None = None,
     tokens: Tokens | None = None,
     date: datetime.date | None = None,
     metadata: Mapping[str, Any] | None = None,
@@ -41,15 +39,13 @@ def from_berkeley(
         be pruned too.
     mentions
         int (n_mentions, 3), in the chart's order (the system sorts by head): first token, the one past the last, and
-        head, as offsets in the document. With `sentence_lengths`, (n_mentions, 4): the sentence's number in front,
-        and offsets in it, as in a ``Mention`` (sentIdx, startIdx, endIdx, headIdx).
+        head, as offsets in the document: the length of the sentences before the mention's is added to those of a
+        ``Mention`` (startIdx, endIdx, headIdx).
     doc_id, date, tokens, metadata
         Of the document.
     values
         "scores": natural-log scores (``featurizeIndexAndScoreNonPrunedUseCache``). "probabilities": the result of
         ``computeMarginals``, or a chart of scores after decoding, which normalises it in place.
-    sentence_lengths
-        Number of tokens of each sentence.
 
     Returns
     -------
@@ -84,7 +80,7 @@ def from_berkeley(
             hint=ParameterHint("values", "= 'probabilities' accepts them"),
         )
     links = Links.from_square("chart", square, np.diagonal(square).copy())
-    places = _document_offsets(mentions, sentence_lengths)
+    places = int_matrix("mentions", mentions, 3)
     if places.shape[0] != n_mentions:
         raise ParameterError(
             f"must have one row for each of the chart ({n_mentions}), got {places.shape[0]}", parameter="mentions"
@@ -138,24 +134,3 @@ def _logs(square: Floats) -> Floats:
         raise ParameterError(f"chart[{off[0]}] must add up to one, got {lower[off[0]].sum():.6g}")
     with np.errstate(divide="ignore"):
         return np.log(lower)
-
-
-def _document_offsets(mentions: Any, sentence_lengths: Sequence[int] | None) -> Ints:
-    """Start, end and head of each mention in the document."""
-    if sentence_lengths is None:
-        return int_matrix("mentions", mentions, 3)
-    lengths = int_vector("sentence_lengths", sentence_lengths)
-    places = int_matrix("mentions", mentions, 4)
-    sentences = places[:, 0]
-    outside = np.flatnonzero((sentences < 0) | (sentences >= lengths.shape[0]))
-    if outside.size:
-        m = outside[0]
-        raise ParameterError(f"mentions[{m}][0] must be a sentence (0 to {lengths.shape[0] - 1}), got {sentences[m]}")
-    past = np.flatnonzero(places[:, 2] > lengths[sentences])
-    if past.size:
-        m = past[0]
-        raise ParameterError(
-            f"mentions[{m}][2] must be at most the length of sentence {sentences[m]} ({lengths[sentences[m]]}), "
-            f"got {places[m, 2]}"
-        )
-    return places[:, 1:] + (np.cumsum(lengths) - lengths)[sentences][:, None]

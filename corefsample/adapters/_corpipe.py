@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.adapters._arrays import float_matrix, int_vector
-from corefsample.adapters._assembly import Links, Spans, assemble
+from corefsample.adapters._assembly import Links, Spans, assemble, float_matrix, int_vector
+from corefsample.coreference._dense import is_masked
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
@@ -23,6 +24,7 @@ def from_corpipe(
     n_previous: Sequence[int],
     sentence_lengths: Sequence[int],
     doc_id: str,
+    label_smoothing: float = 0.2,
     tokens: Tokens | None = None,
     date: datetime.date | None = None,
     metadata: Mapping[str, Any] | None = None,
@@ -45,6 +47,11 @@ def from_corpipe(
         For each sentence the number of earlier mentions in its window, which are the last ones before the sentence.
     sentence_lengths
         Number of tokens of each sentence.
+    label_smoothing
+        Amount e, in [0, 1), with which the model was trained; its released options have 0.2. Training moves the
+        probability e from the gold antecedents to all n candidates of a mention alike, so the model's softmax is
+        (1 - e) of the probability, plus e / n. This is undone: probabilities become proportional to max(p - e / n, 0).
+        0 leaves the scores as they are.
     doc_id, date, tokens, metadata
         Of the document. Heads are found in the parse of `tokens`; without one they are the last tokens.
 
@@ -84,9 +91,25 @@ def from_corpipe(
         first = last
     new = np.diagonal(square).copy()
     square[bounds[:, 0][:, None] <= bounds[:, 0][None, :]] = -np.inf
+    square, new = _without_smoothing(
+        square, new, _checks.probability("label_smoothing", label_smoothing, below_one=True)
+    )
     links = Links.from_square("charts", square, new)
     spans = Spans(bounds[:, 0], bounds[:, 1])
     return assemble("corpipe", links, spans, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)
+
+
+def _without_smoothing(square: Floats, new: Floats, amount: float) -> tuple[Floats, Floats]:
+    """Scores of antecedents and of NEW whose softmax has no label smoothing; the least probable become masks."""
+    if not amount:
+        return square, new
+    table = np.column_stack([square, new])
+    scored = ~is_masked(table)
+    table = np.where(scored, table, -np.inf)
+    probs = np.exp(table - np.logaddexp.reduce(table, axis=1, keepdims=True))
+    with np.errstate(divide="ignore"):
+        scores = np.log(np.maximum(probs - amount / scored.sum(axis=1, keepdims=True), 0.0))
+    return scores[:, :-1], scores[:, -1]
 
 
 def _block(sentence: int, chart: Any, n_rows: int, n_columns: int) -> Floats:

@@ -10,8 +10,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints
-from corefsample.adapters._arrays import head_array, int_matrix, int_vector
-from corefsample.adapters._assembly import Links, Spans, assemble
+from corefsample.adapters._assembly import Links, Spans, assemble, head_array, int_matrix, int_vector
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError

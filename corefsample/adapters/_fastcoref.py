@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from corefsample._arrays import Bools, Ints
-from corefsample._checks import choice, shown
+from corefsample._arrays import Ints
+from corefsample._checks import shown
 from corefsample.adapters import _assembly
-from corefsample.adapters._arrays import SYSTEMS_HINT, float_matrix, head_array, int_matrix
+from corefsample.adapters._assembly import float_matrix, head_array, int_matrix
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
@@ -23,7 +23,6 @@ def from_fastcoref(
     *,
     doc_id: str,
     offsets: Sequence[tuple[int, int]] | None = None,
-    alignment: str = "strict",
     heads: Sequence[int] | None = None,
     date: datetime.date | None = None,
     metadata: Mapping[str, Any] | None = None,
@@ -39,14 +38,12 @@ def from_fastcoref(
         and ``char_map``, which maps spans of word pieces to rows and characters.
     tokens
         A spaCy Doc of the same text, or Tokens. If fastcoref read a text, its spans are characters, and this or
-        `offsets` locates the tokens; if it read words (``is_split_into_words=True``), the tokens are those words.
+        `offsets` locates the tokens; a span that begins or ends inside a token is widened to it. If it read words
+        (``is_split_into_words=True``), the tokens are those words.
     doc_id, date, metadata
         Of the document.
     offsets
         First character of each token, and the one past the last; needed without a spaCy Doc.
-    alignment
-        For a span that begins or ends inside a token: "strict" raises, "expand" widens it to the whole token, "drop"
-        leaves the mention out.
     heads
         Head token of each row of ``coref_logit``. By default found in the parse of `tokens`, or the last token.
 
@@ -58,12 +55,10 @@ def from_fastcoref(
     Raises
     ------
     ParameterError
-        If an array has another shape or is not finite, the texts differ, or a span begins or ends inside a token.
+        If an array has another shape or is not finite, or the texts differ.
     """
-    for name in ("coref_logit", "char_map", "text"):
-        if not hasattr(result, name):
-            rule = f"must be a CorefResult of fastcoref, with {name}"
-            raise ParameterError(f"{rule}, got {type(result).__name__}", parameter="result", hint=SYSTEMS_HINT)
+    if not all(hasattr(result, name) for name in ("coref_logit", "char_map", "text")):
+        raise ParameterError(f"must be a CorefResult of fastcoref, got {type(result).__name__}", parameter="result")
     scores = float_matrix("coref_logit", result.coref_logit)
     n_rows = scores.shape[0]
     if scores.shape[1] != n_rows + 1:
@@ -73,9 +68,9 @@ def from_fastcoref(
     _assembly.require_new("coref_logit", scores[:, n_rows], "end")
     links = _assembly.Links.from_square("coref_logit", scores[:, :n_rows], scores[:, n_rows])
     rows, characters = _mapped_rows(result.char_map, n_rows)
-    words, token_spans, aligned = _token_spans(result.text, tokens, offsets, characters, alignment)
+    words, token_spans = _token_spans(result.text, tokens, offsets, characters)
     bounds, valid = np.zeros((n_rows, 2), np.int64), np.zeros(n_rows, bool)
-    bounds[rows], valid[rows] = token_spans, aligned
+    bounds[rows], valid[rows] = token_spans, token_spans[:, 0] < token_spans[:, 1]
     spans = _assembly.Spans(bounds[:, 0], bounds[:, 1], head_array(heads, n_rows, "row"), valid)
     return _assembly.assemble("fastcoref", links, spans, doc_id=doc_id, tokens=words, date=date, metadata=metadata)
 
@@ -95,48 +90,29 @@ def _mapped_rows(char_map: Mapping[Any, Any], n_rows: int) -> tuple[Ints, Ints]:
     return np.array(rows, np.int64), int_matrix("char_map", [characters_of_row[row] for row in rows], 2)
 
 
-def _token_spans(
-    text: Any, tokens: Any, offsets: Any, characters: Ints, alignment: str
-) -> tuple[Tokens | None, Ints, Bools]:
-    """Tokens of the document, start and end of the spans among them, and which spans align with tokens."""
-    choice("alignment", alignment, _assembly.ALIGNMENTS)
-    words = None if isinstance(text, str) else [str(word) for word in text]
+def _token_spans(text: Any, tokens: Any, offsets: Any, characters: Ints) -> tuple[Tokens | None, Ints]:
+    """Tokens of the document, and start and end of the spans among them."""
     if _assembly.is_spacy_doc(tokens):
-        if words is None:
-            if tokens.text != text:
-                raise ParameterError(
-                    f"must be a Doc of the text fastcoref read ({shown(text)}), got {shown(tokens.text)}",
-                    parameter="tokens",
-                )
-            if offsets is None:
-                offsets = [(word.idx, word.idx + len(word.text)) for word in tokens]
+        if isinstance(text, str):
+            _require_same("text", text, tokens.text)
+            offsets = offsets or [(word.idx, word.idx + len(word.text)) for word in tokens]
         tokens = _assembly.spacy_tokens(tokens)
-    if tokens is not None and not isinstance(tokens, Tokens):
+    if not isinstance(tokens, Tokens | None):
         raise ParameterError(f"must be a spaCy Doc or Tokens, got {type(tokens).__name__}", parameter="tokens")
-    if words is not None:
-        if tokens is not None and list(tokens.text) != words:
-            raise ParameterError(
-                f"must be the words fastcoref read ({shown(words)}), got {shown(tokens.text)}", parameter="tokens"
-            )
-        return tokens, characters, np.ones(characters.shape[0], bool)
+    if not isinstance(text, str):
+        if tokens is not None:
+            _require_same("words", [str(word) for word in text], list(tokens.text))
+        return tokens, characters
     if offsets is None:
-        raise ParameterError(
-            "must be a spaCy Doc, or come with offsets, because fastcoref read a text", parameter="tokens"
-        )
+        rule = "must be a spaCy Doc, or come with offsets, because fastcoref read a text"
+        raise ParameterError(rule, parameter="tokens")
     bounds = int_matrix("offsets", offsets, 2)
-    _require_offsets(bounds, tokens)
-    starts, ends, aligned = _assembly.align(characters, bounds, "char_map span", alignment)
-    return tokens, np.stack((starts, ends), axis=1), aligned
+    if (np.diff(bounds.ravel()) < 0).any() or (tokens is not None and len(tokens) != len(bounds)):
+        raise ParameterError("must be one pair per token, in ascending order", parameter="offsets")
+    return tokens, np.stack(_assembly.align(characters, bounds), axis=1)
 
 
-def _require_offsets(bounds: Ints, tokens: Tokens | None) -> None:
-    if tokens is not None and len(tokens) != bounds.shape[0]:
-        raise ParameterError(
-            f"must have one pair per token ({len(tokens)}), got {bounds.shape[0]}", parameter="offsets"
-        )
-    before = np.concatenate(([0], bounds[:-1, 1]))
-    bad = np.flatnonzero((bounds[:, 0] < before[: bounds.shape[0]]) | (bounds[:, 1] <= bounds[:, 0]))
-    if bad.size:
-        t = bad[0]
-        rule = "begin where the token before ends, or later, and have a character"
-        raise ParameterError(f"offsets[{t}] must {rule}, got {bounds[t].tolist()} after {before[t]}")
+def _require_same(what: str, read: Any, given: Any) -> None:
+    if read != given:
+        rule = f"must be of the {what} that fastcoref read ({shown(read)})"
+        raise ParameterError(f"{rule}, got {shown(given)}", parameter="tokens")

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corefsample import _checks
-from corefsample.adapters._assembly import Links, Spans, assemble, is_spacy_doc, spacy_tokens
+from corefsample.adapters._assembly import Links, Spans, assemble, is_spacy_doc, pair, spacy_tokens
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 
@@ -57,10 +56,6 @@ def from_spacy_experimental(
     tokens = spacy_tokens(doc)
     if prediction is None and len(tokens) < 2:
         prediction = np.zeros((len(tokens), 1)), np.zeros((len(tokens), 0), np.int64)
-    if not isinstance(prediction, (tuple, list)) or len(prediction) != 2:
-        raise ParameterError(
-            f"must be scores and antecedents of model.predict, got {_checks.shown(prediction)}", parameter="prediction"
-        )
-    links = Links.from_new_first(prediction[0], prediction[1], len(tokens), "token")
+    links = Links.from_new_first(*pair(prediction, "prediction"), len(tokens), "token")
     word_spans = Spans.of_words(len(tokens), spans)
     return assemble("spacy-experimental", links, word_spans, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)

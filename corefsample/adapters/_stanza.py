@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from corefsample._arrays import Floats, Ints
-from corefsample._checks import shown
-from corefsample.adapters._arrays import float_matrix, int_matrix
-from corefsample.adapters._assembly import Links, Spans, assemble, stanza_tokens
+from corefsample.adapters._assembly import Links, Spans, assemble, float_matrix, int_matrix, pair, stanza_tokens
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 
@@ -64,8 +62,7 @@ def recorded_stanza_scores(source: Any) -> Iterator[list[StanzaScores]]:
     model = _model(source)
     records: list[StanzaScores] = []
     antecedents: list[Any] = []
-    has_own_run = "run" in vars(model)
-    original = model.run
+    has_own_run, original = "run" in vars(model), model.run
 
     def keep_antecedents(_module: Any, _inputs: Any, output: Any) -> None:
         antecedents[:] = [output[1]]
@@ -82,30 +79,22 @@ def recorded_stanza_scores(source: Any) -> Iterator[list[StanzaScores]]:
         yield records
     finally:
         handle.remove()
+        del model.run
         if has_own_run:
             model.run = original
-        else:
-            del model.run
 
 
 def _model(source: Any) -> Any:
-    processors = getattr(source, "processors", None)
-    if processors is not None:
-        if "coref" not in processors:
-            raise ParameterError(f"must have the processor coref, got {shown(sorted(processors))}", parameter="source")
-        source = processors["coref"]
-    model = getattr(source, "_model", source)
-    if not hasattr(model, "rough_scorer") or not hasattr(model, "run"):
-        raise ParameterError(
-            f"must be a Stanza pipeline, its coref processor or model, got {type(source).__name__}", parameter="source"
-        )
+    processor = getattr(source, "processors", {}).get("coref", source)
+    model = getattr(processor, "_model", processor)
+    if not hasattr(model, "rough_scorer"):
+        rule = "must be a Stanza pipeline with the processor coref, that processor or its model"
+        raise ParameterError(f"{rule}, got {type(source).__name__}", parameter="source")
     return model
 
 
 def _record(result: Any, antecedents: list[Any]) -> StanzaScores:
     """Copy the scores off the model's device, so that its graph can be freed."""
-    if not antecedents:
-        raise ParameterError("must score antecedents by its rough_scorer, got a run without", parameter="source")
     spans = {
         int(head): (int(span[0]), int(span[1]))
         for heads, cluster in zip(result.word_clusters or (), result.span_clusters or (), strict=False)
@@ -156,9 +145,7 @@ def from_stanza(
     if isinstance(scores, StanzaScores):
         spans = scores.spans if spans is None else spans
         scores = scores.scores, scores.antecedents
-    if not isinstance(scores, (tuple, list)) or len(scores) != 2:
-        raise ParameterError(f"must be StanzaScores or scores and antecedents, got {shown(scores)}", parameter="scores")
     tokens = stanza_tokens(document)
-    links = Links.from_new_first(scores[0], scores[1], len(tokens), "token", n_new=(1, 2))
+    links = Links.from_new_first(*pair(scores, "scores"), len(tokens), "token", n_new=(1, 2))
     word_spans = Spans.of_words(len(tokens), spans)
     return assemble("stanza", links, word_spans, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)

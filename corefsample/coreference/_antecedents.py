@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._equality import ByValue
 from corefsample._lazy import pd
-from corefsample._results import Result
+from corefsample._results import ByValue, Result
 from corefsample.coreference import _check_kernels, _kernels
 from corefsample.coreference._dense import NewPlace, dense_rows, log_probabilities
 from corefsample.errors import ParameterError

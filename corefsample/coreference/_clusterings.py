@@ -4,87 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample._equality import ByValue
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
-from corefsample._memory import require_memory
+from corefsample._machine import require_memory
 from corefsample._random import document_key
-from corefsample._results import Result
-from corefsample.coreference import _antecedents, _distinct_kernels, _kernels
+from corefsample._results import ByValue, Result
+from corefsample.coreference import _antecedents, _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.coreference._conditioning import Apart, CandidateSets, Conditioned, condition
 from corefsample.errors import ParameterError
-
-Way = Literal["as drawn", "drawn again", "chain"]
-WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain")
-
-_PILOT, _PILOT_CONSISTENT = 2000, 20  # draws that decide whether drawing again is quick enough
-_MOST_TRIES = 1 << 14  # of one sample
-_STEPS = 200  # of a chain
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Apart:
-    """Pairs of mentions that are of different entities.
-
-    Attributes
-    ----------
-    starts
-        int64 (n_mentions + 1,).
-    earlier
-        int32 (n_pairs,): at starts[i]:starts[i + 1] the mentions before i that are apart from it, ascending.
-    counted
-        Those of the pairs whose clashes are counted; None: all.
-    """
-
-    starts: Ints
-    earlier: Ints32
-    counted: Apart | None = None
-
-    @classmethod
-    def of_pairs(cls, pairs: npt.ArrayLike, n_mentions: int, n_counted: int | None = None) -> Apart:
-        """From int (n_pairs, 2), of which the first n_counted are counted, or all.
-
-        Raises ParameterError if a pair is not of two different mentions.
-        """
-        given = _checks.pairs("apart", pairs, n_mentions)
-        starts = np.searchsorted(given[:, 0], np.arange(n_mentions + 1))
-        counted = None if n_counted is None else cls.of_pairs(np.asarray(pairs)[:n_counted], n_mentions)
-        return cls(starts.astype(np.int64), given[:, 1].astype(np.int32), counted)
-
-    def clashes(self, labels: Ints32) -> Bools:
-        """Whether each mention has the label of one that is apart from it: bool, in the shape of labels."""
-        clash = np.zeros(labels.shape, np.bool_)
-        _distinct_kernels.clashes(self.starts, self.earlier, labels, clash)
-        return clash
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Conditioned(ByValue):
-    """What it took to make samples consistent with pairs that are apart.
-
-    Attributes
-    ----------
-    n_clashes
-        int64 (n_mentions,): independent draws in which the mention is of one entity with one that is apart from it, by
-        the pairs that are counted. Its share estimates the probability before conditioning.
-    way
-        "as drawn" if no draw was inconsistent; "drawn again" if each inconsistent one was, until it was consistent, as
-        from the conditioned distribution; "chain" if some are the ends of Markov chains of 200 steps, which come close
-        to it.
-    """
-
-    n_clashes: Ints
-    way: Way
-
-    def __add__(self, other: Conditioned) -> Conditioned:
-        """What it took for the samples of both."""
-        return Conditioned(self.n_clashes + other.n_clashes, max(self.way, other.way, key=WAYS.index))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,8 +113,8 @@ def sample_clusterings(
         Index of the first sample, for drawing more later.
     apart
         int (n_pairs, 2): mentions of different entities, on which the clusterings are conditioned. A sample is then the
-        first draw of its stream in which no pair is of one entity; see docs/theory.md for pairs that leave fewer than
-        one draw in a hundred.
+        first draw of its stream in which no pair is of one entity; see docs/theory.md for the proposals, and for
+        documents in which even these are nearly always rejected.
 
     Returns
     -------
@@ -273,13 +206,10 @@ def _drawn(
 ) -> tuple[Ints32, Conditioned | None]:
     """Samples from sets of probabilities, int32 (n_mentions, n_samples), and what it took to keep mentions apart.
 
-    A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 draws of another stream
-    have fewer than 20 consistent ones, that would take long; then a Markov chain of its own gives each such sample.
-
     Parameters
     ----------
     antecedents
-        Of the document.
+        Distribution over the antecedents of the document's mentions.
     probs, new_probs
         float64 (n_sets, n_candidates) and (n_sets, n_mentions): those of labels[:, bounds[p]:bounds[p + 1]].
     bounds
@@ -287,40 +217,16 @@ def _drawn(
     apart
         The pairs that are apart, or None.
     seed, doc_id, first_sample
-        Of the draws.
+        See `sample_clusterings`.
     """
     labels = np.empty((antecedents.n_mentions, int(bounds[-1])), np.int32)
-    rows = antecedents.indptr, antecedents.antecedents
+    candidates = antecedents.indptr, antecedents.antecedents
     key = np.uint64(document_key(seed, doc_id))
-    _kernels.sample_sets(*rows, probs, new_probs, bounds, key, first_sample, labels)
+    _kernels.sample_sets(*candidates, probs, new_probs, bounds, key, first_sample, labels)
     if apart is None:
         return labels, None
-    clash = apart.clashes(labels)
-    wrong = np.flatnonzero(clash.any(axis=0))
-    n_clashes = np.count_nonzero(clash if apart.counted is None else apart.counted.clashes(labels), axis=1)
-    if not wrong.size:
-        return labels, Conditioned(n_clashes, "as drawn")
-    pairs = apart.starts, apart.earlier
-    pilot = np.empty((labels.shape[0], _PILOT), np.int32)
-    own = _distinct_kernels.Rows(*rows, antecedents.probs, antecedents.new_probs, *pairs)
-    key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
-    _, n_found = _distinct_kernels.redraw(own, key, np.arange(_PILOT), 0, 1, _PILOT_CONSISTENT, pilot)
-    key = np.uint64(document_key(seed, f"{doc_id}\0again"))
-    way: Way = "drawn again"
-    for p, (begin, end) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
-        chosen = wrong[(wrong >= begin) & (wrong < end)]
-        given = _distinct_kernels.Rows(*rows, probs[p], new_probs[p], *pairs), key
-        if n_found == _PILOT_CONSISTENT:
-            most = _MOST_TRIES, chosen.size + 1
-            _, n_good = _distinct_kernels.redraw(*given, chosen, first_sample, *most, labels)
-            if n_good == chosen.size:
-                continue
-            chosen = np.flatnonzero(apart.clashes(labels).any(axis=0))
-            chosen = chosen[(chosen >= begin) & (chosen < end)]
-        if chosen.size:
-            way = "chain"
-            _distinct_kernels.run_chains(*given, chosen, first_sample, _STEPS, labels)
-    return labels, Conditioned(n_clashes, way)
+    sets = CandidateSets(*candidates, antecedents.probs, antecedents.new_probs, probs, new_probs, bounds)
+    return labels, condition(labels, sets, apart, seed=seed, doc_id=doc_id, first_sample=first_sample)
 
 
 def canonical_labels(labels: npt.ArrayLike, *, name: str = "labels", n_mentions: int | None = None) -> Ints32:

@@ -17,10 +17,10 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._checks import shown
-from corefsample._equality import ByValue
 from corefsample._lazy import pd
 from corefsample._random import document_key
 from corefsample._random_kernels import GAMMA, splitmix64
+from corefsample._results import ByValue
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import map_clustering
 from corefsample.documents._faults import checked_mentions, parses_fault, weight_fault

@@ -10,9 +10,9 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
-from corefsample._equality import ByValue
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample._results import ByValue
 from corefsample.documents import _faults
 from corefsample.errors import ParameterError
 
@@ -20,6 +20,7 @@ STRING_COLUMNS = ("text", "lemma", "upos", "dep")
 INTEGER_COLUMNS = ("head", "sent")
 TOKEN_COLUMNS = (*STRING_COLUMNS, *INTEGER_COLUMNS)
 EMPTY_COLUMN = "empty"  # further list: form of an empty node ("_"), a token without text; "" of words
+WRITTEN = "written"  # further list: words as the document has them, where another case of them was parsed
 _SHOWN_WORDS = 8
 
 
@@ -79,6 +80,11 @@ class Tokens(ByValue, HtmlTable):
         for name, column in columns.items():
             object.__setattr__(tokens, name, column)
         return tokens
+
+    @property
+    def written(self) -> Sequence[str]:
+        """Words as the document has them; `text` has another case of them if capitals were rewritten for the parser."""
+        return self.extra.get(WRITTEN, self.text)
 
     @property
     def is_unparsed(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats
 from corefsample._log import log_step
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated

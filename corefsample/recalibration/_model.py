@@ -20,8 +20,7 @@ from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import document_language
-from corefsample.scorers.log_linear.features import mention_kinds
-from corefsample.scorers.log_linear.features._encoding import MENTION_KINDS
+from corefsample.syntax._words import MENTION_KINDS, mention_kinds
 
 N_KINDS = len(MENTION_KINDS)
 # Places in the vector of parameters: log temperature, NEW bias, an offset of NEW for each kind of mention, and an
@@ -337,7 +336,7 @@ def recalibrated_scores(
 def places_of(antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None) -> Ints:
     """Place of each candidate's kinds in the flat table of offsets; kinds as for `Recalibration.apply`."""
     if kinds is None:
-        hint = "use apply_document, which finds them, or corefsample.scorers.log_linear.features.mention_kinds"
+        hint = "use apply_document, which finds them, or corefsample.syntax.mention_kinds"
         raise ParameterError("are required by offsets by kind, got None", parameter="kinds", hint=hint)
     codes = _checks.integers("kinds", kinds)
     if codes.shape[0] != antecedents.n_mentions:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from importlib import resources
 from typing import Any
 
 from corefsample import _checks
@@ -14,11 +13,12 @@ from corefsample.errors import ParameterError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from corefsample.scorers import english_model, score_documents
-from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionDocument, MentionSource
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers._names import data_file
+from corefsample.scorers.protocol import MENTION_SOURCES, MentionDocument, MentionSource
 
 ENGLISH, SPANISH, NO_RECALIBRATION = "english", "spanish", "none"
-_OF_MODELS = {None: ENGLISH, "es": SPANISH}  # by the model's name; None: the default
+_OF_MODELS = {None: ENGLISH, "en": ENGLISH, "es": SPANISH}  # by the model's name; None: the default
 # For annotated mentions; the Spanish model of these is calibrated better without one.
 _ANNOTATED: dict[str | None, str | None] = {ENGLISH: "english-annotated", SPANISH: None}
 SHIPPED = {  # names, and what they are
@@ -39,7 +39,7 @@ def chosen_recalibration(
         One of `SHIPPED`, "none", a path, or None for the default: "english" and "spanish" for the models of the
         package, and none for other models.
     model
-        Path of the model, or "es" for the Spanish one of the package; None: the English one.
+        Path of the model, or "en" or "es" for one of the package; None: the English one.
     mentions
         That are scored: what people marked is more often in an entity with others than what a parse has, so "english"
         is "english-annotated" for annotated mentions, and "spanish" is none.
@@ -69,7 +69,7 @@ def recalibration_file(name: PathLike) -> str:
     text = os.fspath(name)
     if text not in SHIPPED:
         return text
-    return str(resources.files("corefsample.scorers.log_linear").joinpath("data", f"{text}.recalibration.json"))
+    return data_file("log_linear", f"{text}.recalibration.json")
 
 
 def read_recalibration(path: PathLike) -> UncertainRecalibration:
@@ -137,7 +137,7 @@ def score_english(
     Parameters
     ----------
     documents
-        As of `corefsample.scorers.log_linear.score_documents`.
+        As of `corefsample.scorers.score_documents`.
     recalibrated
         Whether to apply the model's recalibration (`english_recalibration`); otherwise the scores are as the model
         gives them.
@@ -151,7 +151,7 @@ def score_english(
     ParameterError
         As `score_documents` does.
     """
-    scored = score_documents(english_model(), documents, mentions=mentions, **options)
+    scored = score_documents(load_scorer(), documents, mentions=mentions, **options)
     if not recalibrated:
         return scored
     return map(english_recalibration(mentions).recalibration.apply_document, scored)

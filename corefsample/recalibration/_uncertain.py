@@ -12,7 +12,8 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._random import document_key
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._clusterings import Apart, Conditioned, sample_rescored
+from corefsample.coreference._clusterings import sample_rescored
+from corefsample.coreference._conditioning import Apart, Conditioned
 from corefsample.errors import ParameterError
 from corefsample.recalibration import _model
 from corefsample.recalibration._domains import DomainEffect
@@ -270,7 +271,7 @@ def mixture_labels(
     apart
         Mentions on whose being apart the clusterings are conditioned; each recalibration keeps its samples.
     seed, doc_id, first_sample
-        As for `corefsample.coreference.sample_clusterings`.
+        As for `corefsample.sample_clusterings`.
 
     Returns
     -------

@@ -15,6 +15,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +31,8 @@ from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
 from corefsample.spacy_bridge._mention_results import JoinProbability, SpanAntecedents
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
-from corefsample.spacy_bridge._saved_model import packed, read_model, unpack, write_model
 from corefsample.spacy_bridge._scorer import scores_of_examples
-from corefsample.spacy_bridge._settings import FROM_PARSE, Settings
+from corefsample.spacy_bridge._settings import FROM_PARSE, Settings, packed, read_model, unpack, write_model
 from corefsample.spacy_bridge._state import KEY, store, store_parses
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class CorefComponent(Pipe):
         self._nlp = nlp
         self._is_sampling = False  # the pipeline calls this component for each parse that is drawn
         self.settings = settings
-        self._model: cs.scorers.AntecedentModel | None = None
+        self._model: cs.scorers.AntecedentScorer | None = None
         if settings.model is not None and os.path.exists(settings.model):
             _ = self.antecedent_model
         self._recalibration: UncertainRecalibration | None = None
@@ -183,7 +183,7 @@ class CorefComponent(Pipe):
             self._require_language("en")
 
     @property
-    def antecedent_model(self) -> cs.scorers.AntecedentModel:
+    def antecedent_model(self) -> cs.scorers.AntecedentScorer:
         """The model that scores; loaded at its first use.
 
         It is not called `model`, because spaCy treats components with that attribute as trainable.
@@ -194,9 +194,7 @@ class CorefComponent(Pipe):
             If the model file cannot be read.
         """
         if self._model is None:
-            path, mentions = self.settings.model, self.settings.mention_source
-            ranking = cs.scorers
-            self._model = ranking.english_model() if path is None else ranking.load_model(path, mentions)
+            self._model = cs.scorers.load_scorer(self.settings.model, self.settings.mention_source)
             self._require_language(self._model.language.code)
         return self._model
 
@@ -241,16 +239,17 @@ class CorefComponent(Pipe):
             If the Doc has no parse, parts of speech, lemmas or sentences, has labels of no scheme, or lacks the group
             of its mentions; the place is the doc_id if ``doc.user_data`` has one.
         """
-        from corefsample.scorers.log_linear._model import score_mentions
-        from corefsample.scorers.log_linear.features import mention_kinds
+        from corefsample.scorers._scoring import score_mentions
         from corefsample.spacy_bridge.documents import tokens_of_doc
+        from corefsample.syntax._words import mention_kinds
 
         settings, doc_id = self.settings, doc_id_of(doc)
         try:
             tokens = tokens_of_doc(doc)
             self._count(tokens)
             mentions = self._mentions(doc, tokens)
-            scored = score_mentions(self.antecedent_model, tokens, mentions, settings.min_prob, settings.scheme)
+            scorer = self.antecedent_model
+            (scored,) = score_mentions(scorer, [tokens], [mentions], settings.min_prob, self._scheme)
             distribution = scored.distribution
         except ParameterError as error:
             if doc.user_data.get("doc_id") is None:
@@ -258,7 +257,7 @@ class CorefComponent(Pipe):
             raise error.at(f"doc_id {doc_id!r}") from None
         change, options = self.recalibration, dict[str, Any]()
         if change is not None:
-            kinds = mention_kinds(tokens, mentions, self.antecedent_model.language)
+            kinds = mention_kinds(tokens, mentions, scorer.language)
             distribution = change.apply(distribution, kinds)
             options = {"recalibration": change.fingerprint(), "kinds": kinds, "recalibrated": self._drawn_recalibration}
         sampling: dict[str, Any] = {"seed": settings.seed, "n_samples": settings.n_samples}
@@ -278,13 +277,20 @@ class CorefComponent(Pipe):
             return None
         return drawn_recalibration(uncertain, uncertain.widest, self.settings.seed, "", had_it=True)
 
+    @cached_property
+    def _scheme(self) -> str | None:
+        """The scheme of the settings, or else of all labels of the pipeline's parser."""
+        from corefsample.syntax._schemes import pipeline_scheme
+
+        return self.settings.scheme or (None if self._nlp is None else pipeline_scheme(self._nlp))
+
     def _count(self, tokens: cs.Tokens) -> None:
         """Warn once, after some words, if the model knows few of them."""
-        from corefsample.scorers.log_linear._model import ENOUGH_WORDS, ScoringTally, few_known_words
+        from corefsample.scorers._scoring import ENOUGH_WORDS, ScoringTally, few_known_words, known_words
 
         if self._counts[0] >= ENOUGH_WORDS:
             return
-        known = self.antecedent_model.known_words(tokens)
+        known = known_words(self.antecedent_model, tokens)
         self._counts = [self._counts[0] + known[0], self._counts[1] + known[1]]
         few_known = few_known_words(ScoringTally(n_words=self._counts[0], n_known_words=self._counts[1]))
         if few_known:
@@ -312,7 +318,7 @@ class CorefComponent(Pipe):
 
         if self.settings.mentions == FROM_PARSE:
             language = self.antecedent_model.language
-            return mentions_from_parse(tokens, scheme=self.settings.scheme, language=language)
+            return mentions_from_parse(tokens, scheme=self._scheme, language=language)
         if self.settings.mentions not in doc.spans:
             groups = ", ".join(doc.spans) or "none"
             raise ParameterError(f"doc.spans must have the group {self.settings.mentions!r} of mentions, got {groups}")

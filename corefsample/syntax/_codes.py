@@ -1,8 +1,8 @@
-"""Integer codes of grammatical roles and parts of speech, and the limits of the loops over parses.
+"""Integer codes of grammatical roles, parts of speech and words, and the limits of the loops over parses.
 
 This is the only table of these codes: kernels of all packages read it. Codes are named tuples of whole numbers, because
-compiled loops can use those as constants. Models are trained on the codes, so `syntax_codes` is part of the hash in a
-model file.
+compiled loops can use those as constants. Models are trained on the codes, so `syntax_codes` and `word_codes` are part
+of the hash in a model file. Numbers without a source were chosen for this project.
 """
 
 from __future__ import annotations
@@ -42,7 +42,38 @@ Upos = numbered("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT S
 UPOS: tuple[str, ...] = Upos._fields
 LONGEST_CHAIN = 64  # conjuncts or prepositions that are followed; longer chains are cut
 
+# --- words -------------------------------------------------------------------------------------------------
+
+# Kinds of pronouns and articles.
+Kind = numbered(
+    "NONE PERSONAL POSSESSIVE REFLEXIVE DEMONSTRATIVE RELATIVE INDEFINITE DEFINITE_ARTICLE INDEFINITE_ARTICLE "
+    "EXISTENTIAL"
+)
+Number = numbered("UNKNOWN SINGULAR PLURAL")
+# ANIMATE: a person of either gender. COLLECTIVE: a group, which can be "it", "they" or "who", whatever its number.
+Gender = numbered("UNKNOWN MALE FEMALE NEUTER ANIMATE COLLECTIVE")
+# What sort of thing a noun names, by word lists and endings.
+Meaning = numbered(
+    "UNKNOWN PERSON GROUP PLACE TIME BODY ANIMAL PLANT SUBSTANCE OBJECT WORK EVENT ABSTRACT GIVEN_NAME YEAR NUMERAL "
+    "PERHAPS_EVENT PERHAPS_ABSTRACT PERHAPS_PERSON"
+)
+# Columns of a word table.
+Column = numbered("FORM LEMMA ENDING STEM ACRONYM INITIAL UPOS KIND PERSON NUMBER GENDER MEANING QUOTE QUESTION")
+
+STEM_LETTERS = 5  # lemmas of one family are taken to share these (attack, attacker)
+ENDING_LETTERS = 3
+ACRONYM_LETTERS = (2, 6)
+YEAR_LETTERS = (4, 5)  # 1999, 1990s
+# Initials and acronyms: djb2 (Daniel J. Bernstein, comp.lang.c 1991, http://www.cse.yorku.ca/~oz/hash.html).
+DJB2_START, DJB2_FACTOR = 5381, 33
+
 
 def syntax_codes() -> str:
-    """Text of all codes and limits of this module, for hashes."""
+    """Text of the codes of roles, labels and parts of speech, for hashes."""
     return repr((Role, Label, Upos, LONGEST_CHAIN))
+
+
+def word_codes() -> dict[str, Any]:
+    """Codes and limits of words by name, for hashes."""
+    limits = "STEM_LETTERS ENDING_LETTERS ACRONYM_LETTERS YEAR_LETTERS DJB2_START DJB2_FACTOR"
+    return {name: globals()[name] for name in f"Kind Number Gender Meaning Column {limits}".split()}

@@ -13,10 +13,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
+
+if TYPE_CHECKING:
+    from spacy.language import Language as Pipeline
 
 # Words of named paths where a rule or a language gives no others: prepositions by what they say, pronouns of relative
 # clauses, and verbs that say that someone did what a noun means.
@@ -387,6 +391,34 @@ def document_schemes(labels: Iterable[str], scheme: str | None = None) -> tuple[
             f"(not in {closest.name}, the closest)"
         )
     return fitting
+
+
+SCHEME_FIELD = "scheme"  # metadata of a document whose labels fit several schemes: that of its pipeline or format
+UNIVERSAL = ("ud2", "ud1")
+
+
+def declared_scheme(metadata: Mapping[str, Any], labels: Iterable[str]) -> str | None:
+    """The scheme that a document's metadata declare, if its labels fit it."""
+    declared = metadata.get(SCHEME_FIELD)
+    return declared if declared in fitting_schemes(labels) else None
+
+
+def universal_scheme(labels: Iterable[str]) -> str | None:
+    """The newest version of Universal Dependencies that has all labels, as of a CoNLL-U file; None if none has."""
+    return next((name for name in fitting_schemes(labels) if name in UNIVERSAL), None)
+
+
+def pipeline_scheme(pipeline: Pipeline) -> str | None:
+    """The scheme of all labels of a spaCy pipeline's parser; None if it has no labels, or they fit none or several."""
+    labels = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
+    fitting = fitting_schemes(labels) if labels else ()
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def undecided(scheme: str | None, labels: Iterable[str]) -> dict[str, str]:
+    """Metadata that say by which scheme a document is read, where its labels alone do not."""
+    distinct = frozenset(labels)
+    return {SCHEME_FIELD: scheme} if scheme and distinct and len(fitting_schemes(distinct)) > 1 else {}
 
 
 def _unknown(scheme: Scheme, labels: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample._memory import require_memory
+from corefsample._machine import require_memory
 from corefsample._random import document_key
 from corefsample._results import Result
 from corefsample.errors import ParameterError

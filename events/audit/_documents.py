@@ -18,11 +18,12 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-from corefsample.files._contents import parquet_errors, read_json, read_parquet
+from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._periods import Calendar
+from events.counting._verified import verified_record, verify_table
 from events.news._articles import separator_of
 from events.rules._outcomes import ANYBODY
 
@@ -55,7 +56,7 @@ class AuditFrame:
     event
         Name of the event, for tables and questions.
     period
-        Length of the periods: see `events.counting.Calendar`.
+        Length of the periods: see `Calendar`.
     source
         Where the frame comes from: "kind" ("run", "table" or "arrays"), "path" and "sha256".
     properties
@@ -192,11 +193,6 @@ def require_distinct(frame: AuditFrame) -> None:
         names[key] = name
 
 
-def audited_names(frame: AuditFrame, name: str) -> tuple[str, str]:
-    """Event and actor of a target, as the tables of an estimate have them."""
-    return (name, "") if name in frame.event.split(RULES) else (frame.event, name)
-
-
 def event_and_actor(frame: AuditFrame, name: str) -> tuple[str, str]:
     """Event and actor of a target, as the tables of a run have them."""
     events = frame.event.split(RULES)
@@ -239,12 +235,18 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         rule = f"run must have {ALL_DOCUMENTS}, got none"
         raise InputError(rule, place=place, hint="repeat the run with this version")
     schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _OF_RUN])
+    verify_table(path)
     with parquet_errors(str(path)):
         table = read_parquet(path, _OF_RUN).cast(schema)
-    outcomes = [text.partition("=")[0] for text in record["rule"].get("outcomes", ())]
-    event = RULES.join(dict.fromkeys([str(record["rule"]["name"]), *outcomes]))
+    event = run_event(record)
     period = str(record["arguments"]["period"])
     return _frame(table, event, period, {"kind": "run", "path": place, "sha256": sha256(path)}, actors)
+
+
+def run_event(record: Mapping[str, Any]) -> str:
+    """Name of the event of a run, or names of its events and outcomes."""
+    outcomes = [text.partition("=")[0] for text in record["rule"].get("outcomes", ())]
+    return RULES.join(dict.fromkeys([str(record["rule"]["name"]), *outcomes]))
 
 
 def _frame(
@@ -306,7 +308,7 @@ def run_record(folder: Path) -> dict[str, Any]:
         hint = hint or "`corefsample events` makes one"
         raise InputError("input must be the folder of a finished events run, or a CSV file", place=place, hint=hint)
     try:
-        record: dict[str, Any] = read_json(folder / "run.json")
+        record = verified_record(folder)
         _ = record["rule"]["name"], record["arguments"]["period"]
     except (InputError, KeyError, TypeError):
         rule = "record must be that of an events run, got something else"

@@ -18,6 +18,7 @@ from corefsample.errors import InputError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import PathLike
 from events.audit._documents import ALL_DOCUMENTS, RULES, AuditFrame, event_and_actor, numbers_of, read_document_table
+from events.counting._verified import verify_table
 from events.rules._outcomes import ANYBODY
 
 NOBODY = "-"
@@ -212,6 +213,7 @@ def _evidence(run: Path, place: Mapping[str, int]) -> pd.DataFrame:
     import pyarrow.parquet as pq
 
     path = run / "evidence.parquet"
+    verify_table(path)
     with parquet_errors(str(path)):
         known = pq.read_schema(path).names
         roles = known[known.index("event") + 1 : known.index("probability")] if "event" in known else []

@@ -14,7 +14,7 @@ from corefsample._arrays import Floats, Ints, Ints8
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.calibration import ReliabilityCurve
-from events.audit._period_test import PeriodTest
+from events.audit._learned_model import PeriodTest
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING
 
@@ -47,48 +47,22 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class CandidateScore:
-    """What a candidate gains.
+    """How well a model predicts labels that it has not seen.
 
     Attributes
     ----------
     model, penalty
-        The candidate, and the strength of its penalty.
+        The model, and its best penalty.
     log_score
-        Cross-validated weighted mean of -log P(label).
-    gain, lower, upper
-        By how much it is below that of P as it is, with an interval from resampled labels.
+        Cross-validated weighted mean of -log P(label); lower is better.
     weight
-        Of the model, with all its penalties, in the average.
+        Weight of the model in the average, with all its penalties.
     """
 
     model: str
     penalty: float
     log_score: float
-    gain: float
-    lower: float
-    upper: float
     weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class Coefficient:
-    """What a feature adds to the logit of P.
-
-    Attributes
-    ----------
-    name
-        Of the feature.
-    coefficient, lower, upper
-        For one standard deviation of the feature: mean and interval of the posterior.
-    rises
-        Whether it is bound to be at least 0.
-    """
-
-    name: str
-    coefficient: float
-    lower: float
-    upper: float
-    rises: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,26 +139,23 @@ class LearnedTarget:
     n_labels: int
     n_positive: int
     candidates: tuple[CandidateScore, ...]
-    features: tuple[Coefficient, ...]
+    features: dict[str, float]
     scores: tuple[Score, ...]
     counts: tuple[LearnedCount, ...]
     curves: dict[str, ReliabilityCurve]
     period_test: PeriodTest
-    words: tuple[tuple[str, float], ...]
+    words: dict[str, float]
     warnings: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """What learned.json has of a target: see docs/audit-details.md."""
-        names = ("event", "actor", "model", "penalty", "n_labels", "n_positive")
+        names = ("event", "actor", "model", "penalty", "n_labels", "n_positive", "features", "words", "warnings")
         return {
             **{name: getattr(self, name) for name in names},
             "candidates": [dataclasses.asdict(each) for each in self.candidates],
-            "features": [dataclasses.asdict(each) for each in self.features],
-            "words": [{"word": word, "coefficient": value} for word, value in self.words],
             "scores": [dataclasses.asdict(each) for each in self.scores],
             "curve": {name: curve.to_frame().to_dict("records") for name, curve in self.curves.items()},
             "period_test": dataclasses.asdict(self.period_test),
-            "warnings": list(self.warnings),
         }
 
 

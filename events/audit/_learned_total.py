@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
-from events.audit._documents import audited_names
+from events.audit._documents import event_and_actor
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, UNSURE, YES, SheetLabels
 from events.audit._totals import DEFAULT_METHOD, is_possible, log_share_sampled
@@ -75,7 +75,7 @@ def learned_totals(
         for open_as in (0.0, 1.0):
             y = np.where(is_open, open_as, own == YES)
             ways.append(difference_total(plan.stratum_of, rows, y, cross_fitted[name], level))
-        event, actor = audited_names(plan.frame, name)
+        event, actor = event_and_actor(plan.frame, name)
         counts = len(plan.frame), int((~is_open).sum()), int((own == YES).sum())
         estimate = 0.5 * (ways[0][0] + ways[1][0])
         found.append(LearnedTotal(event, actor, *counts, estimate, ways[0][1], ways[1][2], level))

@@ -3,44 +3,39 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Floats32, Ints, Ints8
+from corefsample._arrays import Floats, Ints, Ints8
 from corefsample.calibration import ReliabilityCurve, reliability_curve
 from corefsample.calibration._error import binned_error
 from corefsample.calibration._intervals import simulated_interval
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
 from events.audit._documents import event_and_actor
-from events.audit._features import Features, RunFeatures
+from events.audit._features import Features, RunFeatures, clipped_probability
 from events.audit._learned_model import (
+    AS_IT_IS,
+    WITH_WORDS,
     Candidate,
     Labelled,
+    LogisticRegression,
+    PeriodTest,
     Standardised,
     TextFeatures,
-    candidates,
     log_losses,
     made_folds,
-    model_weights,
+    period_test,
+    sigmoid,
+    weighted_candidates,
 )
-from events.audit._learned_results import (
-    CandidateScore,
-    Coefficient,
-    LearnedCount,
-    LearnedTarget,
-    LearnResult,
-    Score,
-)
+from events.audit._learned_results import CandidateScore, LearnedCount, LearnedTarget, LearnResult, Score
 from events.audit._learned_total import total_draws
-from events.audit._logistic import sigmoid
 from events.audit._paired import average_precision
-from events.audit._period_test import PeriodTest, period_test
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, YES, SheetLabels
 from events.counting import count_pmf
@@ -50,9 +45,6 @@ N_DRAWS = 1000
 LEAST_LABELS = 2  # of yes, and of no
 ENOUGH_LABELS = 8  # of both, for more than a recalibration
 _N_RESAMPLES = 1000
-_CHUNK = 2000  # documents whose P is computed at once
-_MOST_NUMBERS = 2_000_000  # simulated at once
-_LEAST = np.float32(1e-30)
 _BIN_SIZE = 20  # labels of a bin of the reliability curve
 
 
@@ -78,18 +70,18 @@ def learn(
     plan, labels
         The plan, and the labels of its sheets, from `read_sheets`.
     run
-        Folder of the run of the plan, whose tables are features; None: P of the targets alone.
+        Folder of the run of the plan, whose tables are features; by default P of the targets alone.
     columns
         Further features by name, numbers of every document in the order of the plan's frame, such as another model's
         scores.
     texts
         Text of every document, in the order of the plan's frame: words then are features too.
     level
-        Of the intervals, in (0, 1).
+        Level of the intervals, in (0, 1).
     n_draws
-        Draws of the coefficients, at least 100.
+        Number of draws of the coefficients, at least 100.
     seed
-        Of the folds and draws, in [0, 2**64).
+        Seed of the folds and draws, in [0, 2**64).
 
     Raises
     ------
@@ -100,18 +92,18 @@ def learn(
     """
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     n_draws, seed = _checks.whole("n_draws", n_draws, 100), _checks.seed(seed)
-    known = RunFeatures(plan.frame, run, columns)
+    features = RunFeatures(plan.frame, run, columns)
     words = None if texts is None else TextFeatures(texts)
     learned: dict[str, LearnedTarget] = {}
     left_out: list[str] = []
     for target, name in enumerate(plan.frame.targets):
-        given = target_labels(plan, labels, target)
-        n_yes, n_no = int((given == YES).sum()), int((given == NO).sum())
+        values = target_labels(plan, labels, target)
+        n_yes, n_no = int((values == YES).sum()), int((values == NO).sum())
         if min(n_yes, n_no) < LEAST_LABELS:
             left_out.append(f"labels of {name} must have {LEAST_LABELS} of yes and of no, got {n_yes} and {n_no}")
         else:
-            own = TargetLearning(plan, labels, target, known.of(target), words, level, n_draws, seed)
-            learned[name] = own.result()
+            learning = TargetLearning(plan, labels, target, features.of(target), words, level, n_draws, seed)
+            learned[name] = learning.result()
     if not learned:
         raise InputError(left_out[0], hint="label more documents: `corefsample audit plan` adds a round")
     return LearnResult(plan, learned, tuple(left_out))
@@ -119,69 +111,24 @@ def learn(
 
 def target_labels(plan: AuditPlan, labels: SheetLabels, target: int) -> Ints8:
     """Label of every document: those of the sample, then those of documents that a person chose."""
-    found = np.full(len(plan.frame), MISSING, np.int8)
+    values = np.full(len(plan.frame), MISSING, np.int8)
     for row, label in labels.chosen.items():
-        found[row] = label[target]
-    own = labels.labels[:, target]
-    found[plan.sample[own != MISSING]] = own[own != MISSING]
-    return found
-
-
-def label_weights(plan: AuditPlan, labels: SheetLabels, target: int, rows: Ints) -> Floats:
-    """Documents of its stratum for each label, scaled so that the weights add up to the effective number of labels.
-
-    A document that a person chose has the least weight of any in the sample.
-    """
-    own = labels.labels[:, target]
-    given = plan.sample[(own == YES) | (own == NO)]
-    n_given = np.bincount(plan.stratum_of[given], minlength=len(plan.strata))
-    sizes = np.array([each.n_documents for each in plan.strata], np.float64)
-    weight = np.zeros(len(plan.frame))
-    weight[given] = (sizes / np.maximum(n_given, 1))[plan.stratum_of[given]]
-    found = weight[rows]
-    found = np.where(found > 0.0, found, found[found > 0.0].min() if len(given) else 1.0)
-    scaled: Floats = found * (found.sum() / (found**2).sum())
-    return scaled
-
-
-Draws = Sequence[tuple[Standardised, Floats]]  # of each candidate: its features, and draws of their coefficients
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
-    """Candidates and what they say together.
-
-    Attributes
-    ----------
-    candidates, weights
-        The candidates, and their weights (n_candidates,).
-    cross_fitted
-        float64 (n_documents,): their weighted mean.
-    draws
-        Of each candidate with a weight, in proportion to it.
-    """
-
-    candidates: tuple[Candidate, ...]
-    weights: Floats
-    cross_fitted: Floats
-    draws: Draws
-
-    @property
-    def best(self) -> Candidate:
-        """The candidate with the largest weight, of the model with the largest sum of weights."""
-        return max(self.of_models(), key=lambda each: each[1])[0]
-
-    def of_models(self) -> list[tuple[Candidate, float]]:
-        """Of each model the candidate with the largest weight, and the weight of the model with all its penalties."""
-        found: dict[str, tuple[Candidate, float, float]] = {}
-        for each, weight in zip(self.candidates, self.weights.tolist(), strict=True):
-            candidate, most, total = found.get(each.model, (each, -1.0, 0.0))
-            found[each.model] = (each if weight > most else candidate, max(weight, most), total + weight)
-        return [(candidate, total) for candidate, _, total in found.values()]
+        values[row] = label[target]
+    sampled = labels.labels[:, target]
+    values[plan.sample[sampled != MISSING]] = sampled[sampled != MISSING]
+    return values
 
 
 class TargetLearning:
-    """Learning of one target; parameters as of `learn`."""
+    """Learning of one target; parameters as in `learn`.
+
+    Attributes
+    ----------
+    labelled, candidates
+        The labels, and the candidates with their weights.
+    cross_fitted, learned
+        float64 (n_documents,): weighted mean P of the candidates, from labels of other folds, and from all labels.
+    """
 
     def __init__(
         self,
@@ -194,159 +141,167 @@ class TargetLearning:
         n_draws: int,
         seed: int,
     ) -> None:
-        self._plan, self._features, self._level, self._n_draws = plan, features, level, n_draws
+        self._plan, self._level, self._n_draws, self._seed = plan, level, n_draws, seed
         self._rng = np.random.default_rng([seed, target])
-        self._seed = seed
-        frame = plan.frame
-        self._name = frame.targets[target]
-        self._p = frame.probability(target)
+        self._name, self._p = plan.frame.targets[target], plan.frame.probability(target)
         self._labels = target_labels(plan, labels, target)
-        own = labels.labels[:, target]
-        self._sampled = plan.sample[(own == YES) | (own == NO)]
-        rows = np.flatnonzero((self._labels == YES) | (self._labels == NO))
+        self._is_known = (self._labels == YES) | (self._labels == NO)
+        values = labels.labels[:, target]
+        self._sampled = plan.sample[(values == YES) | (values == NO)]
+        rows = np.flatnonzero(self._is_known)
         y = (self._labels[rows] == YES).astype(np.float64)
-        self._n_positive = int(y.sum())
-        self._few = min(self._n_positive, len(y) - self._n_positive) < ENOUGH_LABELS
-        folds = made_folds(plan.stratum_of[rows], y, rows, len(frame), self._rng)
-        self.labelled = Labelled(rows, y, label_weights(plan, labels, target, rows), folds)
-        self._text = None if words is None or self._few else words.rotated(rows)
+        self._few = min(y.sum(), len(y) - y.sum()) < ENOUGH_LABELS
+        folds = made_folds(plan.stratum_of[rows], y, rows, len(plan.frame), self._rng)
+        self.labelled = Labelled(rows, y, self._label_weights(rows), folds)
+        self._features, self._words = features, None if self._few else words
+        self._z = Standardised.of(features)
+        if self._words is not None:
+            self._z = self._z.joined(self._words.columns)
+        n_words = 0 if self._words is None else self._words.columns.shape[1]
+        self.candidates = weighted_candidates(self.labelled, self._p, self._z, n_words, few=self._few, rng=self._rng)
+        self.cross_fitted: Floats = np.sum([each.weight * each.cross_fitted for each in self.candidates], axis=0)
+        self.learned: Floats = np.sum([each.weight * self._fitted(each) for each in self._used], axis=0)
 
-    def fitted(self) -> Fitted:
-        """The candidates with their weights, and draws of each."""
-        plain = Standardised.of(self._features)
-        words = None if self._text is None else self._text.joined(plain)
-        found = candidates(self.labelled, self._p, plain, words, few=self._few)
-        weights = model_weights(self.labelled, found, self._rng)
-        draws = []
-        for each, weight in zip(found, weights.tolist(), strict=True):
-            n = max(1, round(weight * self._n_draws))
-            if weight:
-                regression = each.features.regression(self.labelled, each.penalty)
-                draws.append((each.features, regression.draws(n, self._rng)))
-        crossed = weights @ np.array([each.cross_fitted for each in found])
-        return Fitted(tuple(found), weights, crossed, tuple(draws))
+    def _label_weights(self, rows: Ints) -> Floats:
+        """Documents of its stratum for each label, scaled so that they add up to the effective number of labels.
+
+        A document that a person chose has the least weight of any in the sample.
+        """
+        strata = self._plan.stratum_of
+        n_sampled = np.bincount(strata[self._sampled], minlength=len(self._plan.strata))
+        sizes = np.array([each.n_documents for each in self._plan.strata], np.float64)
+        weights = np.zeros(len(strata))
+        weights[self._sampled] = (sizes / np.maximum(n_sampled, 1))[strata[self._sampled]]
+        found = weights[rows]
+        found = np.where(found > 0.0, found, found[found > 0.0].min() if len(self._sampled) else 1.0)
+        scaled: Floats = found * (found.sum() / (found**2).sum())
+        return scaled
+
+    @property
+    def _used(self) -> list[Candidate]:
+        return [each for each in self.candidates if each.weight > 0.0]
+
+    @cached_property
+    def models(self) -> list[CandidateScore]:
+        """Each model with its best penalty, and the sum of the weights of all its penalties; the best model first."""
+        models: dict[str, CandidateScore] = {}
+        for each in sorted(self.candidates, key=lambda each: -each.weight):
+            log_score = float(np.average(each.losses, weights=self.labelled.weights))
+            first = models.setdefault(each.model, CandidateScore(each.model, each.penalty, log_score, 0.0))
+            models[each.model] = replace(first, weight=first.weight + each.weight)
+        return sorted(models.values(), key=lambda each: -each.weight)
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate with the best penalty of the best model."""
+        model, penalty = self.models[0].model, self.models[0].penalty
+        return next(each for each in self.candidates if (each.model, each.penalty) == (model, penalty))
+
+    def _regression(self, candidate: Candidate) -> LogisticRegression:
+        return LogisticRegression.of(self.labelled, self._z, candidate.n_columns, candidate.penalty, slice(None))
+
+    def _fitted(self, candidate: Candidate) -> Floats:
+        """P of every document from all labels."""
+        if candidate.model == AS_IT_IS:
+            return clipped_probability(self._p)
+        return sigmoid(self._z.z[:, : candidate.n_columns] @ self._regression(candidate).fitted())
 
     def result(self) -> LearnedTarget:
         """Everything about the target."""
-        labelled, fitted = self.labelled, self.fitted()
-        best = fitted.best
-        learned, counts = self.counted(fitted)
-        before, after = fitted.candidates[0].cross_fitted, fitted.cross_fitted
+        rows, y = self.labelled.rows, self.labelled.y
         event, actor = event_and_actor(self._plan.frame, self._name)
-        tested = period_test(self._plan.frame.dates[labelled.rows], labelled.y, after[labelled.rows], seed=self._seed)
-        shown = best.features.regression(labelled, best.penalty).draws(self._n_draws, self._rng)
+        tested = period_test(self._plan.frame.dates[rows], y, self.cross_fitted[rows], seed=self._seed)
+        best = self.best
+        beta, n_words = self._regression(best).fitted()[1:], len(self._features.names)
         return LearnedTarget(
             event=event,
             actor=actor,
             model=best.model,
             penalty=best.penalty,
             probability=self._p,
-            learned=learned,
-            cross_fitted=after,
-            folds=labelled.folds,
+            learned=self.learned,
+            cross_fitted=self.cross_fitted,
+            folds=self.labelled.folds,
             labels=self._labels,
-            n_labels=len(labelled.rows),
-            n_positive=self._n_positive,
-            candidates=self._candidate_scores(fitted),
-            features=self._coefficients(shown, len(best.features.centre)),
-            scores=self._scores(before, after),
-            counts=counts,
-            curves={"run": self._curve(self._p), "learned": self._curve(after)},
+            n_labels=len(rows),
+            n_positive=int(y.sum()),
+            candidates=tuple(self.models),
+            features=dict(zip(self._features.names, beta.tolist(), strict=False)),
+            scores=tuple(self._scores()),
+            counts=self.counts(),
+            curves={"run": self._curve(self._p), "learned": self._curve(self.cross_fitted)},
             period_test=tested,
-            words=self._words(best, shown),
+            words=self._words.words(beta[n_words:]) if self._words and best.model == WITH_WORDS else {},
             warnings=self._warnings(tested),
         )
-
-    def _words(self, best: Candidate, draws: Floats) -> tuple[tuple[str, float], ...]:
-        if self._text is None or best.model != "regression with words":
-            return ()
-        return self._text.words(draws[:, 1:].mean(axis=0))
 
     def _warnings(self, tested: PeriodTest) -> tuple[str, ...]:
         warnings = []
         if self._few:
-            n = len(self.labelled.rows)
-            warnings.append(
-                f"{self._name}: {self._n_positive} of {n} labels say yes: with fewer than {ENOUGH_LABELS} of yes or of "
-                "no, P is only recalibrated"
-            )
+            n_yes, n = int(self.labelled.y.sum()), len(self.labelled.y)
+            rule = f"with fewer than {ENOUGH_LABELS} of yes or of no, P is only recalibrated"
+            warnings.append(f"{self._name}: {n_yes} of {n} labels say yes: {rule}")
         if tested.p_value < 1.0 - self._level:
-            warnings.append(
-                f"{self._name}: errors differ between periods (P value {tested.p_value:.3f}): counts by period are "
-                "wrong in some"
-            )
+            found = f"errors differ between periods (P value {tested.p_value:.3f})"
+            warnings.append(f"{self._name}: {found}: counts by period are wrong in some")
         return tuple(warnings)
 
     # --- counts ---
 
-    def counted(self, fitted: Fitted) -> tuple[Floats, tuple[LearnedCount, ...]]:
-        """Mean P of every document over the draws, and counts: of all documents, and by period.
+    def counts(self) -> tuple[LearnedCount, ...]:
+        """Counts of all documents, and by period.
 
-        The coefficients say which documents are likelier than others of their stratum, and the labels of the stratum
-        how many there are (`total_draws`): an error that documents of a stratum share is not in the coefficients.
+        The labels of a stratum say how many of its documents are positive (`total_draws`), and the coefficients which:
+        an error that documents of a stratum share is not in the coefficients.
         """
-        frame = self._plan.frame
-        groups, number_of = frame.groups()
-        n_periods = len(groups) - 1
-        is_known = (self._labels == YES) | (self._labels == NO)
-        n_draws = sum(len(own) for _, own in fitted.draws)
-        missing = self._missing(fitted.cross_fitted, n_draws)
-        learned, counts = np.zeros(len(frame)), np.zeros((0, n_periods), np.int64)
-        for features, own in fitted.draws:
-            learned += len(own) / n_draws * self._mean_probability(features, own)
-            n = self._simulated(features, own, missing[len(counts) : len(counts) + len(own)], number_of, n_periods)
-            counts = np.concatenate([counts, n])
-        counts += np.bincount(number_of[self._labels == YES], minlength=n_periods)
-        made = tuple(
-            self._count(label, start, int(is_known[inside].sum()), self._p[inside], own)
-            for (label, start, inside), own in zip(groups, [counts.sum(axis=1), *counts.T], strict=True)
+        groups, number_of = self._plan.frame.groups()
+        by_period = self._drawn_counts(number_of, len(groups) - 1)
+        by_period += np.bincount(number_of[self._labels == YES], minlength=len(groups) - 1)
+        return tuple(
+            self._count(label, start, int(self._is_known[inside].sum()), self._p[inside], drawn)
+            for (label, start, inside), drawn in zip(groups, [by_period.sum(axis=1), *by_period.T], strict=True)
         )
-        return learned, made
 
-    def _missing(self, cross_fitted: Floats, n_draws: int) -> Ints:
-        """Draws of the number of positive documents without a label: (n_draws, n_strata), -1 where nothing is known."""
-        strata, rows = self._plan.stratum_of, self._sampled
-        y = (self._labels[rows] == YES).astype(np.float64)
-        totals = total_draws(strata, rows, y, cross_fitted, n_draws, self._rng)
-        known = np.bincount(strata[self._labels == YES], minlength=totals.shape[1])
-        return np.where(totals < 0, -1, np.maximum(totals - known, 0))
-
-    def _mean_probability(self, features: Standardised, draws: Floats) -> Floats:
-        p = np.empty(len(self._p))
-        for start in range(0, len(p), _CHUNK):
-            chunk = np.arange(start, min(start + _CHUNK, len(p)))
-            p[chunk] = sigmoid(_logits(features, draws, chunk).astype(np.float64)).mean(axis=0)
-        return p
-
-    def _simulated(self, features: Standardised, draws: Floats, missing: Ints, group_of: Ints, n_groups: int) -> Ints:
-        """Number of positive documents without a label by draw and period: (n_draws, n_groups).
+    def _drawn_counts(self, group_of: Ints, n_groups: int) -> Ints:
+        """Draws of the number of positive documents without a label by period: (n_draws, n_groups).
 
         Independent labels given their number in each stratum: the documents with the largest sums of logit and
         logistic noise (Pareto sampling, Rosén 1997, "On sampling with probability proportional to size", Journal of
-        Statistical Planning and Inference 62).
+        Statistical Planning and Inference 62). Where a stratum has no label, those with a positive sum.
         """
+        draws = self._draws()
+        missing = self.missing(len(draws))
+        rows = np.flatnonzero(~self._is_known)
+        z = self._z.z[rows].astype(np.float32)
+        strata = [np.flatnonzero(self._plan.stratum_of[rows] == h) for h in range(missing.shape[1])]
         counts = np.zeros((len(draws), n_groups), np.int64)
-        is_open = (self._labels != YES) & (self._labels != NO)
-        for h in range(missing.shape[1]):
-            rows = np.flatnonzero(is_open & (self._plan.stratum_of == h))
-            step = max(1, _MOST_NUMBERS // max(len(rows), 1))
-            for start in range(0, len(draws), step):
-                score = _logits(features, draws[start : start + step], rows)
-                u = self._rng.random(score.shape, dtype=np.float32)
-                score += np.log(np.maximum(u, _LEAST)) - np.log1p(-u)
-                for draw, own in enumerate(score, start):
-                    k = min(int(missing[draw, h]), len(rows))
-                    if k < 0:
-                        found = rows[own > 0.0]
-                    else:
-                        found = rows[np.argpartition(own, len(rows) - k)[len(rows) - k :]] if k else rows[:0]
-                    counts[draw] += np.bincount(group_of[found], minlength=n_groups)
+        for draw, beta in enumerate(draws.astype(np.float32)):
+            score = z[:, : len(beta)] @ beta + self._rng.logistic(size=len(rows))
+            for inside, n in zip(strata, missing[draw].tolist(), strict=True):
+                positive = _largest(score[inside], n)
+                counts[draw] += np.bincount(group_of[rows[inside[positive]]], minlength=n_groups)
         return counts
+
+    def _draws(self) -> Floats:
+        """Draws of the coefficients of all features, of each candidate in proportion to its weight."""
+        n_all = self._z.z.shape[1]
+        parts = []
+        for each in self._used:
+            drawn = self._regression(each).draws(max(1, round(each.weight * self._n_draws)), self._rng)
+            parts.append(np.pad(drawn, ((0, 0), (0, n_all - each.n_columns))))
+        return np.concatenate(parts)
+
+    def missing(self, n_draws: int) -> Ints:
+        """Draws of the number of positive documents without a label: (n_draws, n_strata), -1 where nothing is known."""
+        strata, rows = self._plan.stratum_of, self._sampled
+        y = (self._labels[rows] == YES).astype(np.float64)
+        totals = total_draws(strata, rows, y, self.cross_fitted, n_draws, self._rng)
+        known = np.bincount(strata[self._labels == YES], minlength=totals.shape[1])
+        return np.where(totals < 0, -1, np.maximum(totals - known, 0))
 
     def _count(self, label: str, start: datetime.date, n_labels: int, p: Floats, counts: Ints) -> LearnedCount:
         event, actor = event_and_actor(self._plan.frame, self._name)
-        tail = 0.5 * (1.0 - self._level)
-        lower, upper = np.quantile(counts, [tail, 1.0 - tail], method="inverted_cdf")
+        lower, upper = np.quantile(counts, self._tails, method="inverted_cdf")
         run_lower, run_upper = quantile_interval(count_pmf(p[p > 0.0]), self._level)
         return LearnedCount(
             event=event,
@@ -367,69 +322,56 @@ class TargetLearning:
 
     # --- scores ---
 
+    @property
+    def _tails(self) -> tuple[float, float]:
+        return 0.5 * (1.0 - self._level), 0.5 * (1.0 + self._level)
+
     @cached_property
     def _resampled(self) -> Floats:
         """Weights of labels resampled within strata: (n_resamples, n_labels)."""
-        labelled = self.labelled
-        strata = self._plan.stratum_of[labelled.rows]
+        strata = self._plan.stratum_of[self.labelled.rows]
         times = np.zeros((_N_RESAMPLES, len(strata)))
         for h in np.unique(strata).tolist():
             inside = np.flatnonzero(strata == h)
             times[:, inside] = self._rng.multinomial(len(inside), np.full(len(inside), 1.0 / len(inside)), _N_RESAMPLES)
-        return times * labelled.weights
+        return times * self.labelled.weights
 
-    def _candidate_scores(self, fitted: Fitted) -> tuple[CandidateScore, ...]:
-        """Of each model the penalty with the largest weight; the weights are those of all its penalties."""
-        scores = []
-        for each, weight in fitted.of_models():
-            gains = fitted.candidates[0].losses - each.losses
-            gain = self._interval(lambda weights, gains=gains: weights @ gains / weights.sum(axis=-1))
-            log_score = float(self.labelled.weights @ each.losses / self.labelled.weights.sum())
-            scores.append(CandidateScore(each.model, each.penalty, log_score, *gain, weight))
-        return tuple(scores)
+    def _interval(self, measure: Callable[[Floats], Floats]) -> tuple[float, float, float]:
+        lower, upper = np.quantile(measure(self._resampled), self._tails)
+        return float(measure(self.labelled.weights)), float(lower), float(upper)
 
-    def _interval(self, measure: Any) -> tuple[float, float, float]:
-        tail = 0.5 * (1.0 - self._level)
-        estimate = float(measure(self.labelled.weights))
-        lower, upper = np.quantile(measure(self._resampled), [tail, 1.0 - tail])
-        return estimate, float(lower), float(upper)
+    def _mean_interval(self, values: Floats) -> tuple[float, float, float]:
+        return self._interval(lambda weights: weights @ values / weights.sum(axis=-1))
 
-    def _scores(self, before: Floats, after: Floats) -> tuple[Score, ...]:
+    def _scores(self) -> list[Score]:
         rows, y = self.labelled.rows, self.labelled.y
-        found = []
-        for name, p_all in (("run", before), ("learned", after)):
-            p = p_all[rows]
-            losses = log_losses(y, p)
-            scores = self._interval(lambda weights, losses=losses: weights @ losses / weights.sum(axis=-1))
-            found.append(Score("log score", name, *scores))
-            raw = self._p[rows] if name == "run" else p  # P = 0 and P = .005 may have different ranks
-            precision = self._interval(partial(average_precision, raw, y))
-            found.append(Score("average precision", name, *precision))
-            # The functions below `calibration_error`, which would log a warning where equal P leave few bins.
-            bins = self._curve(p_all).bins
-            limits = simulated_interval(
-                bins, level=self._level, n_resamples=_N_RESAMPLES, seed=self._seed, method="inverted"
-            )
-            error = binned_error(bins, debiased=True)
-            found.append(Score("calibration error", name, error, limits.lower, limits.upper))
-        return tuple(found)
+        scores = []
+        for name, ranked, p in (
+            ("run", self._p, self.candidates[0].cross_fitted),  # P = 0 and P = .005 may have different ranks
+            ("learned", self.cross_fitted, self.cross_fitted),
+        ):
+            scores.append(Score("log score", name, *self._mean_interval(log_losses(y, p[rows]))))
+            precision = self._interval(partial(average_precision, ranked[rows], y))
+            scores.append(Score("average precision", name, *precision))
+            scores.append(Score("calibration error", name, *self._calibration_error(p)))
+        return scores
+
+    def _calibration_error(self, p: Floats) -> tuple[float, float, float]:
+        """Debiased calibration error of the labelled documents with its interval."""
+        # The functions below `calibration_error`, which would log a warning where equal P leave few bins.
+        bins = self._curve(p).bins
+        limits = simulated_interval(
+            bins, level=self._level, n_resamples=_N_RESAMPLES, seed=self._seed, method="inverted"
+        )
+        return binned_error(bins, debiased=True), limits.lower, limits.upper
 
     def _curve(self, p: Floats) -> ReliabilityCurve:
         return reliability_curve(p[self.labelled.rows], self.labelled.y, bin_size=_BIN_SIZE, level=self._level)
 
-    def _coefficients(self, draws: Floats, n_features: int) -> tuple[Coefficient, ...]:
-        features = self._features
-        tail = 0.5 * (1.0 - self._level)
-        n = min(n_features, len(features.names))
-        lower, upper = np.quantile(draws[:, 1 : 1 + n], [tail, 1.0 - tail], axis=0)
-        means = draws[:, 1 : 1 + n].mean(axis=0)
-        return tuple(
-            Coefficient(features.names[i], float(means[i]), float(lower[i]), float(upper[i]), bool(features.rises[i]))
-            for i in range(n)
-        )
 
-
-def _logits(features: Standardised, draws: Floats, rows: Ints) -> Floats32:
-    """Logits of P of documents by draw: float32 (n_draws, n_rows)."""
-    z: Floats32 = draws[:, 1:].astype(np.float32) @ features.z[rows].astype(np.float32).T
-    return z + draws[:, :1].astype(np.float32)
+def _largest(scores: Floats, n: int) -> Ints:
+    """Places of the n largest scores; of those above 0 if n is negative."""
+    if n < 0:
+        return np.flatnonzero(scores > 0.0)
+    n = min(n, len(scores))
+    return np.argpartition(scores, len(scores) - n)[len(scores) - n :] if n else np.zeros(0, np.int64)

@@ -17,15 +17,16 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from corefsample.formats.annotated._corefud_reading import PARTS
 from corefsample.languages._language import ENGLISH, declared_language, differ, load_language
-from corefsample.scorers import english_model
+from corefsample.scorers import load_scorer
+from corefsample.scorers._scoring import document_scheme, known_words
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
+from events._options import Progress
 from events.commands._reading import Report, batches
 from events.counting._merged_actors import MergedActors
 from events.counting._sentences import merging_text
 from events.lexicon._lexicon import Lexicon
 from events.runs._document_inputs import DocumentInputs, ReadDocument
-from events.runs._progress import Progress
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,6 +110,7 @@ def _count(report: AnnotatedReport, document: AnnotatedDocument, language: str |
     if tokens.is_unparsed:
         report.n_unparsed += 1
     else:
+        scheme = scheme or document_scheme(document)
         found = mentions_from_parse(tokens, scheme=scheme, language=load_language(language or ENGLISH))
         spans, heads = {(start, end) for start, end, _ in found.tolist()}, set(found[:, 2].tolist())
         by_span = [(start, end) in spans for start, end, _ in mentions.tolist()]
@@ -118,7 +120,7 @@ def _count(report: AnnotatedReport, document: AnnotatedDocument, language: str |
             head in heads for head, same in zip(mentions[:, 2].tolist(), by_span, strict=True) if not same
         )
     empty = tokens.extra.get(EMPTY_COLUMN, [""] * len(tokens))
-    n_words, n_known = english_model().known_words(tokens)
+    n_words, n_known = known_words(load_scorer(ENGLISH), tokens)
     report.n_words, report.n_known_words = report.n_words + n_words, report.n_known_words + n_known
     report.n_documents += 1
     report.n_mentions += document.n_mentions
@@ -236,7 +238,7 @@ def check_corpus(
         _add_schemes(report, batch)
         report.languages.update(declared_language(batch.metadata(row)) or "" for row in range(len(batch)))
         parses = (batch.tokens(row) for row in range(len(batch)))
-        words += sum(np.array(english_model().known_words(tokens)) for tokens in parses if tokens is not None)
+        words += sum(np.array(known_words(load_scorer(ENGLISH), tokens)) for tokens in parses if tokens is not None)
         new_mass += sum(float(batch.antecedents(row).new_probs.sum()) for row in range(len(batch)))
         if lexicon is not None:
             for row in np.flatnonzero(batch.has_tokens).tolist():

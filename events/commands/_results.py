@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from events.runs._output_folder import OutputFolder
 from events.runs._pictures import picture_files
 from events.runs._record import checksums, run_record
 
-_QUERY_TABLES = "scores reliability coverage intervals recalibrations groups overdispersion link_kinds quantiles"
+_QUERY_TABLES = "scores reliability coverage intervals recalibrations groups quantiles"
 
 
 def _files(record: str, tables: str, *pictures: str) -> frozenset[str]:

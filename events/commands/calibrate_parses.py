@@ -16,27 +16,32 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import click
 
 from corefsample import parses, plots
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from events import _shared_options as shared
-from events._options import FolderResult, declared, option
+from events._options import FolderResult, Progress, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
 from events.runs._pictures import save_pictures
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
+    from spacy.language import Language
+
+    from corefsample._arrays import Floats
+    from corefsample.documents._annotated import AnnotatedDocument
+    from corefsample.documents._tokens import Tokens
     from corefsample.files._paths import Inputs
     from corefsample.parses._calibration import ParseCalibration, TemperatureFit
-    from events.commands._parse_sampling import TreebankDocument, TreebankParses
+    from corefsample.parses._pairs import ParsePairs
+    from events.rules._rules import Rule
     from events.runs._output_folder import OutputFolder
 
 _DRAWN = ("labelled arcs", "roles", "paths of 3 arcs", "paths of 7 arcs")
@@ -159,7 +164,7 @@ def run_calibrate_parses(
         If the folder cannot be written. After an error no folder is left.
     """
     from corefsample.formats.annotated._corefud import read_corefud
-    from events.commands._parse_sampling import TreebankDocument, TreebankParses, schemes_of
+    from corefsample.parses._calibration import calibrate_parses
     from events.commands._results import ParsesFolder, results
     from events.rules._rules import load_rules
     from events.runs.scoring._parsing import load_pipeline
@@ -187,7 +192,7 @@ def run_calibrate_parses(
             drawn.pairs(document, temperatures[d % len(temperatures)], rule) for d, document in enumerate(documents)
         ]
         result = CalibrateParsesResult(
-            parses.calibrate_parses(pairs, **options.chosen("level", "n_resamples", "seed")),
+            calibrate_parses(pairs, **options.chosen("level", "n_resamples", "seed")),
             fit,
             options.fit_by,
             temperatures,
@@ -206,9 +211,11 @@ def _fitted(
     drawn: TreebankParses, documents: Sequence[TreebankDocument], options: CalibrateParsesOptions, *, is_crossed: bool
 ) -> tuple[TemperatureFit, tuple[float, ...]]:
     """The temperature fitted to documents, and that of all documents measured, or of each half of them."""
+    from corefsample.parses._calibration import fit_temperature
+
     table = drawn.scores(documents, options.temperatures, options.fit_by)
     fitted: Callable[..., TemperatureFit] = partial(
-        parses.fit_temperature, **options.chosen("temperatures", "level", "n_resamples", "seed")
+        fit_temperature, **options.chosen("temperatures", "level", "n_resamples", "seed")
     )
     fit = fitted(table)
     if not is_crossed:
@@ -235,6 +242,125 @@ def _write(folder: OutputFolder, run: CalibrateParsesResult) -> None:
     curves = {each.name: each.curve for each in calibration.properties if each.name in _DRAWN}
     title = f"Sampled parses of {run.n_documents:,} documents"
     save_pictures({"parse_reliability": partial(plots.reliability_figure, curves, title=title)}, folder.file)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreebankDocument:
+    """A document of a treebank, or its beginning.
+
+    Attributes
+    ----------
+    doc_id
+        Of the document.
+    tokens
+        Words with the treebank's parse.
+    """
+
+    doc_id: str
+    tokens: Tokens
+
+    @classmethod
+    def of(cls, document: AnnotatedDocument, n_words: int | None = None) -> Self:
+        """The document, or as many of its first sentences as have at most n_words words, but at least one."""
+        import numpy as np
+
+        from corefsample.documents._tokens import STRING_COLUMNS, Tokens
+
+        tokens = document.tokens
+        if n_words is None or len(tokens) <= n_words:
+            return cls(document.doc_id, tokens)
+        ends = np.flatnonzero(np.diff(tokens.sent)) + 1
+        fitting = int(np.searchsorted(ends, n_words, side="right"))
+        end = int(ends[max(fitting - 1, 0)]) if len(ends) else len(tokens)
+        columns = {name: getattr(tokens, name)[:end] for name in (*STRING_COLUMNS, "head", "sent")}
+        return cls(document.doc_id, Tokens(**columns, extra={name: list(v)[:end] for name, v in tokens.extra.items()}))
+
+
+def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tuple[str, str]:
+    """Dependency schemes of a treebank and of a pipeline's parser; the same one where both may be.
+
+    Raises
+    ------
+    InputError
+        If the labels of the treebank fit no scheme.
+    ParameterError
+        If those of the parser fit none.
+    """
+    from corefsample.syntax._schemes import document_schemes, fitting_schemes
+
+    try:
+        of_treebank = document_schemes({label for document in documents for label in document.tokens.dep})
+    except ParameterError as error:
+        raise error.as_input_error("treebank") from None
+    parts = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
+    of_parser = fitting_schemes(parts)
+    if not of_parser:
+        raise ParameterError("must have a parser with labels of a known scheme, got others", parameter="pipeline")
+    shared = [scheme for scheme in of_treebank if scheme in of_parser]
+    return (shared[0], shared[0]) if shared else (of_treebank[0], of_parser[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreebankParses:
+    """Sampled parses of treebank documents by a pipeline, which gets the treebank's words.
+
+    Attributes
+    ----------
+    pipeline
+        With a transition parser.
+    schemes
+        As of `schemes_of`.
+    n_samples, seed
+        As for `corefsample.parses.parse_samples`.
+    gold_sentences
+        Whether the pipeline gets the treebank's sentences, too; else those of its usual parse are kept.
+    on_document
+        Called after each document that is parsed.
+    """
+
+    pipeline: Language
+    schemes: tuple[str, str]
+    n_samples: int
+    seed: int
+    gold_sentences: bool
+    on_document: Callable[[], None]
+
+    def scores(self, documents: Sequence[TreebankDocument], temperatures: Sequence[float], by: str) -> Floats:
+        """Score of each document at each temperature, as of `gold_score`: float64 (n_documents, n_temperatures)."""
+        import numpy as np
+
+        from corefsample.parses._pairs import gold_score
+
+        table = np.empty((len(documents), len(temperatures)))
+        for d, document in enumerate(documents):
+            for t, temperature in enumerate(temperatures):
+                samples = self._samples(document, temperature)
+                table[d, t] = gold_score(document.tokens, samples, schemes=self.schemes, by=by)
+        return table
+
+    def pairs(self, document: TreebankDocument, temperature: float, rule: Rule) -> Mapping[str, ParsePairs]:
+        """Prediction-label pairs of a document's properties."""
+        from corefsample.parses._pairs import parse_pairs
+
+        samples = self._samples(document, temperature)
+        return parse_pairs(document.tokens, samples, schemes=self.schemes, roles=rule.roles, upos=rule.upos)
+
+    def _samples(self, document: TreebankDocument, temperature: float) -> list[Tokens]:
+        from corefsample.spacy_bridge.documents import tokens_of_doc
+        from events.runs.scoring._parsing import doc_of_words
+
+        docs = parses.parse_samples(
+            self.pipeline,
+            doc_of_words(document.tokens, self.pipeline, in_sentences=self.gold_sentences),
+            self.n_samples,
+            temperature=temperature,
+            seed=self.seed,
+            doc_id=document.doc_id,
+        )
+        docs_by_id = {id(doc): doc for doc in docs}  # equal parses are one Doc
+        distinct = {key: tokens_of_doc(doc) for key, doc in docs_by_id.items()}
+        self.on_document()
+        return [distinct[id(doc)] for doc in docs]
 
 
 def print_calibrate_parses(run: CalibrateParsesResult) -> None:

@@ -24,18 +24,16 @@ from corefsample import _checks, plots, recalibration
 from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events import plots as event_plots
-from events._options import FolderResult, declared, option
+from events._options import FolderResult, Progress, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_files, print_text
 from events.runs._pictures import save_pictures
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.documents._scored import ScoredDocument
     from corefsample.files._paths import Inputs
-    from events.queries._study_results import QueryStudy
+    from events.queries._study import QueryStudy
 
 _OPTIONAL_GROUPS = ("genre",)
 _OBJECTIVES: dict[str, tuple[str, ...]] = {
@@ -153,14 +151,12 @@ def run_calibrate_queries(
         result = CalibrateQueriesResult(study, len(gold.documents), gold.n_without_gold, **found.summary())
         if found.folder is not None:
             write_study(study, found.folder.file, pictures=options.pictures)
-            _write_link_kinds(study, gold.documents, options, found.folder.file("query_link_kinds.csv"))
         found.finish(result, gold.paths)
     return result
 
 
 def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQueriesOptions) -> QueryStudy:
-    from events.queries._study import study_queries
-    from events.queries._study_results import N_BINS
+    from events.queries._study import N_BINS, study_queries
 
     names = "form missing n_folds n_resamples n_samples objectives role scheme seed unannotated uncertainty"
     chosen = options.chosen(*names.split())
@@ -181,22 +177,6 @@ def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQu
         raise error.as_input_error(place) from None
 
 
-def _write_link_kinds(
-    study: QueryStudy, documents: Sequence[ScoredDocument], options: CalibrateQueriesOptions, path: Path
-) -> None:
-    """Write the table of links by kinds of mentions, of each variant."""
-    from events.queries._true_counts import links_by_kind
-
-    parts = []
-    by_id = {document.doc_id: document for document in documents}
-    used = [by_id[doc_id] for doc_id in study.table.doc_ids]
-    for variant in study.variants:
-        part = links_by_kind(used, variant.recalibrations, unannotated=options.unannotated)
-        part.insert(0, "variant", variant.name)
-        parts.append(part)
-    pd.concat(parts, ignore_index=True).to_csv(path, index=False)
-
-
 def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: bool = True) -> None:
     """Write the tables of a study, and pictures of its reliability curves and coverage.
 
@@ -209,16 +189,16 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     pictures
         Whether to draw.
     """
-    from events.plots.queries import query_quantiles
+    from events.plots.queries import query_coverage, query_quantiles
     from events.queries._true_counts import LEVELS
 
     intervals, curves = study.intervals(), study.reliability()
-    coverage, (groups, overdispersion) = study.coverage(intervals), study.misfit()
+    coverage, groups = study.coverage(intervals), study.misfit()
     reliability = pd.concat([curve.to_frame().assign(variant=name) for name, curve in curves.items()])
     reliability.insert(0, "variant", reliability.pop("variant"))
     tables = {"scores": study.scores(), "recalibrations": study.recalibrations(), "coverage": coverage}
     tables["quantiles"] = quantiles = study.quantiles()
-    tables |= {"intervals": intervals, "groups": groups, "overdispersion": overdispersion, "reliability": reliability}
+    tables |= {"intervals": intervals, "groups": groups, "reliability": reliability}
     for name, table in tables.items():
         table.to_csv(file(f"query_{name}.csv"), index=False)
     study.pairs().to_parquet(file("query_pairs.parquet"), index=False)
@@ -226,7 +206,7 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
         title = f"{len(study.table.queries):,} queries of {len(study.table.documents):,} documents"
         figures = {"query_reliability": partial(plots.reliability_figure, curves, title=title)}
         if len(coverage):
-            figures["query_coverage"] = partial(event_plots.query_coverage, coverage, level=max(LEVELS))
+            figures["query_coverage"] = partial(query_coverage, coverage, level=max(LEVELS))
         if len(quantiles):
             figures["query_quantiles"] = partial(query_quantiles, quantiles)
         save_pictures(figures, file)

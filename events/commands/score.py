@@ -25,12 +25,12 @@ import click
 
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_text
+from events.commands._text_notices import print_texts
 from events.runs.scoring._options import ScoreOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
-    from events.news._quality import TextTally
-    from events.runs._progress import Progress
+    from events._options import Progress
     from events.runs.scoring._run import ScoreResult
 
 __all__ = ["ScoreOptions", "print_score", "run_score"]
@@ -41,7 +41,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
 
     The bytes of the output depend on the documents, the model, the pipeline and the options alone: not on the number
     of processes, nor on whether the run was interrupted. While it runs, finished parts are kept in the folder
-    `out`.partial (of a URL, in the current folder). An interrupted run leaves them there, and the same call resumes it.
+    `out`.parts (of a URL, in the current folder). An interrupted run leaves them there, and the same call continues.
 
     Parameters
     ----------
@@ -59,8 +59,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
     Raises
     ------
     ParameterError
-        If the pipeline does not parse, an output exists and `overwrite` is false, or a run to continue began with
-        something else; before the first document.
+        If the pipeline does not parse, or an output exists and `overwrite` is false; before the first document.
     InputError
         If the model is of another version, a document is bad, or there is no document.
     OutputError
@@ -78,7 +77,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
 def print_score(run: ScoreResult) -> None:
     """Print what was scored, and what is wrong with the texts."""
     from corefsample.recalibration._shipped import SHIPPED
-    from corefsample.scorers.log_linear._model import few_known_words
+    from corefsample.scorers._scoring import few_known_words
 
     tally = run.tally
     click.echo(
@@ -103,7 +102,7 @@ def print_score(run: ScoreResult) -> None:
             f"{counted(tally.n_seen, 'document')} were in the training of the model, whose scores of them are too good "
             "to fit or test anything: --folds 5 scores documents with gold by models that have not seen them."
         )
-    _print_text_faults(run.texts)
+    print_texts(run.texts)
     if run.n_resumed:
         click.echo(f"{run.n_resumed:,} documents were scored by the earlier run.")
     if run.duplicates is not None:
@@ -122,32 +121,6 @@ def print_score(run: ScoreResult) -> None:
         click.echo(f"Clusters {run.clusters}")
 
 
-def _print_text_faults(texts: TextTally) -> None:
-    """Print how many texts have lost their upper case or their encoding, and what to do."""
-
-    def of_all(count: int) -> str:
-        return f"{count:,} of {counted(texts.n_texts, 'document')} ({count / texts.n_texts:.1%})"
-
-    if texts.n_repaired:
-        print_text(f"Text repaired: {of_all(texts.n_repaired)}.")
-    if texts.n_lower_case:
-        print_text(
-            f"Without upper case: {of_all(texts.n_lower_case)}. Parsers find names and the ends of sentences by it, "
-            "and a lexicon some names (US, Turkey): few events will be found. Score the texts as they were published, "
-            "or restore their case first."
-        )
-    if texts.n_mojibake:
-        print_text(
-            f"Characters of a wrong encoding, as in \u201cdidn\u00e2\u20ac\u2122t\u201d: {of_all(texts.n_mojibake)}. "
-            "Read the source as UTF-8, or repair the text with --fix-text."
-        )
-    if texts.n_lost:
-        print_text(
-            f"Characters lost (\N{REPLACEMENT CHARACTER}): {of_all(texts.n_lost)}. "
-            "Read the source again in its own encoding."
-        )
-
-
 command = Command(
     ScoreOptions,
     run_score,
@@ -156,9 +129,9 @@ command = Command(
     task="scoring",
     sections={
         "Reading news": "date_format date_column text_column id_column number_articles title_column headline "
-        "paragraphs fix_text duplicates",
+        "paragraphs as_written fix_text duplicates",
         "Sampling parses": "parses parse_temperature",
         "Scoring": "model folds recalibration mentions min_prob scheme entity_fields clusters",
-        "Parts and processes": "workers scheduler restart",
+        "Parts and processes": "workers scheduler part_size",
     },
 )

@@ -15,29 +15,32 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 import corefsample
-from corefsample import scorers
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import Progress, Result, declared, option
 from events._selection import Selection
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_counts, print_text
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
-    from corefsample.scorers.log_linear._model import MentionDocument
+    from corefsample.languages._language import Language
+    from corefsample.scorers.log_linear._model import AntecedentModel
     from corefsample.scorers.log_linear._training import EpochReport
     from corefsample.scorers.log_linear.features._templates import TemplateSet
+    from corefsample.scorers.protocol import MentionDocument
+    from events.runs._annotated_corpora import Corpus
 
 RECORD_SUFFIX = ".training.json"
 
@@ -147,7 +150,7 @@ class TrainResult(Result):
 
     out: str
     record: str
-    model: scorers.AntecedentModel
+    model: AntecedentModel
     reports: tuple[EpochReport, ...]
     l2: float
     epoch: int
@@ -216,7 +219,6 @@ def run_train(
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
     from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
-    from events.commands._training import fit_model, split_documents
     from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
     from events.runs._record import checksums, free_outputs, run_record
 
@@ -245,7 +247,7 @@ def run_train(
             provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
             on_epoch=on_epoch,
         )
-        scorers.save_model(model, path, overwrite=options.overwrite)
+        model.save(path, overwrite=options.overwrite)
         run = TrainResult(
             out=path,
             record=record,
@@ -317,6 +319,117 @@ def load_templates(path: PathLike) -> TemplateSet:
         return TemplateSet(**lists)
     except ParameterError as error:
         raise error.as_input_error(name) from None
+
+
+def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> frozenset[str]:
+    """Choose documents to hold out.
+
+    Documents are ranked by a hash of the seed and their name, so the choice does not depend on their order.
+
+    Parameters
+    ----------
+    doc_ids
+        Distinct names of the documents.
+    share
+        Share to hold out, in (0, 1). The number is rounded up, and must leave at least one document to train on.
+    seed
+        In [0, 2**64).
+
+    Raises
+    ------
+    ParameterError
+        If no document is left to train on.
+    """
+    n_held_out = math.ceil(share * len(doc_ids))
+    if n_held_out >= len(doc_ids):
+        rule = "must leave a document to train on in addition to those held out"
+        raise ParameterError(
+            f"{rule}, got {share} of {len(doc_ids)}", parameter="held_out_share", hint="0 holds out none"
+        )
+    key = seed.to_bytes(8, "little")
+    ranked = sorted(
+        doc_ids,
+        key=lambda doc_id: (hashlib.blake2b(doc_id.encode("utf-8", "surrogatepass"), key=key).digest(), doc_id),
+    )
+    return frozenset(ranked[:n_held_out])
+
+
+_AS_GIVEN = frozenset(
+    {"learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme", "mentions", "windows", "start"}
+)
+_L2_GRID = (0.02, 0.05)
+_L2_DEFAULT = (0.02,)  # without documents to choose on
+
+
+def split_documents(
+    corpus: Corpus, others: Corpus, options: Any
+) -> tuple[list[MentionDocument], list[MentionDocument]]:
+    """Return the documents to train on and the held-out ones: those of `others`, or else a share of the corpus.
+
+    Raises
+    ------
+    InputError
+        If a document is in both.
+    ParameterError
+        If no document is left to train on.
+    """
+    doc_ids = [document.doc_id for document in corpus.documents]
+    if not others.paths:
+        chosen = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
+        documents = [document for document in corpus.documents if document.doc_id not in chosen]
+        return documents, [document for document in corpus.documents if document.doc_id in chosen]
+    for repeated in (document for document in others.documents if document.doc_id in set(doc_ids)):
+        place = f"{', '.join(others.paths)}: doc_id {repeated.doc_id!r}"
+        raise InputError("a document must be trained on or held out, got it in both", place=place)
+    return corpus.documents, others.documents
+
+
+def fit_model(
+    documents: Sequence[MentionDocument],
+    held_out: Sequence[MentionDocument],
+    options: Any,
+    *,
+    language: Language,
+    templates: TemplateSet,
+    provenance: Mapping[str, Any],
+    on_epoch: Callable[[EpochReport], None] | None,
+) -> tuple[AntecedentModel, tuple[EpochReport, ...]]:
+    """Train a model, and with `options.refit` once more on all documents with the chosen penalty and passes.
+
+    Returns
+    -------
+    AntecedentModel
+        The model; its provenance has the chosen penalty and number of passes.
+    tuple of EpochReport
+        Reports of all passes.
+    """
+    from corefsample.scorers.log_linear._training import SoftmaxMargin, train
+
+    reports: list[EpochReport] = []
+
+    def report(epoch: EpochReport) -> None:
+        reports.append(epoch)
+        if on_epoch is not None:
+            on_epoch(epoch)
+
+    trained: Callable[..., AntecedentModel] = partial(
+        train,
+        costs=SoftmaxMargin(*options.margin),
+        language=language,
+        templates=templates,
+        n_threads=options.threads,
+        **{name: getattr(options, name) for name in _AS_GIVEN},
+        on_epoch=report,
+    )
+    penalties = tuple(options.l2) or (_L2_GRID if held_out else _L2_DEFAULT)
+    model = trained(documents, held_out=held_out or None, l2=penalties, epochs=options.epochs, provenance=provenance)
+    if options.refit and held_out:
+        chosen = model.provenance
+        figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **chosen["held_out"]}
+        every = [*documents, *held_out]
+        more = {**provenance, "chosen_on": figures}
+        model = trained(every, l2=(chosen["l2"],), epochs=chosen["epoch"], provenance=more)
+    return model, tuple(reports)
 
 
 def print_train(run: TrainResult) -> None:

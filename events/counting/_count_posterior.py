@@ -21,6 +21,7 @@ from events.counting._counts import INTERVALS, EventCounts, Interval
 from events.counting._evidence import evidence_schema
 from events.counting._tables import ACTOR, TABLE_METADATA, Columns, EventKey
 from events.counting._tally import count_pmf
+from events.counting._verified import verify_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +44,7 @@ class CountDistribution(HtmlTable):
     lower, upper
         Ends of the credible interval; those of "normal" are not whole numbers, and can be negative.
     level, interval
-        Of the credible interval: see `events.counting.EventCounts`.
+        Of the credible interval: see `EventCounts`.
     one_best
         The count by the likeliest antecedents alone.
     event
@@ -210,6 +211,7 @@ def checked_table(
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    verify_table(path)
     table = read_parquet(path, columns, same)
     if any((table.schema.metadata or {}).get(key, version) != version for key, version in TABLE_METADATA.items()):
         raise InputError(

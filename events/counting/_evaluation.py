@@ -15,9 +15,9 @@ from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._monte_carlo import monte_carlo_errors
 from corefsample._random import document_draws
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._clusterings import Conditioned, canonical_labels
-from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import ParseSamples, WeightedParse
+from corefsample.coreference._clusterings import canonical_labels
+from corefsample.coreference._conditioning import WAYS, Conditioned
+from corefsample.posterior._posterior import DocumentPosterior, ParseSamples, WeightedParse
 from events.counting._kernel_inputs import (
     REASONS,
     Hits,
@@ -175,7 +175,22 @@ class DocumentEvents:
     @property
     def mc_errors(self) -> Floats:
         """float64 (n_keys,): see `monte_carlo_errors`; slightly too large for a document with several parses."""
-        return monte_carlo_errors(self.n_hits, self.n_samples)
+        return monte_carlo_errors(self.n_hits, self.n_samples, self.inefficiency)
+
+    @property
+    def conditioned(self) -> tuple[Conditioned, ...]:
+        """How the samples of each parse were made consistent, where actors are kept apart."""
+        return tuple(parse.conditioned for parse in self.parses if parse.conditioned is not None)
+
+    @property
+    def inefficiency(self) -> float:
+        """Number of samples that are worth one independent sample; above 1 where Markov chains drew them."""
+        return max((conditioned.inefficiency for conditioned in self.conditioned), default=1.0)
+
+    @property
+    def is_settled(self) -> bool:
+        """False if the Markov chains that drew some of the samples do not agree."""
+        return all(conditioned.way != WAYS[-1] for conditioned in self.conditioned)
 
 
 Part = tuple[DocumentEvents, list[int]]  # events of one rule, and the numbers of some of them
@@ -236,7 +251,7 @@ def evaluate_matches(
     antecedents
         Distribution over antecedents of the document.
     matches
-        From `events.matching.match_document`.
+        From `match_document`.
     doc_id, date
         The document; doc_id and seed fix the samples.
     n_samples
@@ -268,7 +283,7 @@ def evaluate_document(
     date
         Of the document.
     n_samples, seed
-        As of `corefsample.posterior.DocumentPosterior.sample`.
+        As of `DocumentPosterior.sample`.
 
     Returns
     -------
@@ -400,7 +415,7 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     Parameters
     ----------
     matches
-        From `events.matching.match_document`.
+        From `match_document`.
     labels
         int (n_mentions,): mentions with the same label form an entity.
 

@@ -23,6 +23,7 @@ from events.lexicon._content import OF
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
 
 SEPARATOR = " | "
+UNSETTLED = "conditioned samples did not settle"
 _NOBODY = {ABSENT: "-", DEFAULT: "(default)"}  # in place of a mention
 _LONGEST_MENTION = 12  # tokens of a mention's text
 MOST_MENTIONS = 8  # of each kind, the likeliest first
@@ -67,7 +68,8 @@ class EvidenceRow:
     reasons
         What happens in the samples without the event, by share; the shares add up to 1 - P. "another actor": the role's
         entity names others only; "no actor": it names none; "several actors": it names others too, with the mentions
-        that do (at most eight) and their shares; "no event in the parse".
+        that do (at most eight) and their shares; "no event in the parse". At the end "conditioned samples did not
+        settle" if the Markov chains that keep distinct actors apart do not agree.
     filled
         How the roles are filled: "named" in the text, by a "default" actor, or "both" (at different triggers); empty if
         nobody fills them. In a table only if a rule has default actors.
@@ -75,7 +77,7 @@ class EvidenceRow:
         Number of the document's parses. This and what follows is in a table only if some document has several.
     parse_variance, coreference_variance
         Parts of P (1 - P), by the law of total variance: the variance of P(event | parse) over the parses, and the
-        mean variance given the parse (see `events.counting.variance_parts`).
+        mean variance given the parse (see `variance_parts`).
     parses
         The likeliest parses (at most eight) that make the event, "2: 0.950 of 0.100": number of the parse,
         P(event | parse), share of the samples with this parse.
@@ -186,10 +188,14 @@ def _row(
         *(("", "", "") if texts is None else texts.of(instances, descriptions, spans)),
         json.dumps(places),
         excluded,
-        "" if texts is None else texts.of_reasons(reasons, spans),
+        _remarks(events, "" if texts is None else texts.of_reasons(reasons, spans)),
         events.filled(e),
         **about_parses,
     )
+
+
+def _remarks(events: DocumentEvents, reasons: str) -> str:
+    return reasons if events.is_settled else SEPARATOR.join(filter(None, [reasons, UNSETTLED]))
 
 
 def _excluded(events: DocumentEvents, parses: Sequence[ParsedMentions]) -> str:
@@ -200,7 +206,7 @@ def _excluded(events: DocumentEvents, parses: Sequence[ParsedMentions]) -> str:
         tokens = parses[each.parse].tokens
         assert tokens is not None  # rules need them
         for trigger in each.matches.excluded:
-            found[f"{tokens.text[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
+            found[f"{tokens.written[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
     return SEPARATOR.join(found)
 
 
@@ -347,7 +353,7 @@ class _Sources:
             "coreference_variance": float(self._parts.coreference[event]),
             "parses": SEPARATOR.join(text for _, _, text in sorted(made)[:MOST_MENTIONS]),
             "trigger_parses": SEPARATOR.join(
-                f"{tokens.text[trigger]} [{trigger}] {words or 'alone'}: {share:.3f}, P {probability:.3f}"
+                f"{tokens.written[trigger]} [{trigger}] {words or 'alone'}: {share:.3f}, P {probability:.3f}"
                 for trigger, words, share, probability in trigger_parses
             ),
         }
@@ -372,7 +378,7 @@ def _arcs(tokens: Tokens | None, trigger: int) -> str:
     """The words that depend on a trigger with their labels, in the order of the text."""
     assert tokens is not None  # documents with several parses have tokens
     below = np.flatnonzero(tokens.head == trigger).tolist()
-    return ", ".join(f"{tokens.dep[t]} {tokens.text[t]}" for t in below if tokens.dep[t] not in _LEAVES)
+    return ", ".join(f"{tokens.dep[t]} {tokens.written[t]}" for t in below if tokens.dep[t] not in _LEAVES)
 
 
 class _Texts:
@@ -412,13 +418,13 @@ class _Texts:
 
     def _sentence(self, number: int) -> str:
         if number not in self._sentences:
-            self._sentences[number] = " ".join(self.tokens.text[slice(*self._bounds[number])])
+            self._sentences[number] = " ".join(self.tokens.written[slice(*self._bounds[number])])
         return self._sentences[number]
 
     def _mention(self, span: _Span) -> str:
         start, end, _ = span
         if (start, end) not in self._mentions:
-            words = list(self.tokens.text[start : min(end, start + _LONGEST_MENTION)])
+            words = list(self.tokens.written[start : min(end, start + _LONGEST_MENTION)])
             shortened = " ..." if end - start > _LONGEST_MENTION else ""
             self._mentions[start, end] = f"{' '.join(words)}{shortened} [{start}-{end}]"
         return self._mentions[start, end]
@@ -470,14 +476,14 @@ def event_rows(several: Sequence[DocumentEvents], period: str, tokens: Tokens | 
             for place, in_parse in _in_parse(each).items():
                 found.setdefault(place, []).append(in_parse)
         for (token, key), parses in sorted(found.items()):
-            sentence = " ".join(tokens.text[slice(*bounds[int(tokens.sent[token])])])
+            sentence = " ".join(tokens.written[slice(*bounds[int(tokens.sent[token])])])
             probability = sum(each.n_hits for each in parses) / events.n_samples
             filled = {each.filled for each in parses}
             text = filled.pop() if len(filled) == 1 else "both"
             rows.append(
                 EventRow(
                     *(events.doc_id, events.date, period, events.event, key, probability, text),
-                    *(sentence, tokens.text[token], token, parses[0].frame),
+                    *(sentence, tokens.written[token], token, parses[0].frame),
                 )
             )
     return rows

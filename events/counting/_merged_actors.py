@@ -10,15 +10,16 @@ from typing import Any, Self
 import numpy as np
 
 from corefsample._arrays import Ints32
-from corefsample.coreference._clusterings import WAYS, Conditioned
+from corefsample.coreference._conditioning import WAYS, Conditioned
 from corefsample.documents._batch import DocumentBatch
-from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import DocumentPosterior
 from events.counting._evaluation import DocumentEvents
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import distinct_actors
 
 _WORST = 3  # mentions that are listed
 _OFTEN = 5  # a probability above 1 / 5 is counted
+_UNSETTLED = 20  # doc_ids that are listed
 _LONGEST = 12  # tokens of a mention's text
 _NO_DATE = "NaT"  # the text of NumPy's missing date
 
@@ -40,6 +41,8 @@ class MergedActors:
         Number of documents by how their samples were conditioned: see `Conditioned.way`.
     worst
         The mentions with the highest probabilities; of equal ones the first by date, doc_id and place.
+    unsettled
+        The first 20 of the doc_ids, sorted, of the documents whose Markov chains do not agree.
     """
 
     n_named: int = 0
@@ -47,6 +50,7 @@ class MergedActors:
     n_often: int = 0
     ways: Counter[str] = field(default_factory=Counter)
     worst: list[_Mention] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
 
     def add(self, batch: DocumentBatch, row: int, several: Sequence[DocumentEvents]) -> None:
         """Add one document with its events by rule."""
@@ -84,7 +88,10 @@ class MergedActors:
         """Add a document by parse: clashes, mentions that name an actor, number of samples."""
         if not own:
             return
-        self.ways[max((conditioned.way for conditioned, *_ in own.values()), key=WAYS.index)] += 1
+        way = max((conditioned.way for conditioned, *_ in own.values()), key=WAYS.index)
+        self.ways[way] += 1
+        if way == WAYS[-1]:
+            self._add_unsettled([batch.doc_ids[row]])
         parses = batch.rows_of_parses(row)
         found: dict[tuple[int, int], tuple[int, int]] = {}  # by tokens: samples with the mention, those of them merged
         for parse, (conditioned, naming, n) in own.items():
@@ -109,6 +116,9 @@ class MergedActors:
     def _add_worst(self, others: Sequence[_Mention]) -> None:
         self.worst = sorted([*self.worst, *others])[:_WORST]
 
+    def _add_unsettled(self, doc_ids: Sequence[str]) -> None:
+        self.unsettled = sorted([*self.unsettled, *doc_ids])[:_UNSETTLED]
+
     def merge(self, other: MergedActors) -> None:
         """Add the documents of another counter."""
         self.n_named += other.n_named
@@ -116,10 +126,11 @@ class MergedActors:
         self.n_often += other.n_often
         self.ways += other.ways
         self._add_worst(other.worst)
+        self._add_unsettled(other.unsettled)
 
     def to_json(self) -> dict[str, Any]:
         """For `from_json`."""
-        sums = {name: getattr(self, name) for name in ("n_named", "n_merged", "n_often", "worst")}
+        sums = {name: getattr(self, name) for name in ("n_named", "n_merged", "n_often", "worst", "unsettled")}
         return {**sums, "ways": dict(self.ways)}
 
     @classmethod
@@ -141,4 +152,5 @@ class MergedActors:
                 for p, date, doc_id, _, _, text in self.worst
             ],
             "n_documents": {way: self.ways[way] for way in WAYS},
+            "unsettled": self.unsettled,
         }

@@ -19,6 +19,18 @@ def _text(start: str, found: Mapping[str, Any]) -> str:
     return f"{start}{found['preset']} leaves out {n_excluded:,} of {n:,} {noun}: {conditions}{several}."
 
 
+def unsettled_text(merged_actors: Mapping[str, Any]) -> str:
+    """A sentence about documents whose Markov chains disagree, by the result of `MergedActors.summary`; "" if none."""
+    n, doc_ids = merged_actors["n_documents"]["unsettled chain"], merged_actors["unsettled"]
+    if not n:
+        return ""
+    names = ", ".join(doc_ids) + f" and {n - len(doc_ids):,} more" * (n > len(doc_ids))
+    return (
+        f"Conditioned samples did not settle in {n:,} document{'s' * (n > 1)}, where many mentions may be of distinct "
+        f"actors: {names}. The probabilities of these documents are not reliable."
+    )
+
+
 def merging_text(found: Mapping[str, Any]) -> str:
     """A sentence about the result of `MergedActors.summary`."""
     worst = "; ".join(f"{each['mention']!r} in {each['doc_id']}, {each['probability']:.2f}" for each in found["worst"])

@@ -120,6 +120,9 @@ class Cell:
         Documents in which the event is possible, and true in no sample.
     one_best
         Documents with the event in their likeliest-antecedent clustering.
+    chained
+        Documents whose samples Markov chains drew, by their number of samples with the event and the number of samples
+        that are worth one independent sample, rounded up.
     n_named
         Samples of all documents with the event by actors that are named, or by nobody; of numbers their sum.
     """
@@ -130,10 +133,13 @@ class Cell:
     one_best: int = 0
     n_named: int = 0
     numbers: Counter[Distribution] = field(default_factory=Counter)
+    chained: Counter[tuple[int, int]] = field(default_factory=Counter)
     _counts: Ints32 | None = None  # documents with the event by sample; None stands for zeros
 
-    def add_document(self, n_hits: int, one_best: int, n_named: int) -> None:
+    def add_document(self, n_hits: int, one_best: int, n_named: int, inefficiency: float = 1.0) -> None:
         """Add a document by its number of samples with the event."""
+        if inefficiency > 1.0:
+            self.chained[n_hits, math.ceil(inefficiency)] += 1
         self.one_best += one_best
         self.n_named += n_named
         if n_hits:
@@ -160,6 +166,7 @@ class Cell:
         """Add the cell of other documents."""
         self.hits.update(other.hits)
         self.numbers.update(other.numbers)
+        self.chained.update(other.chained)
         for name in _NUMBERS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         if other._counts is not None:
@@ -172,6 +179,7 @@ class Cell:
             **{name: getattr(self, name) for name in _NUMBERS},
             "by_sample": None if self._counts is None else self._counts.tolist(),
             **({"numbers": sorted(self.numbers.items())} if self.numbers else {}),
+            **({"chained": sorted(self.chained.items())} if self.chained else {}),
         }
 
     @classmethod
@@ -180,8 +188,9 @@ class Cell:
         by_sample = content["by_sample"]
         counts = None if by_sample is None else np.array(by_sample, np.int32)
         numbers = Counter({tuple(map(tuple, each)): n for each, n in content.get("numbers", ())})
-        own: dict[str, Any] = {name: content[name] for name in _NUMBERS}
-        return cls(n_samples, Counter(dict(content["hits"])), numbers=numbers, _counts=counts, **own)
+        chained = Counter({tuple(key): n for key, n in content.get("chained", ())})
+        sums: dict[str, Any] = {name: content[name] for name in _NUMBERS}
+        return cls(n_samples, Counter(dict(content["hits"])), numbers=numbers, chained=chained, _counts=counts, **sums)
 
     @property
     def has_evidence(self) -> bool:
@@ -231,7 +240,12 @@ class Cell:
         of_numbers = [variance_of_mean(each, self.n_samples) * n for each, n in self.numbers.items()]
         hits = np.array([0, *self.hits], np.int64)
         counts = np.array([self.n_without, *self.hits.values()], np.float64)
-        return math.fsum([*of_numbers, *(counts * monte_carlo_errors(hits, self.n_samples) ** 2).tolist()])
+        of_hits = (counts * monte_carlo_errors(hits, self.n_samples) ** 2).tolist()
+        of_chains = [
+            n * float(monte_carlo_errors(k, self.n_samples, time) ** 2 - monte_carlo_errors(k, self.n_samples) ** 2)
+            for (k, time), n in self.chained.items()
+        ]
+        return math.fsum([*of_numbers, *of_hits, *of_chains])
 
 
 class CountTally:
@@ -298,7 +312,7 @@ class CountTally:
                 cell.add_number(events.numbers[e], int(one_best[e]))
                 cell.add_samples(events.numbers[e])
                 continue
-            cell.add_document(n_hits[e], int(one_best[e]), n_named[e])
+            cell.add_document(n_hits[e], int(one_best[e]), n_named[e], events.inefficiency)
             if n_hits[e]:
                 cell.add_samples(events.hits[e])
         if events.numbers is not None:  # those of two events are compared by their samples

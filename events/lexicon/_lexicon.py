@@ -16,8 +16,18 @@ import numpy.typing as npt
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH
-from events.lexicon._aliases import Alias, AliasTable, Beginnings, Claim, spellings
-from events.lexicon._content import COMPOSITE, INNER, OF, Entry, LexiconContent
+from events.lexicon._content import (
+    COMPOSITE,
+    INNER,
+    OF,
+    Alias,
+    AliasTable,
+    Beginnings,
+    Claim,
+    Entry,
+    LexiconContent,
+    spellings,
+)
 from events.lexicon._file import (
     SHIPPED,
     SHIPPED_LEXICONS,

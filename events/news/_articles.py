@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from io import BytesIO
+from io import BytesIO, StringIO
 from itertools import chain
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -27,7 +27,7 @@ from corefsample._checks import shown
 from corefsample._extras import install_hint
 from corefsample._lazy import pd
 from corefsample._log import logger
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._contents import MIB, parquet_errors, read_whole
 from corefsample.files._digests import SeenIds
@@ -189,7 +189,8 @@ def separator_of(header: str, required: Iterable[str]) -> str:
 
 def _csv_rows(lines: LineReader, required: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the first line and the values of each row that is not empty. After a fault no row can be trusted."""
-    texts = (text for _, text in lines.text_lines("a row"))
+    # A row may also end with a carriage return alone, as on old Macs.
+    texts = chain.from_iterable(StringIO(text, newline="") for _, text in lines.text_lines("a row"))
     header, line = next(texts, ""), 1
     # `strict` raises for a quote that is never closed.
     reader = csv.reader(chain([header], texts), strict=True, delimiter=separator_of(header, required))

@@ -23,10 +23,12 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html.entities import html5
 from typing import Any
-from xml.etree.ElementTree import Element, ParseError, XMLParser, fromstring
+from xml.etree.ElementTree import Element, ParseError, fromstring
 
 _LEAD = re.compile(r"\s*LEAD\s*:\s*")
 _WORD = re.compile(r"\w+")
+_CHARACTER_NAME = re.compile(rb"&([A-Za-z][A-Za-z0-9]*);")
+_XML_NAMES = ("amp", "lt", "gt", "quot", "apos")
 _FULL, _LEADING, _CORRECTION = "full_text", "lead_paragraph", "correction_text"
 _ONLINE_LEAD = "online_lead_paragraph"
 _NO_TEXT = ("media", "table", "fn", "note")  # within the body, not of the article's text
@@ -181,21 +183,28 @@ class NitfDocument:
 
 
 def _tree(content: bytes) -> Element:
-    """The outermost element.
+    """The outermost element, all names without their namespaces.
 
     The layout's DTD, which is not read, declares names of characters; expat itself limits what entities expand to.
     """
-    parser = XMLParser()
-    parser.entity.update({name.rstrip(";"): text for name, text in html5.items()})
     try:
-        root: Element = fromstring(content, parser)
+        root: Element = fromstring(_CHARACTER_NAME.sub(_numbered, content))
     except ParseError as error:
         raise NitfError(f"XML must be well-formed, got: {error}", error.position[0]) from None
     except (LookupError, ValueError) as error:  # from an encoding that expat leaves to Python
         raise NitfError(f"XML must be in a known encoding, got: {error}", 1) from None
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
     if root.tag != "nitf":
         raise NitfError(f"the outermost element must be nitf, got {root.tag!r}", 1)
     return root
+
+
+def _numbered(name: re.Match[bytes]) -> bytes:
+    """The numbers of a named character; names of XML and unknown ones stay."""
+    key = name[1].decode()
+    characters = "" if key in _XML_NAMES else html5.get(f"{key};", "")
+    return "".join(f"&#{ord(character)};" for character in characters).encode() or name[0]
 
 
 def _is_collected(tag: str, kind: str, above: frozenset[str]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from corefsample._extras import install_hint
 from corefsample.errors import ParameterError
 from events.news._fields import Article
+from events.news._names import has_lost_name
 
 # A headline of a few words may have no upper case.
 _FEWEST_LETTERS = 40
@@ -41,14 +42,21 @@ class TextTally:
     ----------
     n_texts
         Number of texts.
-    n_lower_case
-        Texts of at least 40 letters of a script with two cases, none of them in upper case.
+    n_lower_case, n_lost_names
+        Texts of at least 40 letters of a script with two cases, none of them in upper case; those of them with a name
+        that is also a word (turkey, the us), which no lexicon finds without its capital.
     n_mojibake
         Texts with characters that come from UTF-8 that was read in another encoding, such as those of an apostrophe.
     n_lost
         Texts with the replacement character: what stood there is lost.
     n_repaired
         Texts that `repaired` changed; the other counts are of the repaired texts.
+    n_cleaned
+        Texts with HTML or invisible characters, which were removed.
+    n_dateline, n_credit, n_agency, n_note
+        Texts in which such pieces were recognised and left out.
+    n_recased
+        Texts with a paragraph in capitals or in title case, which was rewritten.
     """
 
     n_texts: int = 0
@@ -56,11 +64,20 @@ class TextTally:
     n_mojibake: int = 0
     n_lost: int = 0
     n_repaired: int = 0
+    n_cleaned: int = 0
+    n_dateline: int = 0
+    n_credit: int = 0
+    n_agency: int = 0
+    n_note: int = 0
+    n_recased: int = 0
+    n_lost_names: int = 0
 
     @classmethod
     def of(cls, text: str, *, is_repaired: bool = False) -> Self:
         """The counts of one text."""
-        return cls(1, is_lower_case(text), has_mojibake(text), _LOST in text, is_repaired)
+        is_lower = is_lower_case(text)
+        faults = {"n_lower_case": is_lower, "n_lost_names": is_lower and has_lost_name(text)}
+        return cls(1, **faults, n_mojibake=has_mojibake(text), n_lost=_LOST in text, n_repaired=is_repaired)
 
     def __add__(self, other: TextTally) -> TextTally:
         return TextTally(*map(add, dataclasses.astuple(self), dataclasses.astuple(other)))

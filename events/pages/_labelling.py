@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample._lazy import pd
-from events.audit import AuditPlan
+from events.audit._plan import AuditPlan
 from events.audit._sheets import SHEET_COLUMNS
 from events.counting._tables import shown_name
+from events.pages._document_texts import PLAIN, MarkedText
 from events.pages._labels import CHOSEN, LabelTargets
-from events.pages._marked_texts import PLAIN, MarkedText
 from events.pages._questions import Question, default_question
 from events.pages._rendering import PER_PART, Sources, packed_parts, rendered
 
@@ -100,7 +100,7 @@ def chosen_sheet(report: Report) -> dict[str, Any]:
         "key": CHOSEN,
         "file": f"{CHOSEN}.csv",
         "kind": about.kind,
-        "actors": [[code, shown_name(code, names)] for code in (about.events or about.actors)],
+        "actors": [[code, shown_name(code, names)] for code in about.choices],
         "columns": list(SHEET_COLUMNS),
         "documents": {"doc_id": doc_ids, "date": dates, "labeller": [], "note": []},
         "same": {"round": CHOSEN, "stratum": "", "inclusion_probability": ""},

@@ -6,8 +6,8 @@ yes, and counts that rest on it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from corefsample.errors import InputError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
 from events._csv_cells import unescaped
-from events.audit._documents import TOTAL, as_written, read_text_table
+from events.audit._documents import RULES, TOTAL, as_written, read_text_table, run_event
 from events.audit._sheets import LABEL_COLUMNS
 from events.counting._tables import shown_name
 
@@ -27,6 +27,8 @@ _OF_AUDIT = ("n_docs", "n_labelled", "estimate", "lower", "upper", "level", "mod
 _OF_LEARNED = ("n_docs", "n_labels", "mean", "lower", "upper", "level", "run_mean", "run_lower", "run_upper")
 _OF_DOCUMENTS = ("doc_id", "event", "actor", "learned", "label", "sampled")
 CHOSEN = "chosen"  # how a label came whose document a person chose
+
+Key = tuple[str, str]  # the event, and the actor or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,82 +39,112 @@ class LabelTargets:
     ----------
     plan
         Its identity.
-    actors, events
-        Codes of actors, or events; both empty where labels are about the event of any actor. Where there is one actor,
-        a label says yes or no.
+    names
+        Name of each target in labels, by its event and its actor, or "" for any actor.
     """
 
     plan: str
-    actors: tuple[str, ...] = ()
-    events: tuple[str, ...] = ()
+    names: Mapping[Key, str] = field(default_factory=dict)
 
     @classmethod
-    def of_keys(cls, plan: str, keys: Sequence[tuple[str, str]]) -> LabelTargets:
-        """From the event and the actor, or "", of each target."""
-        events = tuple(event for event, actor in keys if not actor)
-        return cls(plan, tuple(actor for _, actor in keys if actor), events if len(events) > 1 else ())
+    def of_run(cls, plan: str, keys: Iterable[Key], record: Mapping[str, Any]) -> LabelTargets:
+        """Targets of a run, whose actors are named with their event where it has several events."""
+        several = RULES in run_event(record)
+        names = {key: (f"{key[0]}: {key[1]}" if several else key[1]) if key[1] else key[0] for key in keys}
+        return cls(plan, names)
 
     @property
     def kind(self) -> str:
         """What a label is, as in `events.audit.AuditFrame.label_kind`."""
-        return "events" if self.events else "actors" if len(self.actors) > 1 else "yes-no"
+        if len(self.names) < 2:
+            return "yes-no"
+        return "actors" if all(actor for _, actor in self.names) else "events"
 
-    def of_key(self, event: str, actor: str) -> str:
-        """Name of a target."""
-        return actor or (event if self.events else "")
+    @property
+    def choices(self) -> list[str]:
+        """The names that a label may have; none where it says yes or no."""
+        return [] if self.kind == "yes-no" else list(self.names.values())
 
-    def of_row(self, actor: str) -> str | None:
-        """Name of the target of a row of the evidence, by its actor; None if labels are not about it."""
-        targets = self.actors or self.events
-        if not targets:
-            return ""
-        target = actor if self.actors else actor.partition(": ")[0]
-        return target if target in targets else None
+    def of_row(self, event: str, actor: str) -> str | None:
+        """Name of the target of a row of the evidence: that of the actor, or of any; None if there is none."""
+        return self.names.get((event, actor), self.names.get((event, "")))
+
+    def parts(self, label: str) -> dict[str, str]:
+        """What the label of a document says about each target: yes, no or unsure."""
+        if self.kind == "yes-no" or label == "unsure":
+            return dict.fromkeys(self.names.values(), label)
+        marked = label.split(";")
+        return {
+            name: "yes" if name in marked else "unsure" if f"{name}?" in marked else "no"
+            for name in self.names.values()
+        }
+
+    def joined(self, parts: Mapping[str, str]) -> str:
+        """The label of a document as in a sheet, from what it says about each target."""
+        if self.kind == "yes-no":
+            return next(iter(parts.values()))
+        ends = {"yes": "", "unsure": "?"}
+        return ";".join(f"{name}{ends[value]}" for name, value in parts.items() if value in ends) or "none"
 
 
 @dataclass(frozen=True, slots=True)
-class AuditContent:
-    """Labels and audited counts.
+class LabelContent:
+    """Labels, and counts that rest on them: of an audit, or learned.
 
     Attributes
     ----------
-    labels
-        Label by doc_id, as in a sheet.
-    targets
-        One for each event or actor: name; total; and rows by period, as JSON values.
     about
-        What labels are about.
-    n_labels, n_documents
-        Documents with a label, and all.
+        What the labels are about.
+    labels
+        By doc_id, and by name of the target: yes, no or unsure.
+    targets
+        One for each target: key; name; total; and rows by period, as JSON values.
     level
         Of the intervals.
+    n_documents
+        All documents.
     assumption
-        "stable-errors" where counts of periods rest on it, or "".
+        "stable-errors" where audited counts of periods rest on it, or "".
+    probabilities
+        Learned P that a reader says yes, by name of the target and doc_id; none of an audit.
+    chosen
+        Documents with a label that a person chose, and no plan.
     """
 
-    labels: dict[str, str]
-    targets: list[dict[str, Any]]
     about: LabelTargets
-    n_labels: int
-    n_documents: int
+    labels: Mapping[str, Mapping[str, str]]
+    targets: list[dict[str, Any]]
     level: float
-    assumption: str
+    n_documents: int
+    assumption: str = ""
+    probabilities: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    chosen: frozenset[str] = frozenset()
 
-    def row_label(self, doc_id: str, actor: str) -> str:
-        """What the label of a document says about one actor: yes, no, unsure, or "" without a label.
+    @property
+    def n_labels(self) -> int:
+        """Number of documents with a label."""
+        return len(self.labels)
 
-        A label of events says of each whether any actor has it.
-        """
-        label, target = self.labels.get(doc_id, ""), self.about.of_row(actor)
-        if not label or label == "unsure" or not target:
-            return "" if target is None and label != "unsure" else label
-        if label in ("yes", "no"):  # of the one actor
-            return label
-        parts = label.split(";")
-        return "yes" if target in parts else "unsure" if f"{target}?" in parts else "no"
+    def row_label(self, doc_id: str, event: str, actor: str) -> str:
+        """What the label of a document says about a row of its evidence, or "" without a label."""
+        return self.labels.get(doc_id, {}).get(self.about.of_row(event, actor) or "", "")
+
+    def row_probability(self, doc_id: str, event: str, actor: str) -> float | None:
+        """P that a reader says yes of a row of the evidence; None if labels are not about its actor."""
+        target = self.about.of_row(event, actor)
+        return None if target is None else round(self.probabilities[target][doc_id], 4)
+
+    def highest(self, doc_id: str) -> float:
+        """The highest learned P of any target in a document."""
+        return round(max(each[doc_id] for each in self.probabilities.values()), 4)
+
+    @property
+    def whole_labels(self) -> dict[str, str]:
+        """Label of each document as in a sheet."""
+        return {doc_id: self.about.joined(parts) for doc_id, parts in self.labels.items()}
 
 
-def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]) -> AuditContent:
+def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, Any]) -> LabelContent:
     """Read the folder that `corefsample audit estimate` wrote.
 
     Parameters
@@ -121,8 +153,8 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
         The folder.
     doc_ids
         Documents of the run.
-    names
-        Names of actors by code.
+    record
+        Content of run.json.
 
     Raises
     ------
@@ -135,131 +167,53 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]
         summary = read_json(place / "audited.json")["summary"]
         plan, assumption = str(summary["plan"]), str(summary["assumption"])
     table = read_text_table(place / "labels.csv", LABEL_COLUMNS).map(unescaped)
-    labels = dict(zip(table["doc_id"].tolist(), table["label"].tolist(), strict=True))
-    stranger = next((doc_id for doc_id in labels if doc_id not in doc_ids), None)
+    stranger = next((doc_id for doc_id in table["doc_id"] if doc_id not in doc_ids), None)
     if stranger is not None:
         rule = "labels must be of documents of this run"
         raise InputError(f"{rule}, got {stranger!r}", place=str(place / "labels.csv"))
-    totals = counts[counts["period"] == TOTAL].sort_values("estimate", ascending=False, kind="stable")
-    if totals.empty:
+    targets = sorted(_targets(counts, record, _OF_AUDIT), key=lambda each: -each["total"]["estimate"])
+    if not targets:
         raise InputError("audit must have a total, got none", place=str(place / "audited.csv"))
-    keys = list(zip(totals["event"], totals["actor"], strict=True))
-    return AuditContent(
-        labels,
-        [_counted_target(counts, *key, names, _OF_AUDIT) for key in keys],
-        LabelTargets.of_keys(plan, keys),
-        len(labels),
-        int(totals["n_docs"].iloc[0]),
-        float(totals["level"].iloc[0]),
-        assumption,
-    )
+    about = LabelTargets.of_run(plan, [each["key"] for each in targets], record)
+    labels = {doc_id: about.parts(label) for doc_id, label in zip(table["doc_id"], table["label"], strict=True)}
+    first = targets[0]["total"]
+    return LabelContent(about, labels, targets, first["level"], int(first["n_docs"]), assumption)
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedContent:
-    """Learned P, labels, and learned counts.
-
-    Attributes
-    ----------
-    about
-        What labels are about.
-    probabilities, labels
-        By target ("" where there is one), P that a reader says yes and the label, by doc_id; documents without a
-        label are left out of the latter.
-    chosen
-        Documents with a label that a person chose, and no plan.
-    targets
-        One for each target: name; total; and rows by period, as JSON values.
-    level
-        Of the intervals.
-    """
-
-    about: LabelTargets
-    probabilities: dict[str, dict[str, float]]
-    labels: dict[str, dict[str, str]]
-    chosen: frozenset[str]
-    targets: list[dict[str, Any]]
-    level: float
-
-    def row_probability(self, doc_id: str, actor: str) -> float | None:
-        """P that a reader says yes of a row of the evidence; None if labels are not about its actor."""
-        target = self.about.of_row(actor)
-        return None if target is None else round(self.probabilities[target][doc_id], 4)
-
-    def row_label(self, doc_id: str, actor: str) -> str:
-        """The label of a row of the evidence: yes, no, unsure, or "" without one."""
-        target = self.about.of_row(actor)
-        return "" if target is None else self.labels[target].get(doc_id, "")
-
-    def highest(self, doc_id: str) -> float:
-        """The highest P of any target in a document."""
-        return round(max(each[doc_id] for each in self.probabilities.values()), 4)
-
-    @property
-    def whole_labels(self) -> dict[str, str]:
-        """Label of each document as in a sheet."""
-        if len(self.labels) == 1:
-            return dict(next(iter(self.labels.values())))
-        parts: dict[str, list[str]] = {}
-        for target, labels in self.labels.items():
-            for doc_id, label in labels.items():
-                own = parts.setdefault(doc_id, [])
-                own += {"yes": [target], "unsure": [f"{target}?"]}.get(label, [])
-        return {doc_id: ";".join(own) or "none" for doc_id, own in parts.items()}
-
-
-def read_learned(folder: PathLike, doc_ids: Collection[str], names: dict[str, Any]) -> LearnedContent:
-    """Read the folder that `corefsample audit learn` wrote.
-
-    Parameters
-    ----------
-    folder
-        The folder.
-    doc_ids
-        Documents of the run.
-    names
-        Names of actors by code.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or damaged, or what was learned is of another run.
-    """
+def read_learned(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, Any]) -> LabelContent:
+    """Read the folder that `corefsample audit learn` wrote; parameters and errors as in `read_audit`."""
     place = _folder_with(folder, "learned", ("learned.csv", "learned_counts.csv", "learned.json"), "audit learn")
     with as_written("learned", str(folder)):
         documents = _numbers(read_text_table(place / "learned.csv", _OF_DOCUMENTS), ["learned"])
         counts = _numbers(read_text_table(place / "learned_counts.csv", (*_OF_COUNTS, *_OF_LEARNED)), _OF_LEARNED)
         if not documents["learned"].between(0, 1).all():
             raise ValueError("a number that is not possible")
+        targets = _targets(counts, record, _OF_LEARNED)
         plan = str(read_json(place / "learned.json")["plan"])
-        totals = counts[counts["period"] == TOTAL]
-        keys = list(zip(totals["event"], totals["actor"], strict=True))
-        about = LabelTargets.of_keys(plan, keys)
-        of_target = {
-            about.of_key(event, actor): documents[(documents["event"] == event) & (documents["actor"] == actor)]
-            for event, actor in keys
-        }
-        if not keys or sum(map(len, of_target.values())) != len(documents):
+        about = LabelTargets.of_run(plan, [each["key"] for each in targets], record)
+        probabilities: dict[str, dict[str, float]] = {name: {} for name in about.names.values()}
+        labels: dict[str, dict[str, str]] = {}
+        rows = (documents[name].tolist() for name in ("doc_id", "event", "actor", "learned", "label"))
+        for doc_id, event, actor, p, label in zip(*rows, strict=True):
+            name = about.names[event, actor]
+            probabilities[name][doc_id] = p
+            if label:
+                labels.setdefault(doc_id, {})[name] = label
+        if not targets or len(documents) != len(targets) * len(doc_ids):
             raise ValueError("documents and counts of different targets")
-        if any(set(rows["doc_id"]) != set(doc_ids) or len(rows) != len(doc_ids) for rows in of_target.values()):
+        if any(each.keys() != set(doc_ids) for each in probabilities.values()):
             raise ValueError("documents of another run")
-    with_label = {target: rows[rows["label"] != ""] for target, rows in of_target.items()}
-    return LearnedContent(
-        about,
-        {target: _by_document(rows, "learned") for target, rows in of_target.items()},
-        {target: _by_document(rows, "label") for target, rows in with_label.items()},
-        frozenset(documents["doc_id"][documents["sampled"] == CHOSEN]),
-        [_counted_target(counts, *key, names, _OF_LEARNED) for key in keys],
-        float(totals["level"].iloc[0]),
-    )
+    chosen = frozenset(documents["doc_id"][documents["sampled"] == CHOSEN])
+    level = targets[0]["total"]["level"]
+    return LabelContent(about, labels, targets, level, len(doc_ids), probabilities=probabilities, chosen=chosen)
 
 
 def _numbers(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """A table of texts as they were before they were written, with numbers in some columns."""
-    found = table.map(unescaped).astype(dict.fromkeys(columns, float))
-    if not np.isfinite(found[[*columns]].to_numpy()).all():
+    values = table.map(unescaped).astype(dict.fromkeys(columns, float))
+    if not np.isfinite(values[[*columns]].to_numpy()).all():
         raise ValueError("a number that is not finite")
-    return found
+    return values
 
 
 def _folder_with(folder: PathLike, what: str, names: Sequence[str], command: str) -> Path:
@@ -272,18 +226,16 @@ def _folder_with(folder: PathLike, what: str, names: Sequence[str], command: str
     return place
 
 
-def _counted_target(
-    counts: pd.DataFrame, event: str, actor: str, names: dict[str, Any], numbers: Sequence[str]
-) -> dict[str, Any]:
-    """Name, total, and rows by period of what labels are about, as JSON values."""
-    chosen = counts[(counts["event"] == event) & (counts["actor"] == actor)]
-    rows: list[Any] = chosen[["period", *numbers]].to_dict("records")
-    return {
-        "name": shown_name(actor, names) if actor else f"{event}, any actor",
-        "total": next(row for row in rows if row["period"] == TOTAL),
-        "rows": [row for row in rows if row["period"] != TOTAL],
-    }
-
-
-def _by_document(rows: pd.DataFrame, column: str) -> dict[str, Any]:
-    return dict(zip(rows["doc_id"].tolist(), rows[column].tolist(), strict=True))
+def _targets(counts: pd.DataFrame, record: Mapping[str, Any], numbers: Sequence[str]) -> list[dict[str, Any]]:
+    """Key, name, total, and rows by period of everything that has a total, as JSON values."""
+    several = RULES in run_event(record)
+    targets = []
+    for (event, actor), table in counts.groupby(["event", "actor"], sort=False):
+        rows: list[Any] = table[["period", *numbers]].to_dict("records")
+        name = f"{event}, any actor"
+        if actor:
+            name = shown_name(f"{event}: {actor}" if several else str(actor), record["names"])
+        by_period = [row for row in rows if row["period"] != TOTAL]
+        totals = [{"key": (event, actor), "name": name, "total": row, "rows": by_period} for row in rows]
+        targets += [each for each in totals if each["total"]["period"] == TOTAL]
+    return targets

@@ -7,7 +7,7 @@ content has P(a > b) of two actors in each period, from their counts sample by s
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -16,19 +16,20 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample import _checks
+from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
+from corefsample._random import document_key
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
 from events.counting._count_posterior import checked_table
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._periods import Calendar
-from events.counting._sentences import exclusion_texts, merging_text
+from events.counting._sentences import exclusion_texts, merging_text, unsettled_text
 from events.counting._tables import Columns, shown_name
-from events.pages._document_texts import Places, document_texts
-from events.pages._labels import AuditContent, LabelTargets, LearnedContent, read_audit, read_learned
-from events.pages._others import OtherDocuments, other_documents
-from events.pages._rendering import PER_PART
+from events.pages._document_texts import Places, document_texts, run_texts
+from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
+from events.pages._rendering import PER_PART, packed_parts
 from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
 
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
@@ -68,8 +69,8 @@ class Report:
     merging: str
     exclusions: list[str]
     others: OtherDocuments | None = None
-    audit: AuditContent | None = None
-    learned: LearnedContent | None = None
+    audit: LabelContent | None = None
+    learned: LabelContent | None = None
 
     @property
     def about(self) -> LabelTargets | None:
@@ -120,8 +121,8 @@ def read_report(
     n_documents = _checks.whole("n_documents", n_documents, 0)
     n_others = _checks.whole("n_others", n_others, 0)
     with opened_folder(folder, only=is_needed) as opened:
-        run = read_run(opened)
         try:
+            run = read_run(opened)
             return _with_all_documents(run, _content(run, n_documents), n_others, audit, learned)
         except CorefsampleError as error:
             raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
@@ -138,7 +139,8 @@ def read_report(
 
 def _content(run: FinishedRun, n_documents: int) -> Report:
     evidence = run.evidence
-    actors = _ordered_actors(run.counts)
+    outcomes = {text.partition("=")[0] for text in run.record["rule"].get("outcomes", ())}
+    actors = _ordered_actors(run.counts, outcomes)
     actor_codes = {name: a for a, name in enumerate(actors)}
     period_codes = {label: i for i, label in enumerate(run.counts["period"].unique())}
     doc_ids = list(dict.fromkeys(evidence["doc_id"]))
@@ -153,7 +155,7 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
     counts = {
         "level": run.record["arguments"]["level"],
         "columns": list(run.counts.drop(columns="name").columns),
-        "actors": [_actor(run, name) for name in actors],
+        "actors": [_actor(run, name, outcomes) for name in actors],
         "documents": {
             "id": doc_ids,
             "date": [str(dates[doc_id]) for doc_id in doc_ids],
@@ -170,7 +172,8 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
         },
     }
     summary = run.record["summary"]
-    merging = "" if summary.get("merged_actors") is None else merging_text(summary["merged_actors"])
+    merged = summary.get("merged_actors")
+    merging = "" if merged is None else f"{merging_text(merged)} {unsettled_text(merged)}"
     exclusions = exclusion_texts(summary.get("triggers", {}))
     report = Report(run.record, counts, texts, len(doc_ids), len(numbers), merging, exclusions)
     counts["shared"] = report.is_recalibration_covered
@@ -185,44 +188,48 @@ def _with_all_documents(
     schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _ALL_COLUMNS])
     table = checked_table(str(run.folder / ALL_DOCUMENTS), _ALL_COLUMNS, schema)
     report.counts["periods"] = _periods(Calendar(str(run.record["arguments"]["period"])), table["date"])
-    doc_ids, names = set(table["doc_id"]), run.record["names"]
-    audited = None if audit is None else read_audit(audit, doc_ids, names)
-    taught = None if learned is None else read_learned(learned, doc_ids, names)
+    doc_ids = set(table["doc_id"])
+    audited = None if audit is None else read_audit(audit, doc_ids, run.record)
+    taught = None if learned is None else read_learned(learned, doc_ids, run.record)
     if audited and taught and audited.about.plan != taught.about.plan:
         rule = "learned must be of the plan of the audit"
         raise InputError(f"{rule}, {audited.about.plan}, got {taught.about.plan}", place=str(learned))
-    pairs = list(zip(run.evidence["doc_id"], run.evidence["name"], strict=True))
+    contents = [content for content in (taught, audited) if content is not None]
+    evidence, columns = report.counts["evidence"], (run.evidence[name] for name in ("doc_id", "event", "name"))
+    rows = [(doc_id, event, name.removeprefix(f"{event}: ")) for doc_id, event, name in zip(*columns, strict=True)]
     labels: dict[str, str] = {}
-    if audited is not None:
-        labels |= audited.labels
-        report.counts["evidence"]["label"] = [audited.row_label(*pair) for pair in pairs]
-    if taught is not None:
-        labels |= taught.whole_labels
-        before = report.counts["evidence"].get("label", [""] * len(pairs))
-        own = [taught.row_label(*pair) for pair in pairs]
-        report.counts["evidence"]["label"] = [new or old for new, old in zip(own, before, strict=True)]
-        report.counts["evidence"]["learned"] = [taught.row_probability(*pair) for pair in pairs]
-        report.counts["chosen"] = sorted(taught.chosen)
-    if audited is not None or taught is not None:
+    for content in reversed(contents):
+        labels |= content.whole_labels
+    if contents:
+        evidence["label"] = [next(filter(None, (each.row_label(*row) for each in contents)), "") for row in rows]
         report.counts["audit"] = _targets(audited, taught)
+    if taught is not None:
+        evidence["learned"] = [taught.row_probability(*row) for row in rows]
+        report.counts["chosen"] = sorted(taught.chosen)
     others = other_documents(table, run.record, labels, n_others, None if taught is None else taught.highest)
     report.counts["others"] = others.content
     return dataclasses.replace(report, others=others, audit=audited, learned=taught)
 
 
-def _targets(audited: AuditContent | None, learned: LearnedContent | None) -> list[dict[str, Any]]:
+def _targets(audited: LabelContent | None, learned: LabelContent | None) -> list[dict[str, Any]]:
     """Counts from labels by target: those of the sample's design, those of learned P, or both."""
-    found: dict[str, dict[str, Any]] = {}
+    targets: dict[tuple[str, str], dict[str, Any]] = {}
     for kind, content in (("audited", audited), ("learned", learned)):
         for target in () if content is None else content.targets:
-            found.setdefault(target["name"], {"name": target["name"]})[kind] = target
-    return list(found.values())
+            targets.setdefault(target["key"], {"name": target["name"]})[kind] = target
+    return list(targets.values())
 
 
-def _ordered_actors(counts: pd.DataFrame) -> list[str]:
-    """Actors with most documents first; nobody named comes last."""
-    totals = counts.groupby("name")["mean"].sum().sort_values(ascending=False, kind="stable")
-    return sorted(map(str, totals.index), key=lambda name: name.rpartition(": ")[2].split(">")[0] == "-")
+def _ordered_actors(counts: pd.DataFrame, outcomes: Collection[str] = ()) -> list[str]:
+    """Actors with most documents first; nobody named comes last, after outcomes, which are unions of the others."""
+    totals = counts.groupby(["name", "event"])["mean"].sum().sort_values(ascending=False, kind="stable")
+    events = {str(name): event for name, event in totals.index}
+
+    def rank(name: str) -> int:
+        is_nobody = name.rpartition(": ")[2].split(">")[0] == "-"
+        return 2 if is_nobody else int(events[name] in outcomes)
+
+    return sorted(events, key=rank)
 
 
 def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:
@@ -250,13 +257,14 @@ def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _actor(run: FinishedRun, code: str) -> dict[str, Any]:
+def _actor(run: FinishedRun, code: str, outcomes: Collection[str]) -> dict[str, Any]:
     rows = run.counts[run.counts["name"] == code]
     named = ("event", *Columns.of_roles(rows.columns))
     first = rows[[*named, *rows.columns.intersection(list(_SAME))]].astype(object).iloc[0]
     return {
         "code": code,
         "name": shown_name(code, run.record["names"]),
+        "isUnion": first["event"] in outcomes,  # of other events, which have its documents too
         "same": first.to_dict(),  # what all its rows of counts.csv have
         "mean": _rounded(rows["mean"]),
         "lower": _rounded(rows["lower"]),
@@ -292,18 +300,8 @@ def sampled_pairs(samples: pd.DataFrame, actors: Mapping[str, int], periods: Map
         ``compared``: only actors below this number are compared. As columns, for pairs with any samples above 0:
         ``period``, ``first``, ``second`` (its number is greater than that of the first; -1 stands for a count of 0),
         and the share of samples in which the first is ``more`` or ``less`` than the second.
-
-    Raises
-    ------
-    LookupError
-        If an actor or period has no number.
-    ValueError
-        If the lists have different lengths.
     """
     counts = [np.asarray(drawn, np.int32) for drawn in samples["counts"]]
-    lengths = sorted({len(drawn) for drawn in counts})
-    if len(lengths) > 1:
-        raise ValueError(f"sampled counts must be equally many, got {lengths[0]} and {lengths[-1]}")
     by_period: dict[int, dict[int, int]] = {number: {} for number in periods.values()}  # rows by actor
     for row, (actor, period) in enumerate(zip(samples["name"], samples["period"], strict=True)):
         by_period[periods[period]][actors[actor]] = row
@@ -326,3 +324,87 @@ def _compared(by_period: Mapping[int, Mapping[int, int]], n_actors: int) -> int:
         for before, actor in enumerate(sorted(rows)):
             n_pairs[actor] += before
     return int(np.searchsorted(np.cumsum(n_pairs[:n_actors]), _MOST_PAIRS, side="right"))
+
+
+# A document without evidence has a trigger and an actor, one of them, or none.
+KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor found, no trigger", "neither found")
+
+
+@dataclass(frozen=True, slots=True)
+class OtherDocuments:
+    """Documents without evidence.
+
+    Attributes
+    ----------
+    counts
+        Number of each of `KINDS` in the run.
+    content
+        Those in the page, as columns: id, date, kind (index in `KINDS`), label; and "perPart".
+    texts
+        Their texts in pieces, packed.
+    n_shown
+        Number of those in the page.
+    """
+
+    counts: tuple[int, ...]
+    content: dict[str, Any]
+    texts: list[str]
+    n_shown: int
+
+
+def other_documents(
+    table: pd.DataFrame,
+    record: Mapping[str, Any],
+    labels: Mapping[str, str],
+    n_documents: int,
+    learned: Callable[[str], float] | None = None,
+) -> OtherDocuments:
+    """Choose documents without evidence, and read their texts from the inputs of the run that still exist.
+
+    Those with a label come first; of the others, as many of each kind as possible, at random; with learned P instead
+    those where it is highest.
+
+    Parameters
+    ----------
+    table
+        doc_id, date, trigger, actor and probability of every document of the run.
+    record
+        Content of run.json.
+    labels
+        Label by doc_id.
+    n_documents
+        The most documents in the page.
+    learned
+        P that a reader says yes, by doc_id.
+    """
+    without = table[table["probability"] == 0.0]
+    kinds: Ints = np.where(without["trigger"], np.where(without["actor"], 0, 1), np.where(without["actor"], 2, 3))
+    taught = None if learned is None else np.array([learned(doc_id) for doc_id in without["doc_id"]])
+    chosen = _chosen(without["doc_id"].tolist(), kinds, labels, n_documents, taught)
+    rows = without.iloc[chosen]
+    doc_ids = [str(doc_id) for doc_id in rows["doc_id"]]
+    found = dict(run_texts(record, set(doc_ids))) if doc_ids else {}
+    content = {
+        "id": doc_ids,
+        "date": [str(date) for date in rows["date"]],
+        "kind": kinds[chosen].tolist(),
+        "label": [labels.get(doc_id, "") for doc_id in doc_ids],
+        "perPart": PER_PART,
+        **({} if taught is None else {"learned": taught[chosen].tolist()}),
+    }
+    texts = packed_parts([found[doc_id].pieces if doc_id in found else [] for doc_id in doc_ids])
+    return OtherDocuments(tuple(np.bincount(kinds, minlength=len(KINDS)).tolist()), content, texts, len(doc_ids))
+
+
+def _chosen(
+    doc_ids: list[str], kinds: Ints, labels: Mapping[str, str], n_documents: int, learned: Floats | None
+) -> list[int]:
+    """Rows to show, by kind: in turn one of each, in the order of the keys that also draw samples; or by learned P."""
+    keys = np.array([document_key(0, doc_id) for doc_id in doc_ids], np.uint64)
+    labelled = np.array([doc_id in labels for doc_id in doc_ids], np.bool_)
+    order = np.lexsort((keys, ~labelled, kinds))
+    counts = np.bincount(kinds, minlength=len(KINDS))
+    turn = np.concatenate([np.arange(n) for n in counts]) if len(order) else order
+    first = turn if learned is None else -learned[order]
+    by_turn = np.lexsort((kinds[order], first, ~labelled[order]))
+    return sorted(order[by_turn[:n_documents]].tolist(), key=lambda row: (kinds[row], row))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import msgspec
+from typing import Any
 
 from corefsample._lazy import pd
 from corefsample.errors import InputError
@@ -15,6 +12,7 @@ from corefsample.files._folders import FolderCopy
 from events.counting._count_posterior import checked_table, read_counts, read_samples
 from events.counting._evidence import evidence_schema
 from events.counting._tables import Columns, row_names
+from events.counting._verified import verified_record, verify_table
 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 ALL_DOCUMENTS = "all_documents.parquet"
@@ -69,7 +67,8 @@ def read_run(folder: FolderCopy) -> FinishedRun:
         if not (path / name).is_file():
             files = ", ".join(_FILES)
             raise InputError(f"a finished events run must have {files}, got no {name}", place=place, hint=hint)
-    record = _record(path / "run.json")
+    record = verified_record(path)
+    verify_table(path / "documents.parquet")
     counts = read_counts(path)
     named = ("event", *Columns.of_roles(counts.columns))
     evidence = checked_table(str(path / "evidence.parquet"), (*named, *_EVIDENCE), evidence_schema(named[1:]))
@@ -96,42 +95,3 @@ def read_run(folder: FolderCopy) -> FinishedRun:
 def is_needed(name: str) -> bool:
     """Whether a report needs a file of the run, by its path in the folder."""
     return name.removeprefix("run/") in (*_FILES, _SAMPLES)
-
-
-class _Arguments(msgspec.Struct):
-    period: str
-    n_samples: Annotated[int, msgspec.Meta(ge=0)]
-    level: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
-    interval: str
-
-
-class _Rule(msgspec.Struct):
-    name: str
-    preset: str
-
-
-class _Summary(msgspec.Struct):
-    n_documents: Annotated[int, msgspec.Meta(ge=0)]
-    n_sampled: Annotated[int, msgspec.Meta(ge=0)]
-    periods: tuple[str, str]
-
-
-class _Record(msgspec.Struct):
-    """What a page needs of run.json, which has more."""
-
-    arguments: _Arguments
-    rule: _Rule
-    summary: _Summary
-    names: dict[str, Any]
-
-
-def _record(path: Path) -> dict[str, Any]:
-    try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        json.dumps(record, ensure_ascii=False).encode()  # lone surrogates raise
-        msgspec.convert(record, _Record)
-    except msgspec.ValidationError as error:
-        raise InputError(f"record must be that of this version's events runs, got: {error}", place=str(path)) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"record must be readable JSON, got: {error}", place=str(path)) from None
-    return record

@@ -13,17 +13,13 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats
 from corefsample._lazy import pd
-from corefsample._processors import processors
+from corefsample._machine import processors
 from corefsample.calibration._quantiles import QuantileCalibration, of_places, place
-from corefsample.coreference._clusterings import link_marginals
-from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
-from corefsample.links._pairs import Unannotated, gold_codes
-from corefsample.recalibration._model import Recalibration, document_kinds
-from corefsample.scorers.log_linear.features._encoding import MENTION_KINDS
+from corefsample.recalibration._model import Recalibration
 from events.counting import count_pmf
 from events.counting._counts import hdi_interval, quantile_interval
-from events.queries._table import QueryTable
+from events.queries._queries import QueryTable
 
 LEVELS = (0.5, 0.8, 0.95)
 SIZES = (5, 10, 20, 81)  # 5-9, 10-19, 20-80, 81 and more documents
@@ -234,11 +230,8 @@ def null_truths(table: QueryTable, recalibrations: Sequence[Recalibration], *, n
 
 def group_misfit(
     table: QueryTable, probs: npt.ArrayLike, null: Bools, groups: Mapping[str, Sequence[str]]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Compare mean P with the share of true queries by group, and measure the overdispersion of groups.
-
-    For each grouping, chi2 is the sum over groups of the squared difference between true and expected count, divided by
-    its variance in the null draws. Divided by the number of groups it is about 1 if P is right.
+) -> pd.DataFrame:
+    """Compare mean P with the share of true queries by group.
 
     Parameters
     ----------
@@ -253,13 +246,11 @@ def group_misfit(
 
     Returns
     -------
-    tuple of pandas.DataFrame
+    pandas.DataFrame
         One row per group: by, group, n_pairs, n_documents, mean_p, share_true, z (of the true count under the null).
-        One row per grouping: by, n_groups, chi2_per_df, null_mean, null_upper (its mean and 95% point under the null),
-        p_value.
     """
     p = np.asarray(probs, np.float64)
-    rows, totals = [], []
+    rows = []
     for by, names in groups.items():
         distinct, codes = np.unique(np.asarray(names, str), return_inverse=True)
         size, expected = np.bincount(codes), np.bincount(codes, weights=p)
@@ -271,56 +262,5 @@ def group_misfit(
         for g, name in enumerate(distinct):
             n_documents = len(np.unique(table.pair_documents[codes == g]))
             rows.append((by, str(name), int(size[g]), n_documents, expected[g] / size[g], counts[g] / size[g], z[g]))
-        if used.any():
-            chi2 = float(np.mean(z[used] ** 2))
-            spread = np.mean((drawn[:, used] - expected[used]) ** 2 / variance[used], axis=1)
-            p_value = (1 + int(np.count_nonzero(spread >= chi2))) / (1 + len(spread))
-            upper = float(np.quantile(spread, 0.95))
-            totals.append((by, int(used.sum()), chi2, float(spread.mean()), upper, p_value))
     columns = ["by", "group", "n_pairs", "n_documents", "mean_p", "share_true", "z"]
-    overall = ["by", "n_groups", "chi2_per_df", "null_mean", "null_upper", "p_value"]
-    return pd.DataFrame(rows, columns=columns), pd.DataFrame(totals, columns=overall)
-
-
-def links_by_kind(
-    documents: Sequence[ScoredDocument], recalibrations: Sequence[Recalibration], *, unannotated: Unannotated = "skip"
-) -> pd.DataFrame:
-    """Exact link marginals against gold by the kinds of the two mentions.
-
-    Parameters
-    ----------
-    documents
-        With gold and tokens.
-    recalibrations
-        One per document.
-    unannotated
-        As for `corefsample.links.gold_codes`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per kind of the later and of the earlier mention: kind, earlier, n_pairs, mean_p, share_true, expected
-        and true (counts of coreferent pairs).
-    """
-    n = len(MENTION_KINDS)
-    sums = np.zeros((3, n * n))
-
-    def add(document: ScoredDocument, recalibration: Recalibration) -> Floats:
-        marginals, entities = link_marginals(recalibration.distribution_of(document)), gold_codes(document, unannotated)
-        known = np.flatnonzero(entities >= 0)
-        kinds = document_kinds(document)[known].astype(np.int64)
-        later, earlier = np.tril_indices(len(known), -1)
-        codes = kinds[later] * n + kinds[earlier]
-        q = marginals[known[later], known[earlier]]
-        y = entities[known[later]] == entities[known[earlier]]
-        return np.stack([np.bincount(codes, weights=w, minlength=n * n) for w in (np.ones(len(q)), q, y)])
-
-    with ThreadPoolExecutor(processors()) as pool:
-        for part in pool.map(add, documents, recalibrations):
-            sums += part
-    rows = [
-        (MENTION_KINDS[code // n], MENTION_KINDS[code % n], int(pairs), expected / pairs, true / pairs, expected, true)
-        for code, (pairs, expected, true) in enumerate(sums.T.tolist())
-        if pairs
-    ]
-    return pd.DataFrame(rows, columns=["kind", "earlier", "n_pairs", "mean_p", "share_true", "expected", "true"])
+    return pd.DataFrame(rows, columns=columns)

@@ -7,17 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.languages._language import ENGLISH, Language, declared_language, differ, load_language
-from corefsample.scorers import english_model
-from corefsample.scorers.log_linear._model import ENOUGH_WORDS, FEW_KNOWN, MentionDocument, gold_entities
+from corefsample.scorers import load_scorer
+from corefsample.scorers._scoring import ENOUGH_WORDS, FEW_KNOWN, gold_entities, known_words
+from corefsample.scorers.protocol import MentionDocument
 from corefsample.syntax._roles import NeutralParse
+from events._options import Progress
 from events._selection import Selection
 from events.runs._document_inputs import DocumentInputs, ReadDocument, reject
-from events.runs._progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ def chosen_language(given: str | Language | None, corpora: Iterable[Corpus]) -> 
         rule = "must be that of all documents"
         raise ParameterError(f"{rule}, got {language.code} and {', '.join(others)}", parameter="language", hint=hint)
     if given is None and not found:
-        english = english_model()
-        counts = [english.known_words(each.tokens) for corpus in corpora for each in corpus.documents if each.tokens]
+        english = load_scorer(ENGLISH)
+        counts = [known_words(english, each.tokens) for corpus in corpora for each in corpus.documents if each.tokens]
         n_words, n_known = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
         if n_words >= ENOUGH_WORDS and n_known < FEW_KNOWN * n_words:
             rule = "is required: the documents do not say their language, and few of their words are English"

@@ -19,8 +19,7 @@ from multiprocessing import resource_tracker
 from typing import Any, Generic, TypeVar
 
 from corefsample._extras import install_hint
-from corefsample._processes import begin_worker
-from corefsample._processors import processors
+from corefsample._machine import begin_worker, processors
 from corefsample.errors import OutputError, ParameterError
 
 _MOST_DEATHS = 3  # of workers that compute the same task
@@ -305,7 +304,7 @@ class _Cluster(_Pool[T, R]):
                 except KilledWorker:
                     raise _deaths(task) from None
         rule = "scheduler must stay reachable, got no answer"
-        raise OutputError(rule, place=self._address, hint="run again to resume")
+        raise OutputError(rule, place=self._address, hint="the same command continues")
 
     def stop(self) -> None:
         with suppress(Exception):

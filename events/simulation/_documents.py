@@ -22,8 +22,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from events.simulation._countries import SimulatedCountry, Timeline, default_countries
 from events.simulation._notation import NO_COUNTRY, Traits
-from events.simulation._story import Story, Uniform, pick, written
-from events.simulation._text import news_texts
+from events.simulation._story import Story, Uniform, news_texts, pick, written
 
 NEW = -1
 _SPREAD = 0.6  # standard deviation of the logarithm of the number of mentions

@@ -11,9 +11,10 @@ import numpy as np
 
 from corefsample import ScoredDocument, Tokens, write_conll2012, write_corefud
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.scorers import AntecedentModel, save_model
-from corefsample.scorers.log_linear._model import MIN_PROB, score_mentions
+from corefsample.scorers._scoring import score_mentions
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import train
+from corefsample.scorers.protocol import MIN_PROB
 from corefsample.syntax._mentions import mentions_from_parse
 from events import simulate_documents
 
@@ -58,7 +59,7 @@ def renamed(document: AnnotatedDocument, doc_id: str) -> AnnotatedDocument:
 def small_model(folder: Path, *, epochs: int = 1) -> Path:
     """A model trained on six short documents, in 256 weights."""
     path = folder / "model.npz"
-    save_model(train(short_documents(6, seed=5), epochs=epochs, bits=8, min_count=2), path)
+    train(short_documents(6, seed=5), epochs=epochs, bits=8, min_count=2).save(path)
     return path
 
 
@@ -141,7 +142,9 @@ def tokens_by_paragraph(paragraphs: Sequence[str], pipeline: Any) -> Tokens:
 def scored_text(model: AntecedentModel, tokens: Tokens) -> tuple[list[list[int]], list[float]]:
     """Mentions of parsed text and the scores of all their candidates."""
     mentions = mentions_from_parse(tokens)
-    return mentions.tolist(), score_mentions(model, tokens, mentions, MIN_PROB, None).distribution.scores.tolist()
+    return mentions.tolist(), score_mentions(model, [tokens], [mentions], MIN_PROB, None)[
+        0
+    ].distribution.scores.tolist()
 
 
 def same_documents(found: ScoredDocument, expected: ScoredDocument) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,8 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from corefsample.documents._tokens import Tokens
-from corefsample.syntax import SCHEMES
-from corefsample.syntax._schemes import fitting_schemes
+from corefsample.syntax._schemes import SCHEMES, fitting_schemes
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Span = tuple[int, int, int]
@@ -154,18 +154,29 @@ def entities(draw: Draw, n_mentions: int) -> list[int]:
     return drawn
 
 
-def long_text(seed: int, n_tokens: int = 240, n_mentions: int = 45) -> Text:
-    """A text of a style of its own: few words, sentences of about one length, mentions most of one word."""
-    rng = np.random.default_rng(seed)
-    some = [WORDS[place] for place in rng.choice(len(WORDS), int(rng.integers(4, 14)), replace=False)]
-    shares = rng.dirichlet(np.full(len(some), 0.4))
-    text, lemma, upos = zip(*(some[place] for place in rng.choice(len(some), n_tokens, p=shares)), strict=True)
-    sent = np.cumsum(np.append(0, rng.random(n_tokens - 1) < 1 / rng.integers(6, 26)))
-    heads = np.array([t - step if (step := int(rng.integers(1, 4))) <= t else -1 for t in range(n_tokens)])
+def long_text(seed: int, n_tokens: int = 120, n_mentions: int = 45) -> Text:
+    """A text of a style of its own: few words, sentences of about one length, mentions most of one word.
+
+    Its numbers come from checksums, so that they are the same with any version of NumPy.
+    """
+
+    def number(below: int, *names: object) -> int:
+        return zlib.crc32(repr((seed, *names)).encode()) % below
+
+    words = [WORDS[number(len(WORDS), "word", place)] for place in range(4 + number(10, "words"))]
+    places = [
+        min(number(len(words), "place", t, k) for k in range(2)) for t in range(n_tokens)
+    ]  # the first are frequent
+    text, lemma, upos = zip(*(words[place] for place in places), strict=True)
+    length = 6 + number(20, "length")
+    sent = np.cumsum([t > 0 and number(length, "sentence", t) == 0 for t in range(n_tokens)])
+    steps = [1 + number(3, "step", t) for t in range(n_tokens)]
+    heads = np.array([t - step if step <= t else -1 for t, step in enumerate(steps)])
     labels = LABELS["ud2"].split()
-    tokens = Tokens(text, lemma, upos, [str(label) for label in rng.choice(labels, n_tokens)], heads, sent)
+    dep = [labels[number(len(labels), "label", t)] for t in range(n_tokens)]
     spans = []
-    for start in rng.integers(0, n_tokens, n_mentions).tolist():
-        end = min(start + 1 + int(rng.integers(0, 3)) * int(rng.random() < 0.3), n_tokens)
-        spans.append((start, end, int(rng.integers(start, end))))
-    return Text(tokens, in_order(spans))
+    for mention in range(n_mentions):
+        start, several = number(n_tokens, "start", mention), number(10, "several", mention) < 3
+        end = min(start + 1 + number(3, "end", mention) * several, n_tokens)
+        spans.append((start, end, start + number(end - start, "head", mention)))
+    return Text(Tokens(text, lemma, upos, dep, heads, sent), in_order(spans))

@@ -1,45 +1,55 @@
-"""The antecedent model: scores of antecedents from hashed features, as distributions and scored documents."""
+"""The antecedent model: scores of antecedents from hashed features, and its files.
+
+A model file is a zip of NumPy arrays and a JSON header; loading runs no code from it, there are no pickles.
+
+header.json
+    format, version, language (its code, and its resources unless they are of the package), features (`features_hash`:
+    codes, limits and resources), templates, scale, provenance.
+weights.npy
+    int8 (n_buckets,): weight / scale.
+vocabulary.npy
+    uint32 (n_words,), ascending.
+
+The bytes depend only on the model, not on time or name.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats32, Ints32, Words32
+from corefsample._arrays import Bools, Floats32, Ints8, Words32
+from corefsample._checks import shown
 from corefsample.coreference._antecedents import AntecedentDistribution, Pruned
-from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.errors import ParameterError, ParameterHint
-from corefsample.languages._language import ENGLISH, Language, declared_language, load_language, require_same
+from corefsample.errors import InputError, ParameterError
+from corefsample.files._archives import npy_array, npy_bytes, read_archive, write_archive
+from corefsample.files._contents import parsed_json
+from corefsample.files._paths import PathLike
+from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers.log_linear import _kernels
-from corefsample.scorers.log_linear._readings import gold_of_found
-from corefsample.scorers.log_linear.features._encoding import encode, hashed, is_known, word_hash
+from corefsample.scorers.log_linear.features._encoding import encode, features_hash, hashed, is_known
 from corefsample.scorers.log_linear.features._templates import TemplateSet
-from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
+from corefsample.scorers.protocol import MIN_PROB
+from corefsample.syntax._words import word_hash
 
-MIN_PROB = 1e-4
-SEEN_FIELD = "in_training_data"  # of the metadata of documents that the model was trained on
-# By language and the mentions that are scored; the English one, for both, is the default.
-SHIPPED_MODELS = {"es": {"parse": "spanish.npz", "annotated": "spanish-annotated.npz"}}
-FEW_KNOWN = 0.6  # share of words: about 0.85 in English of any genre, 0.3 in Spanish
-ENOUGH_WORDS = 100  # for a share of them to say anything
 LARGEST_TABLE = 1 << 22
+FORMAT = "corefsample antecedent model"
+VERSION = 1
+_LIMITS = {"header.json": 1 << 22, "weights.npy": LARGEST_TABLE + 1024, "vocabulary.npy": 1 << 26}
+_RECIPE = ("bits", "costs", "link_weight", "min_count", "mentions", "orders", "seed", "start", "windows")
+_LISTS = ("pronoun", "phrase", "new")
+_STEPS = 127
+_LARGEST_SCALE = float(np.finfo(np.float32).max) / 128
 _ROOM = 16  # candidates kept for each mention before the arrays grow
-
-MentionSource = Literal["annotated", "parse"]
-MENTION_SOURCES: tuple[MentionSource, ...] = ("annotated", "parse")
-
-
-MentionDocument = ScoredDocument | AnnotatedDocument
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -146,249 +156,163 @@ class AntecedentModel:
         return Pruned(distribution, dropped, n * (n - 1) // 2 - len(candidates))
 
     @property
+    def kind(self) -> str:
+        """Name of the folder of this kind of scorer."""
+        return "log_linear"
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Columns of tokens that it reads beside the words."""
+        return frozenset(["lemma", "upos", "head", "dep", "sent"])
+
+    @property
     def seen(self) -> frozenset[str]:
-        """Checksums of the documents that it was trained on, as of `document_checksum`."""
+        """Checksums of the documents that it was trained on."""
         return frozenset(self.provenance.get("documents", ()))
 
-    def known_words(self, tokens: Tokens) -> tuple[int, int]:
-        """Number of words of letters, and of those that its vocabulary has: few where the language is another."""
-        words = [word_hash(text.lower()) for text in tokens.text if text.isalpha()]
-        return len(words), int(is_known(np.array(words, np.uint32), self.vocabulary).sum())
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Options of `corefsample train` that make a model like this one."""
+        options = self.provenance.get("options", {})
+        return {
+            **{name: options[name] for name in _RECIPE if name in options},
+            "learning_rate": options.get("rate", 0.1),
+            "l2": self.provenance.get("l2", 0.02),
+            "epochs": self.provenance.get("epoch", 3),
+        }
 
-    def require_language(self, document: Mapping[str, Any], path: str = "") -> None:
-        """Raise ParameterError if the metadata of a document, or the name of its file, say another language."""
-        found = declared_language(document, path)
-        require_same("model", self.language.code, "the document", found, parameter="model", hint=other_model(found))
-
-    def scored_metadata(self, metadata: Mapping[str, Any], *, seen: bool = False) -> dict[str, Any]:
-        """Metadata of a document that the model has scored: its language, unless English, and whether it was seen.
-
-        The new scores have not been recalibrated.
-        """
-        kept = {name: value for name, value in metadata.items() if name not in (RECALIBRATION_FIELD, SEEN_FIELD)}
-        if declared_language(kept) is None and self.language.code != ENGLISH:
-            kept = {**kept, "lang": self.language.code}
-        return {**kept, SEEN_FIELD: True} if seen else kept
+    def knows(self, words: Sequence[str]) -> Bools:
+        """Whether its vocabulary has each of some words, which are in lower case."""
+        return is_known(np.array([word_hash(word) for word in words], np.uint32), self.vocabulary)
 
     def score(
-        self, tokens: Tokens, mentions: npt.ArrayLike, *, min_prob: float = MIN_PROB, scheme: str | None = None
-    ) -> AntecedentDistribution:
-        """Score the antecedents of mentions: the distribution of `pruned_score`."""
-        return self.pruned_score(tokens, mentions, min_prob=min_prob, scheme=scheme).distribution
+        self,
+        tokens: Sequence[Tokens],
+        mentions: Sequence[npt.ArrayLike],
+        *,
+        min_prob: float = MIN_PROB,
+        scheme: str | None = None,
+    ) -> list[Pruned]:
+        """Score the antecedents of the mentions of several texts: for each what `pruned_score` returns."""
+        pairs = zip(tokens, mentions, strict=True)
+        return [self.pruned_score(*pair, min_prob=min_prob, scheme=scheme) for pair in pairs]
 
-    def score_document(
-        self, document: MentionDocument, *, min_prob: float = MIN_PROB, scheme: str | None = None
-    ) -> ScoredDocument:
-        """Score the mentions that a document has; its annotated entities, date and metadata are carried over.
+    def save(self, path: PathLike, *, overwrite: bool = False) -> None:
+        """Write a model to a file, which appears under its name when it is complete.
 
-        Parameters
-        ----------
-        document
-            A `ScoredDocument`, whose scores are replaced, or an `AnnotatedDocument`.
-        min_prob, scheme
-            As of `pruned_score`.
+        Weights are rounded to 8 bits; those of `train` are so already and come back unchanged.
 
         Raises
         ------
         ParameterError
-            If the document has no tokens, or as of `pruned_score`; the place is the doc_id.
+            If the file exists and `overwrite` is false, or JSON cannot represent the provenance.
+        OutputError
+            If the file cannot be written.
         """
-        return next(score_documents(self, [document], min_prob=min_prob, scheme=scheme))
-
-
-@dataclass(slots=True)
-class ScoringTally:
-    """Counts of the documents of a corpus that are scored.
-
-    Attributes
-    ----------
-    n_documents, n_mentions, n_candidates
-        Documents, their mentions, candidates kept.
-    n_dropped
-        Candidates left out.
-    dropped_mass
-        Their probability, summed over mentions; `mean_dropped_mass` is the mean over mentions.
-    n_without_gold
-        Mentions that were found in the parse of an annotated document and have no annotated entity.
-    n_words, n_known_words
-        Words of letters, and those of them that the model knows.
-    n_seen
-        Documents that the model was trained on.
-    """
-
-    n_documents: int = 0
-    n_mentions: int = 0
-    n_candidates: int = 0
-    n_dropped: int = 0
-    dropped_mass: float = 0.0
-    n_without_gold: int = 0
-    n_words: int = 0
-    n_known_words: int = 0
-    n_seen: int = 0
-
-    @property
-    def mean_dropped_mass(self) -> float:
-        """Probability left out of a mention on average; 0 without mentions."""
-        return self.dropped_mass / self.n_mentions if self.n_mentions else 0.0
-
-    @property
-    def known_share(self) -> float:
-        """Share of the words that the model knows; 1 without words."""
-        return self.n_known_words / self.n_words if self.n_words else 1.0
-
-    def add(
-        self, scored: Pruned, gold: list[int | str | None] | None, words: tuple[int, int], *, seen: bool = False
-    ) -> None:
-        """Count one document."""
-        self.n_words, self.n_known_words = self.n_words + words[0], self.n_known_words + words[1]
-        self.n_seen += seen
-        self.n_documents += 1
-        self.n_mentions += scored.distribution.n_mentions
-        self.n_candidates += scored.distribution.n_candidates
-        self.n_dropped += scored.n_dropped
-        self.dropped_mass += float(scored.dropped_mass.sum())
-        self.n_without_gold += gold.count(None) if gold is not None else 0
-
-
-def score_documents(
-    model: AntecedentModel,
-    documents: Iterable[MentionDocument],
-    *,
-    mentions: MentionSource = "annotated",
-    min_prob: float = MIN_PROB,
-    scheme: str | None = None,
-    tally: ScoringTally | None = None,
-) -> Iterator[ScoredDocument]:
-    """Score the documents of a corpus one by one.
-
-    Links that grammar rules out are no candidates: between a subject and an object of one verb, unless one is
-    reflexive, and between a phrase and what modifies its head.
-
-    Parameters
-    ----------
-    model
-        The model.
-    documents
-        `ScoredDocument` or `AnnotatedDocument`; their annotated entities, dates and metadata are carried over.
-    mentions
-        "annotated": the document's own. "parse": those found in its parse; a mention has the entity of the annotated
-        one of the same span, or else of the same head, and the others have None.
-    min_prob, scheme
-        As of `AntecedentModel.pruned_score`.
-    tally
-        Counts what is scored.
-
-    Raises
-    ------
-    ParameterError
-        If a document has no tokens or no parse, labels that fit no scheme or are ambiguous, or mentions that break
-        their rules; the place is the doc_id.
-    """
-    _checks.choice("mentions", mentions, MENTION_SOURCES)
-    for document in documents:
+        steps, scale = on_grid(self.weights)
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "language": self.language.to_json(),
+            "features": features_hash(self.language),
+            "templates": {name: list(getattr(self.templates, name)) for name in _LISTS},
+            "scale": scale,
+            "provenance": dict(self.provenance),
+        }
         try:
-            model.require_language(document.metadata)
-            tokens = required_tokens(document)
-            if len(tokens) and tokens.is_unparsed:
-                raise ParameterError("tokens must be parsed to score mentions, got no dependency labels")
-            spans, gold = np.asarray(document.mentions), gold_entities(document)
-            if mentions == "parse":
-                found = mentions_from_parse(tokens, scheme=scheme, language=model.language)
-                gold = None if gold is None else gold_of_found(spans, gold, found)
-                spans = found
-            scored = score_mentions(model, tokens, spans, min_prob, scheme)
-        except ParameterError as error:
-            raise error.at(f"doc_id {document.doc_id!r}") from None
-        seen = document_checksum(document.tokens) in model.seen
-        if tally is not None:
-            tally.add(scored, gold, model.known_words(tokens), seen=seen)
-        metadata = model.scored_metadata(document.metadata, seen=seen)
-        if isinstance(document, ScoredDocument):
-            yield dataclasses.replace(
-                document, mentions=spans, antecedents=scored.distribution, gold=gold, metadata=metadata
-            )
-        else:
-            rest = (document.date, document.tokens, gold, metadata)
-            yield ScoredDocument(document.doc_id, spans, scored.distribution, *rest)
+            text = json.dumps(header, ensure_ascii=False, allow_nan=False, indent=1).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ParameterError(f"must be what JSON can represent, got: {error}", parameter="provenance") from None
+        parts = {"header.json": text, "weights.npy": npy_bytes(steps), "vocabulary.npy": npy_bytes(self.vocabulary)}
+        write_archive(path, parts, overwrite=overwrite)
 
 
-def score_parses(
-    model: AntecedentModel, parses: Sequence[Tokens], *, min_prob: float = MIN_PROB, scheme: str | None = None
-) -> list[tuple[Ints32, Pruned]]:
-    """Find the mentions in each of several parses of a document, and score their antecedents.
+def on_grid(weights: Floats32) -> tuple[Ints8, float]:
+    """Round weights to multiples of a scale, 127 of which make the largest.
 
-    Parameters
-    ----------
-    model
-        The model.
-    parses
-        The same words with different parses.
-    min_prob, scheme
-        As of `AntecedentModel.pruned_score`.
+    Weights that are such multiples already stay as they are.
 
     Returns
     -------
-    list of (int32 (n_mentions, 3), Pruned)
-        Mentions of each parse, and what `AntecedentModel.pruned_score` returns for them.
+    array of shape (n_buckets,), int8
+        The multiples.
+    float
+        The scale, above 0; a float32.
+    """
+    scale = np.float32(np.abs(weights).max(initial=0.0) / _STEPS) or np.float32(1.0)
+    # A 127th of 127 scales may be the next number up or down: take the scale that gives the weights back.
+    for near in (scale, np.nextafter(scale, np.float32(0.0)), np.nextafter(scale, np.float32(np.inf))):
+        if near > 0 and np.isfinite(near):
+            steps = _steps(weights, near)
+            if np.array_equal(steps.astype(np.float32) * near, weights):
+                return steps, float(near)
+    return _steps(weights, scale), float(scale)
+
+
+def rounded(weights: Floats32) -> Floats32:
+    """Weights as a model file gives them back."""
+    steps, scale = on_grid(weights)
+    return steps.astype(np.float32) * np.float32(scale)
+
+
+def _steps(weights: Floats32, scale: np.float32) -> Ints8:
+    steps: Ints8 = np.clip(np.rint(weights / scale), -_STEPS, _STEPS).astype(np.int8)
+    return steps
+
+
+def load_model(path: PathLike) -> AntecedentModel:
+    """Read a model file.
 
     Raises
     ------
-    ParameterError
-        If the labels of a parse fit no scheme or are ambiguous, or there are none.
+    InputError
+        If the file cannot be read, is not a model, is of another version, or has templates or features that this
+        version of corefsample does not have.
     """
-    spans = [mentions_from_parse(tokens, scheme=scheme, language=model.language) for tokens in parses]
-    return [
-        (own, score_mentions(model, tokens, own, min_prob, scheme)) for tokens, own in zip(parses, spans, strict=True)
-    ]
+    parts = read_archive(path, _LIMITS, FORMAT)
+    try:
+        header, language = _header(parts["header.json"])
+        weights = npy_array(parts["weights.npy"], np.int8, "weights")
+        vocabulary = npy_array(parts["vocabulary.npy"], np.uint32, "vocabulary")
+        templates = TemplateSet(**header["templates"])
+        return AntecedentModel(
+            weights.astype(np.float32) * np.float32(header["scale"]),
+            vocabulary,
+            templates,
+            header["provenance"],
+            language,
+        )
+    except InputError as error:
+        raise error.at(os.fspath(path)) from None
+    except ParameterError as error:
+        raise error.as_input_error(os.fspath(path)) from None
 
 
-def score_mentions(
-    model: AntecedentModel, tokens: Tokens, spans: npt.NDArray[Any], min_prob: float, scheme: str | None
-) -> Pruned:
-    """Scores of mentions, as of `AntecedentModel.pruned_score`, without the links that grammar rules out."""
-    found = model.pruned_score(tokens, spans, min_prob=min_prob, scheme=scheme)
-    distribution = found.distribution.without_links(
-        mentions_apart(tokens, spans, scheme=scheme, language=model.language)
-    )
-    return Pruned(distribution, found.dropped_mass, found.n_dropped)
+def _header(content: bytes) -> tuple[dict[str, Any], Language]:
+    def fail(field: str, rule: str) -> NoReturn:
+        raise InputError(f"{field} must be {rule}, got {shown(header.get(field))}")
+
+    header = parsed_json(content, "header.json")
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise InputError(f"must be a {FORMAT}, got another format")
+    if header.get("version") != VERSION:
+        fail("version", str(VERSION))
+    language = Language.from_json(header.get("language"))
+    if header.get("features") != features_hash(language):
+        raise InputError(
+            f"features must be those of this version of corefsample ({features_hash(language)}), "
+            f"got {shown(header.get('features'))}",
+            hint="train the model again",
+        )
+    lists, scale = header.get("templates"), header.get("scale")
+    if not isinstance(lists, dict) or set(lists) != set(_LISTS) or not all(map(_are_strings, lists.values())):
+        fail("templates", f"lists of strings ({', '.join(_LISTS)})")
+    if not isinstance(scale, float) or not 0.0 < scale <= _LARGEST_SCALE:
+        fail("scale", "a number above 0")
+    if not isinstance(header.get("provenance"), dict):
+        fail("provenance", "an object")
+    return header, language
 
 
-def document_checksum(tokens: Tokens | None) -> str:
-    """Twelve hexadecimal digits of the words of a document; "" without any."""
-    if tokens is None or not len(tokens):
-        return ""
-    text = "\n".join(tokens.text).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(text, digest_size=6).hexdigest()
-
-
-def few_known_words(tally: ScoringTally) -> str | None:
-    """What to say of texts most of whose words a model does not know; None of others."""
-    if tally.n_words < ENOUGH_WORDS or tally.known_share >= FEW_KNOWN:
-        return None
-    return (
-        f"the model knows {tally.known_share:.0%} of the words (of text like that of its training about 85%): they may "
-        "be of another language or genre; `corefsample train` makes a model of annotated documents like these"
-    )
-
-
-def other_model(language: str | None) -> ParameterHint:
-    """The next step where a model is of another language."""
-    if language == ENGLISH:
-        return ParameterHint("model", "is left out for the English one of the package")
-    if language in SHIPPED_MODELS:
-        return ParameterHint("model", f"{language} takes that of the package")
-    return ParameterHint("model", f"names one of the language {language}, which `corefsample train` makes")
-
-
-def required_tokens(document: MentionDocument) -> Tokens:
-    """Tokens of a document, or raise ParameterError."""
-    if document.tokens is None:
-        raise ParameterError("tokens is required")
-    return document.tokens
-
-
-def gold_entities(document: MentionDocument) -> list[int | str | None] | None:
-    """Annotated entity of each mention, or None where the document has no annotation."""
-    if isinstance(document, AnnotatedDocument):
-        return list(document.entities)
-    return None if document.gold is None else list(document.gold)
+def _are_strings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(line, str) for line in value)

@@ -9,23 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample._arrays import Bools, Ints32
 from corefsample._random import document_key
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.languages._language import Language
+from corefsample.scorers._scoring import Gold, gold_of_found
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import document_schemes
 
 TrainingMentions = Literal["annotated", "parse", "both"]
 TRAINING_MENTIONS: tuple[TrainingMentions, ...] = ("annotated", "parse", "both")
 LONGEST_WINDOW = 6  # sentences
-
-Gold = list[int | str | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,24 +66,6 @@ def readings(
         yield whole
         if window_seed is not None:
             yield from _windows(whole, np.random.Generator(np.random.Philox(document_key(window_seed, doc_id))))
-
-
-def gold_of_found(spans: npt.NDArray[Any], gold: Gold, found: npt.NDArray[Any]) -> Gold:
-    """Entity of each found mention: of the first annotated mention of the same span, or else of the same head.
-
-    An annotated mention whose span is found is not taken for another of the same head.
-    """
-    by_span: dict[tuple[int, int], int | str | None] = {}
-    by_head: dict[int, int | str | None] = {}
-    places = set(map(tuple, found[:, :2].tolist()))
-    for (start, end, head), entity in zip(spans.tolist(), gold, strict=True):
-        by_span.setdefault((start, end), entity)
-        if (start, end) not in places:
-            by_head.setdefault(head, entity)
-    return [
-        by_span[start, end] if (start, end) in by_span else by_head.pop(head, None)
-        for start, end, head in found.tolist()
-    ]
 
 
 def _windows(whole: Reading, generator: np.random.Generator) -> Iterator[Reading]:

@@ -14,29 +14,18 @@ from corefsample.files._atomic import write_json
 from corefsample.files._paths import PathLike, require_suffix
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import quarantine_file, write_documents
-from corefsample.scorers import AntecedentModel, english_model, load_model, score_documents
-from corefsample.scorers.log_linear._model import MentionDocument, ScoringTally
-from corefsample.scorers.log_linear._training import SoftmaxMargin, train
+from corefsample.languages._language import Language
+from corefsample.scorers import AntecedentScorer, load_scorer, score_documents
+from corefsample.scorers._loading import retrain
+from corefsample.scorers._scoring import ScoringTally
+from corefsample.scorers.protocol import MentionDocument
+from events._options import Progress
 from events._selection import Selection
 from events.runs._annotated_corpora import Corpus, annotated_inputs, chosen_language, read_corpus
-from events.runs._progress import Progress
 from events.runs._record import checksums, free_outputs, run_record
 from events.runs.scoring._options import ScoreOptions
 from events.runs.scoring._run import RECORD_SUFFIX, ScoreResult
 from events.runs.scoring._workers import load_recalibration
-
-# Options of training, by name
-_RECIPE = frozenset({"bits", "link_weight", "min_count", "mentions", "orders", "seed", "start", "windows"})
-
-
-def recipe_of(model: AntecedentModel) -> dict[str, Any]:
-    """Options of `train` that make a model like this one of other documents."""
-    options = model.provenance.get("options", {})
-    recipe: dict[str, Any] = {name: value for name, value in options.items() if name in _RECIPE}
-    if "costs" in options:
-        recipe["costs"] = SoftmaxMargin(**options["costs"])
-    recipe["learning_rate"] = options.get("rate", 0.1)
-    return {**recipe, "l2": model.provenance.get("l2", 0.02), "epochs": model.provenance.get("epoch", 3)}
 
 
 def folds_of(doc_ids: Iterable[str], n_folds: int) -> dict[str, int]:
@@ -57,16 +46,14 @@ def score_folds(
     require_suffix(options.out, SUFFIXES, ParameterError)
     record = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
     source = options.mentions or "annotated"
-    given = None if options.model is None else load_model(options.model, source)
-    like = given or english_model()
-    recipe = recipe_of(like)
+    like = load_scorer(options.model, source)
     with quarantine_file(options.out, on_error=options.on_error, overwrite=options.overwrite) as on_rejected:
         documents = annotated_inputs(inputs, options.entity_fields)
         corpus = read_corpus(documents, Selection(options.where), options.scheme, on_rejected, on_progress)
-        language = chosen_language(None if given is None else given.language, [corpus])
+        language = chosen_language(None if options.model is None else like.language, [corpus])
         tally = ScoringTally()
         change = load_recalibration(options.recalibration or "none", options.model, source, language.code)
-        scored = _scored(corpus, options, {**recipe, "language": language, "templates": like.templates}, tally)
+        scored = _scored(corpus, options, like, language, tally)
         recalibrated = scored if change is None else map(change.apply_document, scored)
         write_documents(recalibrated, options.out, overwrite=options.overwrite)
     run = ScoreResult(
@@ -79,14 +66,14 @@ def score_folds(
         seconds=round(time.time() - started, 3),
         n_not_selected=corpus.n_not_selected,
     )
-    model = {"folds": options.folds, "language": language.code, "recipe": {**recipe, "costs": None}}
+    model = {"folds": options.folds, "language": language.code, "recipe": like.recipe}
     content = run_record(options.recorded(), checksums(corpus.paths), started, model=model, summary=run.to_json())
     write_json(record, content)
     return run
 
 
 def _scored(
-    corpus: Corpus, options: ScoreOptions, recipe: dict[str, Any], tally: ScoringTally
+    corpus: Corpus, options: ScoreOptions, like: AntecedentScorer, language: Language, tally: ScoringTally
 ) -> Iterator[ScoredDocument]:
     """The documents in their order, each scored by the model that was trained without its fold."""
     n_folds = options.folds or 0
@@ -98,9 +85,9 @@ def _scored(
     for fold in range(n_folds):
         seen: list[MentionDocument] = [each for each in corpus.documents if folds[each.doc_id] != fold]
         unseen = [each for each in corpus.documents if folds[each.doc_id] == fold]
-        model = train(seen, **recipe, scheme=options.scheme)
+        scorer = retrain(like, seen, language, options.scheme)
         scoring: dict[str, Any] = {"min_prob": options.min_prob, "scheme": options.scheme, "tally": tally}
-        for document in score_documents(model, unseen, mentions=options.mentions or "annotated", **scoring):
+        for document in score_documents(scorer, unseen, mentions=options.mentions or "annotated", **scoring):
             found[document.doc_id] = document
         logger("score").info("fold %d of %d: %d documents", fold + 1, n_folds, len(unseen))
     for each in corpus.documents:

@@ -8,6 +8,7 @@ from events import _shared_options as shared
 from events._options import Options, declared, option
 from events.news._quality import Duplicates
 
+PREPARING = ("headline", "paragraphs", "as_written")  # keywords of `events.news._preparation.prepared`
 ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "date_format")
 
 
@@ -33,6 +34,8 @@ class Reading(Options):
         Parse the headline as the first paragraph.
     paragraphs
         What separates the paragraphs of a text.
+    as_written
+        Parse texts as they are: with datelines and credits, in capitals and title case, with HTML.
     fix_text
         Repair characters of a wrong encoding with ftfy (extra `text`).
     duplicates
@@ -52,6 +55,7 @@ class Reading(Options):
     title_column: str = option(default="title", metavar="NAME")
     headline: bool = True
     paragraphs: Literal["blank-line", "line"] = "blank-line"
+    as_written: bool = False
     fix_text: bool = False
     duplicates: Duplicates = "keep"
     parses: int | None = option(default=None, at_least=1, at_most=10_000)
@@ -72,7 +76,7 @@ class Reading(Options):
             raise ParameterError("is for sampled parses, got no number of parses", parameter="parse_temperature")
 
     def article_options(self) -> dict[str, Any]:
-        """Keywords of `events.news.ArticleStream`."""
+        """Keywords of `ArticleStream`."""
         return self.chosen(*ARTICLE_OPTIONS)
 
 
@@ -109,6 +113,8 @@ class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
         File for the scored mentions: .jsonl, .jsonl.gz, .parquet.
     number_articles
         Name articles by file and number instead: news.csv#1.
+    part_size
+        Documents of a part of the work; the results do not depend on it.
     folds
         Score annotated documents with gold by as many models, each trained like the model but without a part of the
         documents, and score that part. A fit to such scores holds for other documents. [default: one model, of all]
@@ -116,6 +122,7 @@ class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
 
     out: str = option(metavar="FILE")
     number_articles: bool = option(default=False, is_recorded=False)
+    part_size: int = option(default=64, at_least=1, is_recorded=False)
     folds: int | None = option(default=None, at_least=2)
 
     def _check(self) -> None:

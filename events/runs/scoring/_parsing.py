@@ -18,10 +18,11 @@ from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
 from corefsample.files._digests import sha256
-from corefsample.parses import ParseSampler
+from corefsample.parses._sampling import ParseSampler
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax._schemes import document_schemes
+from corefsample.syntax._schemes import SCHEME_FIELD, document_schemes, pipeline_scheme
 from events.news._fields import Article
+from events.news._preparation import LEFT_OUT
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 _UNUSED = ("ner", "textcat", "textcat_multilabel", "entity_linker", "spancat", "corefsample")
 _PROBE = "The president of France met her troops. They said that she was right."
 _PACKAGE = re.compile(r"[a-z]{2,3}_[a-z]+_[a-z]+_(sm|md|lg|trf)")  # names of spaCy's own packages
-_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-_RESERVED = (*FIELDS, "title")
+_RESERVED = (*FIELDS, "title", LEFT_OUT, SCHEME_FIELD)
 
 
 def load_pipeline(name: str, scheme: str | None = None) -> Language:
@@ -73,9 +73,9 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
     return pipeline
 
 
-def pipeline_scheme(pipeline: Language) -> str:
-    """The dependency scheme of a pipeline, by its labels of a sentence."""
-    return document_schemes(tokens_of_doc(pipeline(_PROBE)).dep)[0]
+def scheme_of_pipeline(pipeline: Language) -> str:
+    """The dependency scheme of a pipeline, by the labels of its parser, or else by its labels of a sentence."""
+    return pipeline_scheme(pipeline) or document_schemes(tokens_of_doc(pipeline(_PROBE)).dep)[0]
 
 
 def _one_line(error: Exception) -> str:
@@ -103,30 +103,6 @@ def _folder_digest(folder: Path | None) -> str | None:
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
         total.update(f"{path.relative_to(folder).as_posix()}\0{sha256(path)}\n".encode())
     return total.hexdigest()
-
-
-def paragraphs_of(text: str, *, mode: str = "blank-line") -> list[str]:
-    """Split a text into paragraphs; whitespace within a paragraph becomes single blanks.
-
-    Parameters
-    ----------
-    text
-        Any text.
-    mode
-        "blank-line": blank lines separate paragraphs, a line break within one is a blank. "line": each line is a
-        paragraph.
-    """
-    lines = "\n".join(text.splitlines())
-    parts = lines.split("\n") if mode == "line" else _BLANK_LINE.split(lines)
-    return [" ".join(part.split()) for part in parts if part.strip()]
-
-
-def article_texts(article: Article, *, headline: bool, paragraphs: str) -> list[str]:
-    """Texts of the paragraphs of an article, the headline first if it is wanted; `paragraphs` as of `paragraphs_of`."""
-    texts = paragraphs_of(article.text, mode=paragraphs)
-    if headline and article.title.strip():
-        texts.insert(0, " ".join(article.title.split()))
-    return texts
 
 
 @contextmanager

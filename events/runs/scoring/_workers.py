@@ -3,45 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import corefsample
-from corefsample.documents import Parse
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._rejected import Rejected
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._faults import Rejected
+from corefsample.documents._scored import Parse, ScoredDocument
 from corefsample.documents._tokens import span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import code_of, require_same
-from corefsample.parses import parse_temperature
+from corefsample.parses._sampling import parse_temperature
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._shipped import chosen_recalibration
-from corefsample.scorers import AntecedentModel, english_model, load_model, score_documents
-from corefsample.scorers.log_linear._model import (
-    MENTION_SOURCES,
-    MentionSource,
-    ScoringTally,
-    other_model,
-    score_parses,
-)
-from corefsample.scorers.log_linear._model_file import model_file
+from corefsample.scorers import score_documents
+from corefsample.scorers._loading import load_scorers, scorer_record
+from corefsample.scorers._names import other_scorer
+from corefsample.scorers._scoring import ScoringTally, known_words, require_language, score_parses, scored_metadata
+from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from corefsample.spacy_bridge.documents import tokens_of_doc
+from corefsample.syntax._schemes import undecided
 from events.news._fields import Article
+from events.news._preparation import prepared
 from events.news._quality import TextTally, repair_version, repaired
 from events.runs._document_inputs import ReadDocument
-from events.runs.scoring._options import ScoringOptions
+from events.runs.scoring._options import PREPARING, ScoringOptions
 from events.runs.scoring._parsing import (
     article_metadata,
-    article_texts,
     joined,
     load_pipeline,
     parse_sampler,
@@ -49,6 +42,7 @@ from events.runs.scoring._parsing import (
     parsing,
     pipeline_record,
     sampled_parses,
+    scheme_of_pipeline,
 )
 
 
@@ -62,12 +56,15 @@ class Task:
         Of the part, from 1.
     items
         Documents read, and bad ones.
+    key
+        Content key of the part.
     bytes_read
         Bytes of the inputs read so far.
     """
 
     number: int
     items: Sequence[ReadDocument | Rejected]
+    key: str = ""
     bytes_read: int = 0
 
     def __str__(self) -> str:
@@ -84,15 +81,6 @@ class Scored:
     texts: TextTally = field(default_factory=TextTally)
 
 
-def _models(name: str | None) -> dict[MentionSource, AntecedentModel]:
-    """The model for mentions of either kind; all but the Spanish one of the package are for both."""
-    if name is None:
-        return dict.fromkeys(MENTION_SOURCES, english_model())
-    files = {source: model_file(name, source) for source in MENTION_SOURCES}
-    models = {file: load_model(file) for file in set(files.values())}
-    return {source: models[file] for source, file in files.items()}
-
-
 class Scorer:
     """Scores documents of every kind; each result depends on the options and its document alone.
 
@@ -104,15 +92,18 @@ class Scorer:
 
     def __init__(self, options: ScoringOptions) -> None:
         self.options = options
-        self.models = _models(options.model)
+        self.models = load_scorers(options.model)
         self.pipeline: Any = None if options.pipeline is None else load_pipeline(options.pipeline, options.scheme)
+        self.scheme: str | None = options.scheme
+        if self.pipeline is not None and self.scheme is None:
+            self.scheme = scheme_of_pipeline(self.pipeline)
         self.sampler: Any = None
         if options.parses is not None and self.pipeline is not None:
             self.sampler = parse_sampler(self.pipeline, options.parse_temperature)
         language = self.models["parse"].language.code
         if self.pipeline is not None:
             of_pipeline = code_of(self.pipeline.lang)
-            hint = other_model(of_pipeline)
+            hint = other_scorer(of_pipeline)
             require_same("model", language, "the pipeline", of_pipeline, parameter="model", hint=hint)
         given = options.recalibration, options.model
         self.recalibrations = {source: load_recalibration(*given, source, language) for source in MENTION_SOURCES}
@@ -125,19 +116,13 @@ class Scorer:
     def described(self) -> dict[str, Any]:
         """Everything but the options on which scores depend: version, model, pipeline, and recalibration."""
         options = self.options
-        if options.model is None:
-            name = "the English model of the package"
-            content = resources.files("corefsample.scorers.log_linear").joinpath("data", "english.npz").read_bytes()
-        else:
-            files = dict.fromkeys(model_file(options.model, source) for source in MENTION_SOURCES)
-            name, content = options.model, b"".join(Path(file).read_bytes() for file in files)
         sampling = {}
         if options.parses is not None:
             temperature = options.parse_temperature or parse_temperature(self.pipeline)
             sampling = {"parses": {"n_samples": options.parses, "temperature": temperature}}
         return {
             "corefsample": corefsample.__version__,
-            "model": {"path": name, "sha256": hashlib.sha256(content).hexdigest()},
+            "model": scorer_record(options.model),
             "pipeline": None if options.pipeline is None else pipeline_record(self.pipeline, options.pipeline),
             **sampling,
             "recalibration": {source: self.recalibration_of(source) for source in MENTION_SOURCES},
@@ -163,10 +148,12 @@ class Scorer:
             tally = ScoringTally()
             try:
                 source = item.document
-                self.models["parse"].require_language(source.metadata, item.source)
-                if isinstance(source, Article) and self.options.fix_text:
-                    source = repaired(source)
-                document = self._scored(source, tally)
+                require_language(self.models["parse"], source.metadata, item.source)
+                texts = TextTally()
+                if isinstance(source, Article):
+                    document, texts = self._scored_article(source, tally)
+                else:
+                    document = self._scored(source, tally)
             except ParameterError as error:
                 result.rejected.append(item.rejected(error))
             except Exception as error:
@@ -175,19 +162,17 @@ class Scorer:
             else:
                 result.documents.append(document)
                 add_tally(result.tally, tally)
-                result.texts += TextTally.of(_text_of(source), is_repaired=source is not item.document)
+                result.texts += texts
         return result
 
-    def _scored(self, document: AnnotatedDocument | ScoredDocument | Article, tally: ScoringTally) -> ScoredDocument:
-        if isinstance(document, Article):
-            return self._scored_article(document, tally)
+    def _scored(self, document: AnnotatedDocument | ScoredDocument, tally: ScoringTally) -> ScoredDocument:
         mentions = self.options.mentions or "annotated"
         (scored,) = score_documents(
             self.models[mentions],
             [self._with_parse(document)],
             mentions=mentions,
             min_prob=self.options.min_prob,
-            scheme=self.options.scheme,
+            scheme=self.scheme,
             tally=tally,
         )
         return self._recalibrated(scored, mentions)
@@ -214,23 +199,26 @@ class Scorer:
         mentions[:, 2] = [span_head(heads, start, end) for start, end in mentions[:, :2].tolist()]
         return dataclasses.replace(document, tokens=parsed, mentions=mentions)
 
-    def _scored_article(self, article: Article, tally: ScoringTally) -> ScoredDocument:
+    def _scored_article(self, article: Article, tally: ScoringTally) -> tuple[ScoredDocument, TextTally]:
         """Score the mentions of every parse of an article; the tally counts those of the pipeline's own."""
-        options = self.options
-        texts = article_texts(article, headline=options.headline, paragraphs=options.paragraphs)
+        options, model = self.options, self.models["parse"]
+        source = repaired(article) if options.fix_text else article
+        text = prepared(source, model.knows, is_repaired=source is not article, **options.chosen(*PREPARING))
+        article, texts = source, text.parsed
         with parsing("text"):
             if options.parses is None:
                 parsed = [(1, joined([tokens_of_doc(doc) for doc in self.pipeline.pipe(texts)]))]
             else:
                 parsed = sampled_parses(texts, article.doc_id, self.sampler, options.parses)
-        model = self.models["parse"]
-        metadata = model.scored_metadata(article_metadata(article))
+        parsed = [(count, text.as_written(each)) for count, each in parsed]
         tokens = [each for _, each in parsed]
+        scheme = next(filter(None, (undecided(self.scheme, each.dep) for each in tokens)), {})
+        metadata = scored_metadata(model, {**article_metadata(article), **text.metadata(), **scheme})
         try:
-            scored = score_parses(model, tokens, min_prob=options.min_prob, scheme=options.scheme)
+            scored = score_parses(model, tokens, min_prob=options.min_prob, scheme=self.scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {article.doc_id!r}") from None
-        tally.add(scored[0][1], None, model.known_words(tokens[0]))
+        tally.add(scored[0][1], None, known_words(model, tokens[0]))
         documents = [
             self._recalibrated(
                 ScoredDocument(article.doc_id, mentions, pruned.distribution, article.date, each, None, metadata),
@@ -239,12 +227,13 @@ class Scorer:
             for each, (mentions, pruned) in zip(tokens, scored, strict=True)
         ]
         if options.parses is None:
-            return documents[0]
+            return documents[0], text.tally
         parses = [
             Parse(count, each, document.mentions, document.antecedents)
             for (count, each), document in zip(parsed, documents, strict=True)
         ]
-        return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=documents[-1].metadata)
+        last = documents[-1].metadata
+        return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=last), text.tally
 
 
 # --- in any process ----------------------------------------------------------------------------------------
@@ -276,12 +265,6 @@ def score_task(options: ScoringOptions, identity: dict[str, Any], task: Task) ->
         return scorer.score(task.items)
 
 
-def _text_of(document: AnnotatedDocument | ScoredDocument | Article) -> str:
-    if isinstance(document, Article):
-        return f"{document.title}\n{document.text}"
-    return "" if document.tokens is None else " ".join(document.tokens.text)
-
-
 def place_of(item: ReadDocument | Rejected) -> str:
     """File, place in it, and doc_id of a document."""
     doc_id = item.document.doc_id if isinstance(item, ReadDocument) else item.doc_id
@@ -305,7 +288,7 @@ def load_recalibration(
     Parameters
     ----------
     path, model, mentions
-        As for `corefsample.recalibration.chosen_recalibration`.
+        As for `chosen_recalibration`.
     language
         Of the model; None: not compared.
 

@@ -15,15 +15,8 @@ from expected_errors import error
 from spacy_stubs import stub_doc
 
 from corefsample import ParameterError, Tokens, map_clustering
-from corefsample.adapters import (
-    arcs_from_spacy_experimental,
-    arcs_from_stanza,
-    arcs_from_supar,
-    from_fastcoref,
-    from_spacy_experimental,
-    from_stanza,
-    recorded_stanza_scores,
-)
+from corefsample.adapters import from_fastcoref, from_spacy_experimental, from_stanza, recorded_stanza_scores
+from corefsample.adapters._arc_scores import arcs_from_spacy_experimental, arcs_from_stanza, arcs_from_supar
 from corefsample.adapters._stanza import StanzaScores
 from corefsample.trees import ArcDistribution
 
@@ -147,16 +140,18 @@ def test_the_hooks_are_removed_when_the_model_fails() -> None:
 
 
 BAD_SOURCES = [
-    (SimpleNamespace(processors={"pos": None}), "source must have the processor coref, got ['pos']"),
-    ("nlp", "source must be a Stanza pipeline, its coref processor or model, got str"),
+    (
+        SimpleNamespace(processors={"pos": None}),
+        "source must be a Stanza pipeline with .* got SimpleNamespace",
+    ),
+    ("nlp", "source must be a Stanza pipeline with .* got str"),
 ]
 
 
 @pytest.mark.parametrize(("source", "words"), BAD_SOURCES)
 def test_what_has_no_model_of_coreference_cannot_be_recorded(source: Any, words: str) -> None:
-    with pytest.raises(ParameterError) as caught, recorded_stanza_scores(source):
+    with pytest.raises(ParameterError, match=f"^{words}$"), recorded_stanza_scores(source):
         pass
-    assert str(caught.value) == words
 
 
 BAD = [
@@ -177,7 +172,7 @@ def test_other_objects_are_rejected() -> None:
         from_spacy_experimental("text", (SCORES, INDICES), doc_id="a")
     with pytest.raises(ParameterError, match="document must be a Stanza Document, got str"):
         from_stanza("text", (SCORES, INDICES), doc_id="a")
-    with pytest.raises(ParameterError, match="scores must be StanzaScores or scores and antecedents, got None"):
+    with pytest.raises(ParameterError, match="scores must be scores and antecedents, got None"):
         from_stanza(stanza_document(), None, doc_id="a")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="must have 1 or 2 more columns than antecedents"):
         from_stanza(stanza_document(), (SCORES[:, 1:], INDICES), doc_id="a")
@@ -259,19 +254,16 @@ def test_words_instead_of_a_text_need_no_offsets() -> None:
     assert document.mentions.tolist() == [[0, 1, 0], [2, 3, 2], [4, 5, 4]]
     blank = [""] * 7
     tokens = Tokens(["Anne", *words[1:]], blank, blank, blank, np.full(7, -1), np.zeros(7, int))
-    with pytest.raises(ParameterError, match=r"^tokens must be the words fastcoref read \(\['Ann', .*got \['Anne'"):
+    with pytest.raises(
+        ParameterError, match=r"^tokens must be of the words that fastcoref read \(\['Ann', .*got \['Anne'"
+    ):
         from_fastcoref(result(text=words, char_map=by_word), tokens, doc_id="a")
 
 
-def test_a_span_that_begins_inside_a_token_is_rejected_widened_or_dropped() -> None:
+def test_a_span_that_begins_inside_a_token_is_widened() -> None:
     coarse = [(0, 3), (4, 7), (8, 12), (13, 16), (17, 22)]  # "Bob." is one token here
-    with pytest.raises(ParameterError, match=r"^char_map span\[1\] must begin and end at token bounds, got"):
-        from_fastcoref(result(), offsets=coarse, doc_id="a")
-    widened = from_fastcoref(result(), offsets=coarse, doc_id="a", alignment="expand")
+    widened = from_fastcoref(result(), offsets=coarse, doc_id="a")
     assert widened.mentions.tolist() == [[0, 1, 0], [2, 3, 2], [3, 4, 3]]
-    dropped = from_fastcoref(result(), offsets=coarse, doc_id="a", alignment="drop")
-    assert dropped.mentions.tolist() == [[0, 1, 0], [3, 4, 3]]
-    assert dropped.metadata["adapter"]["rows_without_span"] == 3
 
 
 def test_heads_may_be_given_by_row() -> None:
@@ -298,11 +290,10 @@ CASES = [
     ({"coref_logit": SQUARE}, {}, "coref_logit must have one column more"),
     ({"coref_logit": NO_NEW}, {}, "coref_logit[2] must"),
     ({"char_map": {(1, 1): (7, (0, 3))}}, {}, "char_map[(1, 1)] must"),
-    ({}, {"alignment": "contract"}, "alignment must"),
     ({}, {"offsets": None}, "tokens must be a spaCy Doc, or come with offsets"),
-    ({}, {"offsets": [(0, 3), (2, 7)]}, "offsets[1] must"),
+    ({}, {"offsets": [(0, 3), (2, 7)]}, "offsets must"),
     ({}, {"tokens": "Ann"}, "tokens must be a spaCy Doc or Tokens"),
-    ({}, {"tokens": stub_doc("Eve", ["Eve"], [0])}, "tokens must be a Doc of the text"),
+    ({}, {"tokens": stub_doc("Eve", ["Eve"], [0])}, "tokens must be of the text"),
 ]
 
 
@@ -313,7 +304,7 @@ def test_bad_results_are_rejected_with_a_reason(changes: Any, options: Any, rule
 
 
 def test_objects_that_are_not_results_are_rejected() -> None:
-    with pytest.raises(ParameterError, match="result must be a CorefResult of fastcoref, with coref_logit, got list"):
+    with pytest.raises(ParameterError, match="result must be a CorefResult of fastcoref, got list"):
         from_fastcoref([result()], offsets=OFFSETS, doc_id="a")
 
 

@@ -18,23 +18,14 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import Language, declared_language, differ, load_language, shipped_languages
-from corefsample.scorers import load_model, save_model, score_documents
-from corefsample.scorers.log_linear._model import ScoringTally, document_checksum
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers._scoring import ScoringTally, document_checksum
 from corefsample.scorers.log_linear._training import train
-from corefsample.scorers.log_linear.features import mention_kinds
-from corefsample.scorers.log_linear.features._codes import Column, Gender, Kind, Meaning, Number
-from corefsample.scorers.log_linear.features._encoding import (
-    HE_OR_SHE,
-    IT,
-    NAME,
-    PLURAL_NOUN,
-    SINGULAR_NOUN,
-    THEY,
-    word_table,
-)
-from corefsample.syntax import SCHEMES
+from corefsample.syntax._codes import Column, Gender, Kind, Meaning, Number
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 from corefsample.syntax._paths import ParseView
+from corefsample.syntax._schemes import SCHEMES
+from corefsample.syntax._words import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY, mention_kinds, word_table
 from events.queries._queries import match_queries
 
 SPANISH, NONE, KOREAN = map(load_language, ("es", "none", "ko"))
@@ -107,8 +98,8 @@ def test_the_resources_of_a_folder_are_read_and_travel_in_the_model(tmp_path: Pa
     again = Language.from_json(msgspec.json.decode(msgspec.json.encode(own.to_json())))
     assert (again.checksum, again.code) == (own.checksum, "xy")
     model = train([document(STORY, [(0, 2, 1), (3, 4, 3)], [1, 1])], language=folder, epochs=1, bits=8)  # type: ignore[arg-type]
-    save_model(model, tmp_path / "m.npz")
-    assert load_model(tmp_path / "m.npz").language.noun_classes == own.noun_classes
+    model.save(tmp_path / "m.npz")
+    assert load_scorer(tmp_path / "m.npz").language.noun_classes == own.noun_classes
 
 
 def test_resources_of_the_package_are_named_in_the_model_alone() -> None:

@@ -30,20 +30,21 @@ from strategies import documents as strategies
 
 import corefsample as cs
 from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, scorers
-from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import DocumentPosterior
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import N_KINDS, KindOffsets, Recalibration
 from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from corefsample.scorers import AntecedentModel, load_model, save_model
-from corefsample.scorers.log_linear._model import MIN_PROB, MentionSource, score_mentions
-from corefsample.scorers.log_linear._model_file import on_grid
-from corefsample.scorers.log_linear.features import mention_kinds
+from corefsample.scorers import load_scorer
+from corefsample.scorers._scoring import score_mentions
+from corefsample.scorers.log_linear._model import AntecedentModel, on_grid
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
+from corefsample.scorers.protocol import MIN_PROB, MentionSource
 from corefsample.spacy_bridge import _state as state
 from corefsample.spacy_bridge.component import is_scored, posterior_of, set_posterior
 from corefsample.spacy_bridge.documents import doc_of_tokens, tokens_of_doc, word_offsets
 from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._words import mention_kinds
 
 PAGE = PROJECT / "docs" / "spacy.md"
 ENGLISH = Path(scorers.__file__).parent / "log_linear" / "data" / "english.npz"
@@ -52,7 +53,7 @@ SCHEMES = list(ranking_references.PARSES)
 
 
 def scored(model: AntecedentModel, tokens: Tokens, mentions: Any, min_prob: float = MIN_PROB) -> AntecedentDistribution:
-    return score_mentions(model, tokens, np.asarray(mentions), min_prob, None).distribution
+    return score_mentions(model, [tokens], [np.asarray(mentions)], min_prob, None)[0].distribution
 
 
 def random_model(seed: int) -> AntecedentModel:
@@ -64,7 +65,7 @@ def random_model(seed: int) -> AntecedentModel:
 @pytest.fixture(scope="session")
 def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("models") / "random.npz"
-    save_model(random_model(1), path)
+    random_model(1).save(path)
     return path
 
 
@@ -124,7 +125,7 @@ def test_the_component_gives_the_scores_of_the_model_for_the_same_tokens(
     doc = nlp(parsed(nlp, scheme))
     tokens = ranking_references.parsed(ranking_references.PARSES[scheme])
     rows = mentions_from_parse(tokens)
-    distribution = scored(load_model(model_path), tokens, rows)
+    distribution = scored(load_scorer(model_path), tokens, rows)
     posterior = doc._.coref
     assert [(span.start, span.end) for span in posterior.mentions] == [(start, end) for start, end, _ in rows]
     assert distribution.n_candidates > 20
@@ -156,14 +157,20 @@ def test_min_prob_and_recalibration_are_those_of_the_engine(pipeline: Any, model
     nlp = pipeline(min_prob=0.05, temperature=2.0, new_bias=-0.5)
     doc = nlp(parsed(nlp))
     tokens = tokens_of_doc(doc)
-    distribution = scored(load_model(model_path), tokens, mentions_from_parse(tokens), 0.05)
+    distribution = scored(load_scorer(model_path), tokens, mentions_from_parse(tokens), 0.05)
     expected = cs.Recalibration(2.0, -0.5).apply(distribution)
     assert np.array_equal(doc._.coref.distribution.scores, expected.scores)
     assert distribution.n_candidates < expected.n_mentions * (expected.n_mentions - 1) // 2
 
 
+def replace_english(monkeypatch: pytest.MonkeyPatch, model: AntecedentModel) -> None:
+    """Load this model in place of the English one of the package; files are loaded as before."""
+    load = scorers.load_scorer
+    monkeypatch.setattr(scorers, "load_scorer", lambda name, *args: model if name is None else load(name, *args))
+
+
 def test_the_model_of_the_package_is_the_default(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
+    replace_english(monkeypatch, random_model(2))
     nlp = pipeline(model=None)
     doc = nlp(parsed(nlp))
     tokens = tokens_of_doc(doc)
@@ -194,7 +201,7 @@ def test_recalibrations_of_a_file_stay_with_a_doc(pipeline: Any) -> None:
 def test_a_pipeline_saved_without_a_recalibration_stays_without(
     pipeline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
+    replace_english(monkeypatch, random_model(2))
     nlp = pipeline(model=None)
     component = nlp.get_pipe("corefsample")
     component.to_disk(tmp_path)
@@ -251,7 +258,7 @@ def test_mentions_can_be_those_of_a_group_in_any_order(pipeline: Any, model_path
     posterior = nlp(doc)._.coref
     assert [span.text for span in posterior.mentions] == ["His dog", "His", "He", "He", "the   dog"]
     rows = [[0, 2, 1], [0, 1, 0], [4, 5, 4], [4, 5, 4], [6, 8, 7]]
-    distribution = scored(load_model(model_path), tokens_of_doc(doc), rows)
+    distribution = scored(load_scorer(model_path), tokens_of_doc(doc), rows)
     assert np.array_equal(posterior.distribution.scores, distribution.scores)
     assert posterior.number(doc[6:7]) == 2  # the first of the two
     assert [(span.start, span.end) for span in doc.spans["mine"]] == [(8, 12), (6, 7), (0, 1), (0, 3), (6, 7)]
@@ -625,7 +632,7 @@ def reloaded(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., An
 
 def test_a_saved_pipeline_carries_its_model(pipeline: Any, tmp_path: Path, reloaded: Any) -> None:
     path = tmp_path / "away.npz"
-    save_model(random_model(3), path)
+    random_model(3).save(path)
     nlp = pipeline(model=str(path), n_samples=17, mentions="parse")
     expected = nlp(parsed(nlp))._.coref
     path.unlink()
@@ -705,10 +712,10 @@ def test_a_recalibration_excludes_a_temperature_and_must_be_a_record(pipeline: A
 def test_a_saved_pipeline_carries_the_model_of_the_package_that_it_had(
     pipeline: Any, reloaded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
+    replace_english(monkeypatch, random_model(2))
     nlp = pipeline(model=None)
     nlp.to_bytes()
-    monkeypatch.setattr(scorers, "english_model", lambda: random_model(4))
+    replace_english(monkeypatch, random_model(4))
     again = reloaded(nlp)
     assert np.array_equal(
         again(parsed(again))._.coref.distribution.scores, nlp(parsed(nlp))._.coref.distribution.scores
@@ -832,10 +839,10 @@ print(heavy, nlp.pipe_names, nlp.get_pipe_meta("corefsample").assigns)
 
 
 def test_looking_at_the_component_loads_no_model(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def load() -> AntecedentModel:
+    def load(*_: object) -> AntecedentModel:
         raise AssertionError("loaded")
 
-    monkeypatch.setattr(scorers, "english_model", load)
+    monkeypatch.setattr(scorers, "load_scorer", load)
     component = pipeline(model=None).get_pipe("corefsample")
     from spacy import ty
 
@@ -874,7 +881,7 @@ def test_a_real_pipeline_is_scored_and_saved(real: Any, model_path: Path, tmp_pa
         doc = real(TEXT)
         tokens = tokens_of_doc(doc)
         rows = mentions_from_parse(tokens)
-        distribution = scored(load_model(model_path), tokens, rows)
+        distribution = scored(load_scorer(model_path), tokens, rows)
         assert np.array_equal(doc._.coref.link_marginals, cs.link_marginals(distribution))
         offsets = word_offsets(doc)
         assert [span.start for span in doc._.coref.mentions] == offsets[rows[:, 0]].tolist()
@@ -938,7 +945,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(spacy, "load", stand_in)
     if not ENGLISH.exists():
-        monkeypatch.setattr(scorers, "english_model", lambda: random_model(2))
+        replace_english(monkeypatch, random_model(2))
     names: dict[str, Any] = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
     assert len(blocks) == 6
@@ -974,4 +981,4 @@ def test_settings_and_attributes_of_the_page_are_those_of_the_code() -> None:
 def test_the_spanish_model_of_the_package_is_that_of_the_mentions(mentions: str, source: MentionSource) -> None:
     nlp = spacy.blank("es")
     component = nlp.add_pipe("corefsample", config={"model": "es", "mentions": mentions, "require_parser": False})
-    assert component.antecedent_model.provenance == load_model("es", source).provenance
+    assert component.antecedent_model.provenance == load_scorer("es", source).provenance

@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 from references import learning as references
 
 from corefsample import InputError
-from events.audit import AuditPlan, estimate_counts, extend_plan, learn, plan_audit, read_sheets
-from events.audit._features import RunFeatures, numeric_columns, probability_features
-from events.audit._learned_model import Labelled, Standardised, cross_fitted
+from events.audit import estimate_counts, plan_audit, read_sheets
+from events.audit._features import Features, RunFeatures, numeric_columns, probability_features
+from events.audit._learned_model import Labelled, LogisticRegression, Standardised, cross_fitted, period_test
 from events.audit._learned_total import difference_total, total_draws
-from events.audit._learning import LEAST_LABELS, TargetLearning, target_labels
-from events.audit._logistic import LogisticRegression
+from events.audit._learning import LEAST_LABELS, TargetLearning, learn, target_labels
 from events.audit._paired import average_precision
-from events.audit._period_test import period_test
+from events.audit._plan import AuditPlan, extend_plan
 from events.audit._sheets import MISSING, YES, SheetLabels
 
 FRAME = frame(400, seed=2)
@@ -51,51 +50,57 @@ def cases(seed: int, n: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_the_fit_has_the_least_loss_within_its_bounds(seed: int, penalty: float, rises: tuple[bool, ...]) -> None:
     x, y, weights = cases(seed)
     centre = np.array([1.0, 1.0, 0.0])  # the second coefficient begins above its bound, and would end below 0
-    found = LogisticRegression(x, y, weights, penalty, np.array(rises), centre).fitted()
+    found = regression(x, y, weights, penalty, rises, centre).fitted()
     expected = references.fitted(x, y, weights, penalty, rises, centre)
     assert (found[1:][list(rises)] >= 0.0).all()
-    np.testing.assert_allclose(found, expected, atol=2e-3)
+    np.testing.assert_allclose(found, expected, atol=5e-3)
     least = references.penalised_loss(found, x, y, weights, penalty, centre)
-    assert least <= references.penalised_loss(expected, x, y, weights, penalty, centre) + 1e-7
+    assert least <= references.penalised_loss(expected, x, y, weights, penalty, centre) + 1e-5
 
 
-def test_draws_are_those_of_the_posterior() -> None:
-    """One feature bound to rise, few labels: far from normal. Expected by a sum over a grid of coefficients."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(12, 1))
-    y = (np.arange(12) < 2).astype(np.float64)
-    labelled = Labelled(np.arange(12), y, np.ones(12), np.arange(12) % 10)
-    features = Standardised(x, np.array([True]), np.array([0.5]))
-    draws = features.regression(labelled, 1.0).draws(8000, rng)
-    first, second = np.meshgrid(np.linspace(-12, 6, 121), np.linspace(0.0, 6.0, 81), indexing="ij")
-    losses = [
-        references.penalised_loss(b, x, y, np.ones(12), 1.0, np.array([0.5]))
-        for b in zip(first.flat, second.flat, strict=True)
+def regression(
+    x: np.ndarray, y: np.ndarray, weights: np.ndarray, penalty: float, rises: tuple[bool, ...], centre: np.ndarray
+) -> LogisticRegression:
+    lowest = np.where([False, *rises], 0.0, -np.inf)
+    return LogisticRegression(
+        np.column_stack([np.ones(len(x)), x]), y, weights, penalty, lowest, np.append(0.0, centre)
+    )
+
+
+def test_draws_have_the_mode_and_the_curvature_of_the_posterior() -> None:
+    """Expected: the inverse of second differences of the loss around the mode of the reference."""
+    x, y, weights = cases(3, 200)
+    centre, steps = np.zeros(3), 1e-3 * np.eye(4)
+
+    def loss(beta: np.ndarray) -> float:
+        return references.penalised_loss(beta, x, y, weights, 1.0, centre)
+
+    mode = references.fitted(x, y, weights, 1.0, (False,) * 3, centre)
+    curvature = [
+        [(loss(mode + a + b) - loss(mode + a - b) - loss(mode - a + b) + loss(mode - a - b)) / 4e-6 for a in steps]
+        for b in steps
     ]
-    weights = np.exp(min(losses) - np.array(losses)).reshape(first.shape)
-    weights[:, 0] *= 0.5  # the ends of the trapezoid
-    weights /= weights.sum()
-    for column, grid in enumerate((first, second)):
-        mean = (weights * grid).sum()
-        spread = np.sqrt((weights * (grid - mean) ** 2).sum())
-        assert draws[:, column].mean() == pytest.approx(mean, abs=0.08 * spread)
-        assert draws[:, column].std() == pytest.approx(spread, rel=0.08)
-    assert (draws[:, 1] >= 0.0).all()
+    draws = regression(x, y, weights, 1.0, (False,) * 3, centre).draws(20_000, np.random.default_rng(0))
+    spread = np.sqrt(np.diag(np.linalg.inv(curvature)))
+    np.testing.assert_allclose(draws.mean(axis=0), mode, atol=5e-3 + 5 * spread.max() / np.sqrt(20_000))
+    np.testing.assert_allclose(draws.std(axis=0), spread, rtol=0.05)
+    assert (
+        regression(x, y, weights, 1.0, (True,) * 3, centre).draws(100, np.random.default_rng(0))[:, 1:] >= 0.0
+    ).all()
 
 
 def test_a_document_has_no_part_in_its_own_cross_fitted_p() -> None:
     rng = np.random.default_rng(1)
-    z = rng.normal(size=(40, 2))
-    features = Standardised(z, np.zeros(2, np.bool_), np.zeros(2))
+    features = Standardised.of(Features(("a", "b"), rng.normal(size=(40, 2)), np.zeros(2, np.bool_)))
     y = (rng.random(25) < 0.4).astype(np.float64)
     labelled = Labelled(np.arange(25), y, np.ones(25), np.arange(40) % 10)
-    before = cross_fitted(labelled, features, 1.0)
+    before = cross_fitted(labelled, features, 3, 1.0)
     other = y.copy()
     other[3] = 1.0 - other[3]
-    after = cross_fitted(Labelled(labelled.rows, other, labelled.weights, labelled.folds), features, 1.0)
+    after = cross_fitted(replace(labelled, y=other), features, 3, 1.0)
     own = labelled.folds == 3
-    np.testing.assert_allclose(before[own], after[own], atol=1e-6)
-    assert (np.abs(before[~own] - after[~own]) > 1e-3).all()
+    assert (before[own] == after[own]).all()
+    assert (np.abs(before[~own] - after[~own]) > 1e-4).all()
 
 
 def test_learned_p_never_falls_with_p() -> None:
@@ -109,13 +114,11 @@ def test_what_p_does_not_know_is_learned() -> None:
     plan = plan_audit(FRAME, 300)
     (target,) = learn(plan, labels_of(plan), columns=COLUMNS, n_draws=200).targets
     assert target.model == "regression"
-    known = {each.name: each for each in target.features}
-    assert known["seen"].lower > 0.0 > known["noise"].lower
+    assert target.features["seen"] > 3 * abs(target.features["noise"])
     expected = np.clip(0.6 * FRAME.probability(0) + 0.3 * SEEN, 0.0, 1.0)
     assert np.abs(target.learned - expected).mean() < 0.5 * np.abs(FRAME.probability(0) - expected).mean()
-    gains = {each.model: each.gain for each in target.candidates}
-    assert gains["as it is"] == 0.0
-    assert gains["regression"] > gains["recalibrated"] > 0.0
+    losses = {each.model: each.log_score for each in target.candidates}
+    assert losses["regression"] < losses["recalibrated"] < losses["as it is"]
 
 
 def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,25 +126,24 @@ def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(mo
 
     The number of one stratum is not given, as where none of its documents has a label.
     """
-    learning = TargetLearning(PLAN, labels_of(PLAN), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, 0.9, 4000, 0)
-    fitted = learning.fitted()
-    used = [(features, draws[:: max(1, len(draws) // 10)]) for features, draws in fitted.draws]
+    learning = TargetLearning(PLAN, labels_of(PLAN), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, 0.9, 10, 0)
+    betas = learning._draws()
     given = np.array([3, 12, -1, 5][: len(PLAN.strata)] + [7] * (len(PLAN.strata) - 4))
-    monkeypatch.setattr(learning, "_missing", lambda crossed, n_draws: np.tile(given, (n_draws, 1)))
-    tiled = tuple((features, np.tile(draws, (200, 1))) for features, draws in used)
-    counts = learning.counted(replace(fitted, draws=tiled))[1]
+    monkeypatch.setattr(learning, "missing", lambda n_draws: np.tile(given, (n_draws, 1)))
+    monkeypatch.setattr(learning, "_draws", lambda: np.tile(betas, (200, 1)))
+    counts = learning.counts()
     years = FRAME.dates.astype("datetime64[Y]").astype(str)
     labels = target_labels(PLAN, labels_of(PLAN), 0)
-    betas = [(features, beta) for features, draws in used for beta in draws]
     for count in counts:
         inside = np.ones(400, np.bool_) if count.period == "total" else years == count.period
         is_open = labels == MISSING
         pmf = np.zeros(401)
-        for features, beta in betas:
+        for beta in betas:
+            p_all = 1.0 / (1.0 + np.exp(-learning._z.z @ beta))
             own = np.array([1.0])
             for h, total in enumerate(given.tolist()):
                 of_stratum = is_open & (PLAN.stratum_of == h)
-                p, other = (features.predicted(beta, of_stratum & each) for each in (inside, ~inside))
+                p, other = (p_all[of_stratum & each] for each in (inside, ~inside))
                 part = references.sum_pmf(p) if total < 0 else references.conditional_pmf(p, other, total)
                 own = np.convolve(own, part)
             pmf[: len(own)] += own / len(betas)

@@ -23,8 +23,8 @@ from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, write_documents
 from events import simulate_documents
-from events.audit import _kernels, estimate_total, read_run_documents
-from events.audit._documents import read_scores
+from events.audit import _kernels, estimate_total
+from events.audit._documents import read_run_documents, read_scores
 from events.audit._totals import METHODS
 from events.commands import (
     AuditEstimateOptions,
@@ -124,12 +124,14 @@ def test_several_rules_are_audited_from_plan_to_report(several: Path, tmp_path: 
     report = read_report(several, audit=tmp_path)
     assert [target["name"] for target in report.audit.targets] == ["attack, any actor", "conflict, any actor"]
     both, unsure = pd.read_csv(plan.sheet)["doc_id"][2:4]
-    assert [report.audit.row_label(both, name) for name in ("attack: USA", "conflict: IRQ", "arrest")] == [
+    assert [
+        report.audit.row_label(both, *row) for row in (("attack", "USA"), ("conflict", "IRQ"), ("arrest", "USA"))
+    ] == [
         "yes",
         "yes",
         "",
     ]
-    assert report.audit.row_label(unsure, "conflict: IRQ") == "unsure"
+    assert report.audit.row_label(unsure, "conflict", "IRQ") == "unsure"
 
 
 def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_path: Path) -> None:
@@ -138,7 +140,8 @@ def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_pa
     plan = run_audit_plan(several, AuditPlanOptions(out=tmp_path, n_labels=25, actors=names[:2]))
     fill(plan.sheet, [names[1], *["none"] * 24])
     summary = run_audit_estimate(several, [plan.sheet], AuditEstimateOptions(pictures=False))
-    assert [(row["actor"], row["n_positive"]) for row in summary.totals] == [(names[0], 0), (names[1], 1)]
+    found = [(f"{row['event']}: {row['actor']}", row["n_positive"]) for row in summary.totals]
+    assert found == [(names[0], 0), (names[1], 1)]
     with pytest.raises(ParameterError) as caught:
         read_run_documents(several, (names[0].removeprefix("attack: "),))
     assert f"name the rule too: {names[0]!r}" in str(caught.value.hint)
@@ -178,9 +181,9 @@ def test_one_actor_is_asked_about_by_yes_and_no_from_plan_to_report(run: Path, t
     assert [(row["event"], row["actor"], row["n_positive"]) for row in summary.totals] == [("attack", "USA", 2)]
     report = read_report(run, audit=folder)
     doc_ids = pd.read_csv(plan.sheet)["doc_id"]
-    labels = [report.audit.row_label(doc_id, "USA") for doc_id in doc_ids]
+    labels = [report.audit.row_label(doc_id, "attack", "USA") for doc_id in doc_ids]
     assert labels == ["yes", "yes", "unsure", *["no"] * 17]
-    assert report.audit.row_label(doc_ids[0], "IRQ") == ""
+    assert report.audit.row_label(doc_ids[0], "attack", "IRQ") == ""
 
 
 def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(call: Calls, run: Path, tmp_path: Path) -> None:
@@ -410,7 +413,10 @@ def test_what_was_learned_is_a_row_for_each_document_and_period(run: Path, label
 def test_learned_p_is_used_beside_the_valid_estimate_and_in_a_second_round(run: Path, labelled: Path) -> None:
     folder = learned(run, labelled, pictures=False)
     valid = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False))
-    both = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False, learned=str(folder)))
+    both = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(learned=str(folder)))
+    legend = (labelled / "audited.svg").read_text(encoding="utf-8")
+    assert "95% audited" in legend
+    assert "95% learned" in legend  # both bands in one picture
     assert both.totals == valid.totals
     assert not valid.learned
     (row,) = both.learned
@@ -467,7 +473,7 @@ def test_words_and_tables_are_features_of_scores(scores: Path, tmp_path: Path) -
         rows = pd.read_csv(out / "learned.csv")
         assert rows["learned"][truth].min() > rows["learned"][~truth].max()
     words = json.loads((tmp_path / "regression with words" / "learned.json").read_text())["targets"][0]["words"]
-    assert {"police", "rain"} <= {each["word"] for each in words}
+    assert {"police", "rain"} <= set(words)
 
 
 def test_the_screen_says_what_was_chosen_and_what_it_rests_on(run: Path, labelled: Path, call: Calls) -> None:

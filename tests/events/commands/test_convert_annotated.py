@@ -23,9 +23,10 @@ from corefsample import (
     write_documents,
 )
 from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.scorers import score_documents
 from corefsample.scorers.log_linear._training import train
 from corefsample.summaries import point_estimate
-from events.commands import ConvertOptions, run_convert
+from events.commands.convert import ConvertOptions, run_convert
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def documents() -> list[AnnotatedDocument]:
 @pytest.fixture(scope="module")
 def scored(documents: list[AnnotatedDocument]) -> list[ScoredDocument]:
     model = train(documents, epochs=1, bits=8, min_count=2)
-    return [model.score_document(document) for document in documents]
+    return list(score_documents(model, documents))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import numba
 import pytest
 from places import PROJECT
 
-from events.commands._environment import describe_environment
+from events.commands.doctor import describe_environment
 
 PAGE = PROJECT / "docs" / "installation.md"
 beside_sources = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")

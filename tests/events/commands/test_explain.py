@@ -14,8 +14,9 @@ from references import parses as pr
 from run_cases import CountOptions, count_events
 
 from events import load_lexicon, load_rules
-from events.commands import DoctorOptions, ExplainOptions, run_doctor, run_explain
 from events.commands._rule_hits import RuleHits
+from events.commands.doctor import DoctorOptions, run_doctor
+from events.commands.explain import ExplainOptions, run_explain
 from events.counting._definitions import Definitions
 
 SENTENCES = {
@@ -53,19 +54,6 @@ def test_the_screen_shows_the_path_that_matched_or_the_step_that_failed(call: Ca
         "actor Iraq = IRQ, at >obl[case=in] P(event) 0, of the document in 1,000 samples"
     ) in blocks[3]
     assert len(blocks) == 4
-
-
-def test_the_summary_for_programs_has_every_reason(call: Calls, scored: Path) -> None:
-    out = call.good("explain", scored, "--doc-id", "missed", "--json")
-    content = json.loads(out)
-    assert (content["n_documents"], content["n_triggers"], content["outcomes"]) == (4, 1, {"no path": 1})
-    (shown,) = content["shown"]
-    assert (shown["doc_id"], shown["sentence"], shown["word"]) == ("missed", "ten were attacked in Iraq", "attacked")
-    (role,) = shown["roles"]
-    assert (role["nearest"], role["failed_step"]) == ("[passive]>obl[case=by]", ">obl[case=by]")
-    assert shown["actors"] == [
-        {"actor": "IRQ", "words": "Iraq", "path_from_trigger": ">obl[case=in]", "describes_a_mention": True}
-    ]
 
 
 def test_the_events_of_a_document_have_the_probabilities_of_a_run(tmp_path: Path) -> None:
@@ -255,25 +243,6 @@ def test_a_trigger_of_several_parses_is_summed_up_unless_all_parses_are_wanted(c
     assert "parses 0.100 of them: no trigger P(event) IRQ 0.6" in block
 
 
-def test_a_document_with_several_parses_takes_at_most_a_screen(call: Calls, tmp_path: Path) -> None:
-    # Forty triggers, in one parse with a subject and in the other with an object.
-    sentences = [[f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"] * 40 for label in ("nsubj", "obj")]
-    line = pr.of_several_parses("long", [(1, each) for each in sentences])
-    path = er.write_lines(tmp_path / "scored.jsonl", [line])
-    out = call.good("explain", path, "--doc-id", "long")
-    head, _, lines = out.partition("\n\n")
-    assert "40 triggers in 1 document" in " ".join(head.split())
-    shown = out.count("sentence")
-    assert 2 <= shown < 10
-    assert len(lines.splitlines()) <= 40
-    # Both outcomes have half of the parses; that of the first parse is the likeliest.
-    assert (
-        out.splitlines()[-1]
-        == f"long, 1999-01-05: {40 - shown} more triggers, counted {40 - shown}; --all-parses shows all."
-    )
-    assert call("explain", path, "--doc-id", "long", "--all-parses")[1].count("sentence") == 40
-
-
 def test_the_outcome_that_most_parses_share_is_the_likeliest_though_they_differ_elsewhere(tmp_path: Path) -> None:
     # Two parses count the arrest, one by the police and one by nobody; in the third, the likeliest, "may" is modal.
     parses = [
@@ -322,21 +291,6 @@ def test_documents_are_counted_by_actor_and_by_nobody_where_a_role_is_optional(c
     assert "1 by an actor, 3 by nobody whom the lexicon names" in [value for _, value in hits.lines()]
 
 
-def test_an_actor_whose_mention_has_the_trigger_as_its_head_is_named_so(call: Calls, tmp_path: Path) -> None:
-    rule = tmp_path / "fire.yaml"
-    rule.write_text(
-        "name: fire\ntrigger: {lemma: [fire], upos: [NOUN]}\noptional: [agent]\n"
-        "presets: {only: {described: [head, compound], roles: {agent: [subject]}}}\n"
-    )
-    path = er.write_lines(tmp_path / "scored.jsonl", [er.json_document("itself", "1999-01-05", ARRESTS["itself"])])
-    options = ("--rule", rule, "--lexicon", "police")
-    out = " ".join(call("explain", path, *options)[1].split())
-    assert "actor police = POLICE, at the trigger itself" in out
-    *_, hits = run_doctor([str(path)], DoctorOptions(rule=str(rule), lexicon="police")).reports
-    assert isinstance(hits, RuleHits)
-    assert hits.unmatched == {"the trigger itself": (1, "itself")}
-
-
 def test_shares_and_events_of_several_parses_are_those_of_a_run(tmp_path: Path, mixture: Path) -> None:
     shown = run_explain(mixture, ExplainOptions(seed=7)).shown
     several = next(each for each in shown if each.doc_id == "several")
@@ -360,11 +314,6 @@ def test_the_likeliest_reading_is_the_outcome_and_any_reading_has_the_lemma(tmp_
     run = run_explain(path, ExplainOptions(trigger="attack"))
     assert (run.n_triggers, run.outcomes) == (1, {"no path": 1})
     assert [each.trace.outcome for each in run.shown[0].alternatives] == ["counted"]
-
-
-def test_doctor_says_how_many_documents_have_several_parses_and_how_many(call: Calls, mixture: Path) -> None:
-    out = call.good("doctor", mixture)
-    assert "1 document with several parses, on average 4.0" in " ".join(out.split())
 
 
 def test_doctor_inspects_the_likeliest_of_several_parses(call: Calls, tmp_path: Path) -> None:

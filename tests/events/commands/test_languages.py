@@ -23,14 +23,14 @@ from corefsample import (
 )
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.recalibration import read_recalibration
-from corefsample.scorers import load_model, save_model, score_documents
-from corefsample.scorers.log_linear._model import MENTION_SOURCES, MentionSource
-from corefsample.scorers.log_linear._model_file import model_file
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers._loading import scorer_file
 from corefsample.scorers.log_linear._training import train
+from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from events import EventCounter, load_lexicon, load_rules
 from events.commands import ScoreOptions, run_score
 from events.counting._definitions import Definitions
-from events.runs.scoring._folds import folds_of, recipe_of
+from events.runs.scoring._folds import folds_of
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "orders": 1, "l2": 0.02}
 
@@ -48,7 +48,7 @@ def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 @pytest.fixture
 def spanish(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
     path = tmp_path / "es.npz"
-    save_model(train(documents[:3], language="es", **QUICK), path)
+    train(documents[:3], language="es", **QUICK).save(path)
     return path
 
 
@@ -69,7 +69,7 @@ def test_train_has_the_documents_language(call: Calls, tmp_path: Path, documents
     path = sr.corpus_file(tmp_path / "ru_news-train.conllu", documents)
     status, out, _ = call("train", path, "--out", tmp_path / "ru.npz", *options)
     assert (status, "Language: ru (resources: none)." in out) == (0, True)
-    assert load_model(tmp_path / "ru.npz").language.code == "ru"
+    assert load_scorer(tmp_path / "ru.npz").language.code == "ru"
     line = call.refused("train", path, "--out", tmp_path / "m.npz", "--language", "es", *options, status=2)
     assert "--language must be that of all documents, got es and ru" in line
 
@@ -138,8 +138,8 @@ def test_documents_are_scored_by_a_model_without_their_fold(tmp_path: Path, corp
 def test_the_spanish_model_of_the_package_is_that_of_the_mentions(
     tmp_path: Path, corpus: Path, documents: list[AnnotatedDocument], mentions: MentionSource
 ) -> None:
-    model = load_model("es", mentions)
-    assert recipe_of(model)["mentions"] == ("both" if mentions == "parse" else "annotated")
+    model = load_scorer("es", mentions)
+    assert model.recipe["mentions"] == ("both" if mentions == "parse" else "annotated")
     run_score(
         corpus,
         ScoreOptions(out=tmp_path / "s.jsonl", model="es", mentions=mentions, recalibration="none", min_prob=0.0),
@@ -150,11 +150,11 @@ def test_the_spanish_model_of_the_package_is_that_of_the_mentions(
     ):
         assert scored.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
     record = json.loads((tmp_path / "s.jsonl.scoring.json").read_text())["model"]
-    both = b"".join(Path(model_file("es", source)).read_bytes() for source in MENTION_SOURCES)
+    both = b"".join(Path(scorer_file("es", source)).read_bytes() for source in MENTION_SOURCES)
     assert (record["provenance"], record["sha256"]) == (model.provenance, hashlib.sha256(both).hexdigest())
     run_score(corpus, ScoreOptions(out=tmp_path / "folds.jsonl", model="es", mentions=mentions, folds=2))
     record = json.loads((tmp_path / "folds.jsonl.scoring.json").read_text())["model"]
-    assert record["recipe"]["mentions"] == recipe_of(model)["mentions"]
+    assert record["recipe"]["mentions"] == model.recipe["mentions"]
 
 
 @pytest.mark.parametrize("options", [{"folds": 8}, {"folds": 3, "pipeline": "x"}, {"folds": 3, "clusters": "map"}])

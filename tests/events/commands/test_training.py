@@ -19,13 +19,11 @@ from references import scoring as sr
 
 from corefsample import AntecedentDistribution, InputError, read_corefud, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.scorers import load_model
+from corefsample.scorers import load_scorer
 from corefsample.scorers.log_linear._training import EpochReport, SoftmaxMargin, held_out_figures, train
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from events._selection import Selection
-from events.commands import TrainOptions, run_train
-from events.commands._training import held_out_ids
-from events.commands.train import load_templates
+from events.commands.train import TrainOptions, held_out_ids, load_templates, run_train
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}
 
@@ -48,7 +46,7 @@ def test_the_model_is_the_one_that_train_returns(tmp_path: Path, corpus: Path) -
     run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", **options, **QUICK))
     costs = SoftmaxMargin(0.1, 3.0, 1.0)
     expected = train(list(read_corefud(corpus)), l2=0.2, n_threads=1, costs=costs, **QUICK)
-    found = load_model(tmp_path / "m.npz")
+    found = load_scorer(tmp_path / "m.npz")
     assert np.array_equal(found.weights, expected.weights)
     assert np.array_equal(found.vocabulary, expected.vocabulary)
     assert found.templates == DEFAULT_TEMPLATES
@@ -166,7 +164,7 @@ def test_the_provenance_of_a_model_names_no_folder(tmp_path: Path, corpus: Path)
         TrainOptions, attribution="Texts by A, CC BY", note="n", where=["genre=*"], margin=(0.1, 3, 1), **QUICK
     )
     run_train(corpus, options(out=tmp_path / "m.npz"))
-    provenance = load_model(tmp_path / "m.npz").provenance
+    provenance = load_scorer(tmp_path / "m.npz").provenance
     assert (provenance["attribution"], provenance["note"]) == ("Texts by A, CC BY", "n")
     assert provenance["corpora"][0]["path"] == "corpus.conllu"
     assert provenance["where"] == ["genre=*"]
@@ -191,7 +189,7 @@ def test_templates_are_read_from_a_file(tmp_path: Path, corpus: Path) -> None:
     path.write_text("pronoun: [i.kind  k.kind]\nphrase: [pair.match]\nnew: [i.kind best.match]\n")
     run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", templates=str(path), **QUICK))
     assert run.model.templates.pronoun == ("i.kind k.kind",)
-    assert load_model(run.out).templates == run.model.templates
+    assert load_scorer(run.out).templates == run.model.templates
 
 
 @pytest.mark.parametrize(

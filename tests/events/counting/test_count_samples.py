@@ -20,9 +20,11 @@ from tallies import names
 
 from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample._extras import install_hint
-from events import EventCounter, EventCounts, count_posterior, count_samples, load_rules, simulate_documents
+from events import EventCounter, count_posterior, count_samples, load_rules, simulate_documents
 from events.arviz_export import to_arviz
-from events.counting import CountSamples, read_count_posterior, read_count_samples
+from events.counting import read_count_posterior, read_count_samples
+from events.counting._count_samples import CountSamples
+from events.counting._counts import EventCounts
 
 N_SAMPLES = 40
 
@@ -63,15 +65,6 @@ def test_each_sample_counts_the_documents_with_an_event(documents: list[ScoredDo
     np.testing.assert_array_equal(samples.counts, expected)
     np.testing.assert_array_equal(samples.one_best, one_best)
     assert samples.counts.sum() > 100
-
-
-def test_the_table_has_a_row_a_draw_country_and_period(samples: CountSamples) -> None:
-    table = samples.to_frame()
-    assert list(table.columns) == ["sample", "event", "actor", "period", "period_start", "count"]
-    assert len(table) == samples.counts.size
-    row = table[(table["sample"] == 7) & (table["actor"] == samples.actors[1])].iloc[2]
-    assert row["count"] == samples.counts[7, 1, 2]
-    assert (row["period"], row["period_start"]) == (samples.periods[2], pd.Timestamp(samples.period_starts[2]))
 
 
 def test_every_run_keeps_its_samples_where_there_is_evidence(tmp_path: Path) -> None:
@@ -206,25 +199,6 @@ def test_a_missing_file_is_reported(run: Path, tmp_path: Path) -> None:
         read_count_posterior(tmp_path, "USA", "1999Q1")
     with pytest.raises(ParameterError, match=r"actor and period must be in a row of the counts, got 'QQQ'"):
         read_count_posterior(run, "QQQ", "1999Q1")
-
-
-@pytest.mark.parametrize(
-    ("name", "column"),
-    [("counts.csv", "period_start"), ("comparisons.csv", "period_start"), ("evidence.csv", "date")],
-)
-def test_dates_in_csv_are_iso_so_that_r_reads_dates(run: Path, name: str, column: str) -> None:
-    # readr::read_csv takes a column for dates if every field is yyyy-mm-dd, unquoted or quoted.
-    table = pd.read_csv(run / name, dtype=str, keep_default_na=False)
-    assert len(table)
-    assert table[column].str.fullmatch(r"\d{4}-\d{2}-\d{2}").all()
-    assert [datetime.date.fromisoformat(day) for day in table[column]]
-
-
-def test_no_field_of_the_counts_reads_as_missing(run: Path) -> None:
-    # R and pandas read NA, Namibia's two letters, as missing; its three are NAM.
-    for name in ("counts.csv", "comparisons.csv"):
-        table = pd.read_csv(run / name)
-        assert not table.isna().to_numpy().any()
 
 
 IMPOSSIBLE = [

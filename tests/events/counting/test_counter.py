@@ -20,7 +20,7 @@ from references import events as er
 from corefsample import InputError, ParameterError
 from corefsample.formats import DocumentStream
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting import evaluate_matches
+from events.counting._evaluation import evaluate_matches
 
 DOCUMENTS = [er.scored(document) for document in er.corpus()]
 
@@ -40,22 +40,6 @@ def test_adding_a_document_returns_its_events() -> None:
     matches = third.parses[0].matches
     direct = evaluate_matches(DOCUMENTS[2].antecedents, matches, "doc 3", datetime.date(1999, 2, 6), n_samples=100)
     assert third.hits.tolist() == direct.hits.tolist()
-
-
-def test_the_documents_nearest_one_half_come_first() -> None:
-    counter = counted()
-    near, table = counter.near_half(3), counter.evidence()
-    distances = (table["probability"] - 0.5).abs()
-    assert len(near) == 3
-    assert (near["probability"] - 0.5).abs().tolist() == sorted(distances)[:3]
-    assert len(counter.near_half()) == len(table)
-
-
-def test_a_counter_without_documents_has_empty_tables() -> None:
-    counter = EventCounter()
-    assert counter.counts().to_frame().empty
-    assert list(counter.evidence().columns)[:5] == ["doc_id", "date", "period", "event", "actor"]
-    assert counter.near_half().empty
 
 
 def test_a_document_that_comes_twice_is_rejected() -> None:

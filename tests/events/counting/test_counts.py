@@ -17,21 +17,8 @@ from tallies import SMALL, corpora, counts_of, document, names, tally_of
 
 from corefsample import ParameterError
 from events.counting._evaluation import DocumentEvents
-from events.counting._tables import ACTOR, COMPARISON_COLUMNS, Columns
 
 # --- the table ---------------------------------------------------------------------------------------------
-
-
-def test_the_columns_are_those_of_the_design_in_its_order() -> None:
-    columns = (
-        "event, actor, period, period_start, n_docs, mean, mean_mc_se, sd, lower, upper, level, interval, n_samples, "
-    )
-    columns += "one_best"
-    assert (
-        list(counts_of(tally_of(SMALL)).to_frame().columns)
-        == columns.split(", ")
-        == list(Columns.of_counts(ACTOR).types)
-    )
 
 
 def test_figures_by_hand() -> None:
@@ -126,17 +113,6 @@ def test_the_distribution_of_one_count_is_available() -> None:
 
 
 # --- comparison --------------------------------------------------------------------------------------------
-
-
-def test_the_columns_of_a_comparison_are_fixed() -> None:
-    columns = (
-        "event, period, period_start, first, second, p_first_greater, p_equal, p_second_greater, mean_difference, "
-        "lower, upper, level"
-    )
-    table = counts_of(tally_of(SMALL)).compare("AAA", "BBB")
-    assert list(table.columns) == columns.split(", ") == list(COMPARISON_COLUMNS)
-    assert table["period"].tolist() == ["1999Q1", "1999Q2", "1999Q3", "1999Q4"]
-    assert table["period_start"].dtype == "datetime64[ms]"
 
 
 @pytest.mark.kernels

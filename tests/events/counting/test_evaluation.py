@@ -27,11 +27,11 @@ from tallies import names
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
 from corefsample._monte_carlo import monte_carlo_errors
-from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import WeightedParse
+from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_rules
-from events.counting import _kernels, evaluate_matches, evaluate_predicate
-from events.counting._evaluation import DocumentEvents, evaluate_document
+from events.counting import _kernels
+from events.counting._evaluation import DocumentEvents, evaluate_document, evaluate_matches
+from events.counting._finders import evaluate_predicate
 from events.counting._kernel_inputs import REASONS, KernelInputs, with_common_descriptions
 from events.matching._matching import ABSENT, DEFAULT, MentionMatches
 
@@ -246,11 +246,6 @@ def test_sampled_probabilities_agree_with_enumeration(case: Case) -> None:
     assert tolerance.plausible_counts(events.n_hits, N_SAMPLES, exact).all()
 
 
-def test_pinned_probabilities_are_far_from_certain() -> None:
-    _, exact = exact_and_sampled(PINNED["one role"])
-    assert all(0.05 < p < 0.95 for p in exact)
-
-
 def test_a_probability_by_hand() -> None:
     # Mention 0 is of AAA, mention 1 of BBB, mention 2 attacks. Scores of log 2 and log 1 beside NEW's log 1 put 2 with
     # mention 0 at 1/2, with mention 1 at 1/4, alone at 1/4; mention 1 joins mention 0 at 1/2.
@@ -287,24 +282,6 @@ def test_monte_carlo_errors_by_hand() -> None:
     assert errors == pytest.approx([0.0295130, 0.0433013, 0.05, 0.0295130], abs=5e-8)
     # One sample leaves almost everything open: (1 - p)^1 = .05.
     assert monte_carlo_errors([0, 1], 1) == pytest.approx([0.95, 0.95], abs=1e-15)
-
-
-@given(st.integers(1, 2000), st.data())
-def test_monte_carlo_errors_are_never_zero(n: int, data: st.DataObject) -> None:
-    hits = data.draw(st.integers(0, n))
-    found = float(monte_carlo_errors(hits, n))
-    assert found > 0.0
-    assert found == pytest.approx(float(monte_carlo_errors(n - hits, n)), rel=1e-12)
-
-
-def test_a_document_reports_share_and_error_of_its_samples() -> None:
-    hits = np.array([[1, 0, 0, 1], [0, 0, 0, 0]], np.uint8)
-    events = DocumentEvents("d", DAY, ("AAA", "BBB"), hits, np.array([True, False]))
-    assert events.n_samples == 4
-    assert events.n_hits.tolist() == [2, 0]
-    assert events.probabilities.tolist() == [0.5, 0.0]
-    # sqrt(.5 * .5 / 4); 1 - .05^(1/4)
-    assert events.mc_errors == pytest.approx([0.25, 1 - 0.05**0.25], abs=1e-15)
 
 
 # --- predicates --------------------------------------------------------------------------------------------

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from pathlib import Path
 
+import numpy as np
+import pytest
 import tolerance
 from references import coreference as references
 from references import events as er
 from references import parses as pr
 
 from corefsample import ScoredDocument, read_documents
+from corefsample.coreference import _conditioning
 from corefsample.documents._batch import DocumentBatch
 from events import EventCounter, load_lexicon, load_rules
 from events.counting._merged_actors import MergedActors
-from events.counting._sentences import merging_text
+from events.counting._sentences import unsettled_text
 from events.matching._matching import match_rules
 
 N = 20_000
@@ -58,7 +62,7 @@ def test_the_probability_is_that_of_enumeration_before_conditioning() -> None:
     assert summary["n_mentions"] == 2.0
     assert summary["probability"] == merged.n_merged / (2 * N)
     assert summary["share_above_0.2"] == 1.0  # P = .378
-    assert summary["n_documents"] == {"as drawn": 0, "drawn again": 1, "chain": 0}
+    assert summary["n_documents"] == {"as drawn": 0, "drawn again": 1, "chain": 0, "unsettled chain": 0}
     assert [(each["doc_id"], each["mention"]) for each in summary["worst"]] == [("d", "Iraq"), ("d", "Iran")]
 
 
@@ -86,16 +90,44 @@ def test_a_subject_in_the_entity_of_its_object_is_no_merged_actor() -> None:
         assert tolerance.plausible_counts([found[tokens[mention]]], N, [p]).all()
 
 
-def test_a_mention_that_is_rarely_merged_is_below_one_fifth() -> None:
-    assert 0.0 < probability(-3.0) < 0.1
-    merged = counted([document(shift=-3.0)], 1000).merged_actors
-    assert merged.n_often == 0 < merged.n_merged
-
-
-def test_hardly_consistent_documents_are_drawn_by_chains() -> None:
+def test_hardly_consistent_documents_are_drawn_again() -> None:
     assert probability(9.0) > 0.9995
     merged = counted([document(shift=9.0), document("e", shift=-30.0)], 200).merged_actors
-    assert merged.ways == {"chain": 1, "as drawn": 1}
+    assert merged.ways == {"drawn again": 1, "as drawn": 1}
+
+
+CLAIMS = ["it/PRON>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:obj"]
+
+
+def claimed(names: list[str], score: float) -> ScoredDocument:
+    """ "It attacked Kuwait. Iraq waited. Iran waited.": names that are linked to "it" with one score."""
+    sentences = CLAIMS + [f"{name}/PROPN>2:nsubj waited=wait/VERB>0:root" for name in names]
+    links = {mention: {0: score} for mention in range(2, 2 + len(names))}
+    return er.scored(er.json_document("d", "1999-01-05", sentences, links))
+
+
+def test_two_actors_that_claim_the_attacker_have_it_equally_often() -> None:
+    # By symmetry either is "it" with e^7 / (2 e^7 + 1) = .4998.
+    (events,) = EventCounter(RULE, n_samples=N).add_to_each(claimed(["Iraq", "Iran"], 7.0))
+    assert [key.name for key in events.keys] == ["IRN", "IRQ", "KWT"]
+    assert tolerance.plausible_counts(events.n_hits[:2], N, math.exp(7) / (2 * math.exp(7) + 1)).all()
+
+
+def test_a_document_whose_chains_disagree_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("_ENOUGH", _conditioning._PILOT + 1), ("_LEAST", 2.0), ("_GOOD", 2.0), ("_PAIRS", 0)):
+        monkeypatch.setattr(_conditioning, name, value)
+    counter = counted([claimed(["Iraq", "Iran", "Iraq", "Iran"], 12.0), document("e", shift=-30.0)], 400)
+    summary = counter.merged_actors.summary(400)
+    assert summary is not None
+    assert (summary["n_documents"]["unsettled chain"], summary["unsettled"]) == (1, ["d"])
+    assert "d" in unsettled_text(summary)
+    evidence = counter.evidence().set_index("doc_id")
+    assert evidence.loc["d", "reasons"].str.contains("conditioned samples did not settle").all()
+    # Independent samples would have the Monte Carlo error sqrt(p (1 - p) / 400).
+    p = evidence.loc["d", "probability"]
+    assert (evidence.loc["d", "mc_se"] > 3.0 * np.sqrt(p * (1.0 - p) / 400)).all()
+    counts = counter.counts().to_frame()
+    assert np.allclose(counts.mean_mc_se, evidence.loc["d"].groupby("actor").mc_se.sum(), rtol=0.1)
 
 
 def test_a_preset_that_lets_an_entity_be_several_actors_has_no_check() -> None:
@@ -164,13 +196,6 @@ def test_a_document_needs_no_rule_and_no_date(tmp_path: Path) -> None:
     assert sum(summary["n_documents"].values()) == 1
 
 
-def test_one_actor_is_merged_with_nobody() -> None:
-    iraq = er.json_document("d", "1999-01-05", [SENTENCES[0].replace("Iran", "Iraq")], {1: {0: 5.0}})
-    merged = MergedActors()
-    merged.add_document(DocumentBatch.of([er.scored(iraq)]), 0, load_lexicon())
-    assert (merged.n_named, merged.n_merged, merged.ways) == (200, 0, {"as drawn": 1})
-
-
 def test_a_rule_that_finds_nothing_does_not_change_what_is_apart_for_the_next() -> None:
     """Nobody kills here. Names are looked up only for rules with a trigger, but pairs are found once for all."""
     tokens, spans = document().tokens, document().mentions
@@ -180,23 +205,3 @@ def test_a_rule_that_finds_nothing_does_not_change_what_is_apart_for_the_next() 
     ]
     assert found[0].apart.tolist() == found[1].apart.tolist()
     assert (found[1].n_distinct, len(found[1].apart)) == (1, 2)
-
-
-def test_an_event_that_is_certain_needs_no_samples_to_be_conditioned() -> None:
-    """Nothing fills the optional role; but there are a subject and an object, which are apart."""
-    sentences = [SENTENCES[0].replace(":obl", ":obj"), "arrested=arrest/VERB>0:root soldiers/NOUN>1:obj"]
-    counter = EventCounter(load_rules("arrest", "extended"), n_samples=50)
-    (events,) = counter.add_to_each(er.scored(er.json_document("d", "1999-01-05", sentences, {1: {0: 1.0}})))
-    assert events.n_hits[-1] == 50
-    assert not events.parses[0].conditioned
-    assert counter.merged_actors.summary(50) is None
-
-
-def test_the_sentence_for_readers() -> None:
-    found = {"probability": 0.076, "share_above_0.2": 0.124, "n_mentions": 582.0, "worst": []}
-    assert merging_text(found) == (
-        "Coreference merges different actors with probability 0.076 per mention that names one, before the samples are "
-        "conditioned: above .2 for 12.4% of 582 mentions."
-    )
-    worst = [{"doc_id": "d", "date": "1999-01-05", "mention": "Iraq", "probability": 0.92}]
-    assert merging_text(found | {"worst": worst}).endswith("582 mentions; most for 'Iraq' in d, 0.92.")

@@ -18,10 +18,9 @@ from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_documents, sample_clusterings
-from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import WeightedParse
+from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_lexicon, load_rules
-from events.audit import read_run_documents
+from events.audit._documents import read_run_documents
 from events.counting._evaluation import evaluate_document, outcome_events
 from events.pages._report_content import read_report
 from events.rules._outcomes import Outcome
@@ -226,13 +225,6 @@ def test_an_outcome_is_of_rules_with_the_same_samples() -> None:
     with error(ParameterError, "outcome"):
         EventCounter(rules, outcomes=["a=attack|arrest"])
     EventCounter(rules, load_lexicon(), outcomes=["a=attack", "b=arrest"])
-
-
-def test_an_outcome_of_two_roles_can_name_the_first() -> None:
-    keys = [("USA", "IRQ"), ("USA", "KWT"), ("IRQ", "KWT")]
-    kinds = dict.fromkeys(("USA", "IRQ", "KWT"), "country")
-    chosen = {text: Outcome("a", ("attack_target",), text).chosen(keys, kinds) for text in ("USA", "*>KWT", "USA>IRQ")}
-    assert chosen == {"USA": [0, 1], "*>KWT": [1, 2], "USA>IRQ": [0]}
 
 
 def test_an_outcome_in_a_rule_file_that_cannot_be_read_names_the_file(tmp_path: Path) -> None:

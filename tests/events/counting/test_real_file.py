@@ -14,8 +14,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import ScoredDocument, read_documents
 from events import load_lexicon, load_rules
-from events.matching import match_document
-from events.matching._matching import MentionMatches
+from events.matching._matching import MentionMatches, match_document
 from events.runs.counting._options import EventsResult
 
 N_SAMPLES = 2000
@@ -27,28 +26,6 @@ def conflict(gum_path: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     """A run of the rule of conflict verbs."""
     out = tmp_path_factory.mktemp("gum") / "run"
     return count_events(gum_path, out, CountOptions(rule="conflict", preset="paper", n_samples=N_SAMPLES)), out
-
-
-def test_sixteen_documents_could_contain_a_conflict(conflict: tuple[EventsResult, Path]) -> None:
-    summary, _ = conflict
-    assert (summary.n_documents, summary.n_sampled) == (237, 16)
-    assert 1 <= summary.n_with_events <= 16
-    assert summary.periods == ("1895Q3", "2024Q3")
-
-
-def test_every_document_is_exposure_of_its_quarter(conflict: tuple[EventsResult, Path]) -> None:
-    table = pd.read_csv(conflict[1] / "counts.csv")
-    exposure = table.groupby("period")["n_docs"].first()
-    assert exposure.sum() == 237
-    assert len(exposure) == (2024 - 1895) * 4 + 1  # 1895Q3 to 2024Q3, zero periods filled
-    assert len(table) == len(exposure) * table["actor"].nunique()
-
-
-def test_a_likely_event_is_found(conflict: tuple[EventsResult, Path]) -> None:
-    table = pd.read_csv(conflict[1] / "counts.csv").set_index(["actor", "period"])
-    row = table.loc[("DEU", "2009Q2")]
-    assert 0.8 < row["mean"] < 1.0
-    assert row["one_best"] == 1
 
 
 def slow_counts(document: ScoredDocument, matches: MentionMatches, seed: int) -> dict[str, int]:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from corefsample import InputError, ParameterError, Recalibration
-from corefsample.recalibration import RecalibrationDraws
 from corefsample.recalibration._domains import DomainEffect
 from corefsample.recalibration._model import N_PARAMETERS
+from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events import EventCounter, load_rules, simulate_documents
 from events.counting import count_pmf
@@ -41,10 +41,6 @@ def test_no_uncertainty_counts_recalibrated_documents() -> None:
     table = found.counts().to_frame()
     assert set(table.pop("uncertainty")) == {"none"}
     assert table.equals(expected.counts().to_frame())
-
-
-def test_without_a_recalibration_there_is_no_column() -> None:
-    assert "uncertainty" not in counted(None).counts().to_frame()
 
 
 def test_a_shared_shift_widens_counts() -> None:

@@ -11,7 +11,7 @@ import pytest
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tallies import SMALL, corpora, counts_of, document, tally_of
+from tallies import corpora, counts_of, document, tally_of
 
 from corefsample import ParameterError
 from corefsample._monte_carlo import agreement_bound
@@ -62,30 +62,11 @@ def test_numbers_of_documents_add_up_and_are_read_back() -> None:
         assert cell.by_sample.tolist() == [3, 5, 5, 8]
 
 
-def test_merging_leaves_the_other_tally_as_it_was() -> None:
-    other = tally_of(SMALL)
-    before = tables(other)
-    merged = tally_of(SMALL)
-    merged.merge(other)
-    merged.merge(tally_of(SMALL))
-    for one, two in zip(tables(other), before, strict=True):
-        pd.testing.assert_frame_equal(one, two)
-
-
 def test_tallies_of_unlike_numbers_of_samples_do_not_add_up() -> None:
     with pytest.raises(ParameterError, match=r"n_samples must be the same in both tallies \(4\), got 5"):
         CountTally(4).merge(CountTally(5))
     with pytest.raises(ParameterError, match=r"n_samples must be the same for all documents \(5\), got 4"):
         CountTally(5).add_events(document({"AAA": [1, 0, 0, 0]}), 0)
-
-
-def test_a_cell_without_events_is_empty_and_stays_out_of_the_tally() -> None:
-    tally = tally_of(SMALL)
-    cell = tally.cell(("ZZZ",), 0)
-    assert (cell.hits, cell.one_best, cell.by_sample.tolist()) == ({}, 0, [0, 0, 0, 0])
-    assert not tally.contains(("ZZZ",))
-    assert tally.contains(("CCC",))  # which could contain an event, and in no sample does
-    assert tally.keys() == [("AAA",), ("BBB",)]
 
 
 # --- outlying dates -------------------------------------------------------------------------------------------
@@ -109,12 +90,3 @@ def test_an_outlying_date_is_found_as_by_checking_one_after_another(before: list
         with error(ParameterError, "period"):
             tally.add_documents(np.array(batch, np.int64))
         assert tally.n_documents == len(remaining)
-
-
-def test_tallies_too_far_apart_do_not_add_up() -> None:
-    one, other = CountTally(4), CountTally(4)
-    one.add_documents(np.array([0]))
-    other.add_documents(np.array([FAR]))
-    with pytest.raises(ParameterError, match=r"period must divide the dates into at most 100,000, got 100,001"):
-        one.merge(other)
-    assert (one.n_documents, other.n_documents) == (1, 1)

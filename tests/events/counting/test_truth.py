@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from expected_errors import error
@@ -17,7 +16,7 @@ from references import events as er
 
 from corefsample import InputError, ParameterError, ScoredDocument
 from events import EventCounter, TrueEvents, load_lexicon, load_rules, simulate_documents
-from events.matching import match_document
+from events.matching._matching import match_document
 
 SENTENCES = [
     "Iraqi/ADJ>2:amod troops=troop/NOUN>3:nsubj came=come/VERB>0:root ./PUNCT>3:punct",
@@ -112,26 +111,6 @@ def test_an_interval_covers_its_ends() -> None:
     elsewhere = counts.assign(actor="USA")
     assert truth.beside(elsewhere)["true_count"].tolist() == [0] * 6
     assert truth.beside(elsewhere)["covered"].tolist() == [False, True, False, True, False, False]
-
-
-def test_no_events_at_all_are_tables_with_headers() -> None:
-    truth = true_events([news([0, 1])])
-    assert list(truth.to_frame().columns) == ["doc_id", "date", "period", "event", "actor"]
-    assert list(truth.counts().columns) == ["event", "actor", "period", "true_count"]
-    assert (len(truth.to_frame()), len(truth.counts())) == (0, 0)
-    assert truth.counts()["true_count"].dtype == np.int64
-    counter = EventCounter(n_samples=5)
-    counter.add(news([0, 1]))
-    beside = truth.beside(counter.counts().to_frame().iloc[:0])
-    assert list(beside.columns)[-2:] == ["true_count", "covered"]
-
-
-def test_rule_and_lexicon_are_those_given() -> None:
-    passive = load_rules("attack", "extended")
-    assert true_events([news([1, 1])], passive).events[0].actor == "IRQ"
-    (frame,) = load_rules("attack").frames
-    other = dataclasses.replace(load_rules("attack"), frames=(dataclasses.replace(frame, lemmas=frozenset({"come"})),))
-    assert true_events([news([0, 1])], other).events[0].actor == "IRQ"
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,14 @@ from mention_matches import described_as, instances_of
 from places import EN_CORE_WEB_SM, EN_GUM_UD, TEST_DATA
 from references import events as er
 
-from corefsample import InputError
+from corefsample import AntecedentDistribution, InputError, ScoredDocument
+from corefsample.formats import DocumentStream
+from corefsample.formats.scored._writing import write_documents
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from events import Rule, load_lexicon, load_rules
+from events import EventCounter, load_lexicon, load_rules
 from events.counting._evaluation import evaluate_clustering
-from events.matching import match_document
-from events.matching._matching import MentionMatches
+from events.matching._matching import MentionMatches, match_document
+from events.rules._rules import Rule
 
 DESIGN = Path(__file__).parents[2] / "data" / "attack_design.txt"
 DAY = datetime.date(2000, 1, 1)
@@ -176,15 +178,6 @@ def test_one_mention_described_as_two_countries_matches_none() -> None:
     assert found(text) == ""
 
 
-def test_the_same_country_twice_is_one_country() -> None:
-    text = (
-        "American/ADJ>2:amod president/NOUN>6:nsubj of/ADP>5:case the/DET>5:det U.S./PROPN>2:nmod "
-        "attacked=attack/VERB>0:root"
-    )
-    assert found(text, "ud2") == "USA"
-    assert described_as(matched(text, "ud2"), 2) == [{"USA"}, {"USA"}]
-
-
 # --- names and mentions ------------------------------------------------------------------------------------
 
 
@@ -217,15 +210,6 @@ def test_a_chain_of_nominal_modifiers_describes_each_head_only_by_the_next() -> 
         assert found(text, preset=preset, coreferent=(0, 2)) == "IRQ"
 
 
-def test_mentions_that_share_a_head_are_all_described_and_all_act() -> None:
-    tokens = er.parsed("the/DET>3:det Iraqi/ADJ>3:amod army/NOUN>4:nsubj attacked=attack/VERB>0:root")
-    mentions = np.array([[0, 3, 2], [1, 3, 2], [2, 3, 2]], np.int32)
-    matches = match_document(tokens, mentions, load_rules(), load_lexicon(), DAY)
-    assert described_as(matches, 3) == [{"IRQ"}] * 3
-    assert instances_of(matches) == [(0,), (1,), (2,)]
-    assert matches.triggers.tolist() == [3, 3, 3]
-
-
 def test_tokens_outside_mentions_neither_describe_nor_act() -> None:
     sentence = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:obj"
     matches = match_document(
@@ -237,22 +221,6 @@ def test_tokens_outside_mentions_neither_describe_nor_act() -> None:
     )
     assert described_as(matches, 2) == [{"KWT"}, set()]
     assert instances_of(matches) == [(1,)]
-
-
-def test_a_document_without_mentions_has_no_events() -> None:
-    tokens = er.parsed("Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root")
-    matches = match_document(tokens, np.zeros((0, 3), np.int32), load_rules(), load_lexicon(), DAY)
-    assert not matches.possible
-    assert matches.actors == ()
-
-
-def test_several_triggers_make_an_instance_each_in_the_order_of_the_text() -> None:
-    text = (
-        "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root ; it/PRON>2:nsubj attacked=attack/VERB>0:root them/PRON>2:obj"
-    )
-    matches = matched(text)
-    assert instances_of(matches) == [(0,), (1,)]
-    assert matches.triggers.tolist() == [1, 3]
 
 
 # --- which scheme ------------------------------------------------------------------------------------------
@@ -269,6 +237,40 @@ def test_where_fitting_schemes_see_different_events_the_document_is_rejected() -
     assert matched(text, "ud2", rule=extended).actors == ("USA",)
     assert found(text, "ud2", preset="extended") == ""
     assert found(text, "clearnlp", preset="extended") == "USA"
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_documents_of_a_file_decide_its_scheme_together(tmp_path: Path, in_file: bool) -> None:
+    unclear = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
+    clear = "Iraq/PROPN>2:nsubj left=leave/VERB>0:root it/PRON>2:obj"  # obj: of UD v2 alone
+    clearnlp = "Iraq/PROPN>2:nsubj left=leave/VERB>0:root with/ADP>2:prep"
+
+    def counted(*texts: str, **metadata: str) -> list[str]:
+        documents: Any = [document_of(f"{i}", text, metadata) for i, text in enumerate(texts)]
+        if in_file:
+            path = str(tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl")
+            write_documents(documents, path)
+            documents = DocumentStream([path])
+        counter = EventCounter(load_rules("attack", "extended"), n_samples=10, recalibration=None)
+        counter.update(documents)
+        return counter.evidence()["actor"].tolist()
+
+    assert counted(unclear, clear) == []
+    assert counted(clear, unclear) == []
+    assert counted(unclear, clearnlp) == ["USA"]
+    assert counted(unclear, scheme="clearnlp") == ["USA"]  # as `score` writes it
+    assert counted(unclear, scheme="ud2") == []
+    for undecided in [(unclear,), (unclear, clear, clearnlp)]:  # a file of two schemes is read one by one
+        with pytest.raises(InputError, match="give different events"):
+            counted(*undecided)
+
+
+def document_of(doc_id: str, text: str, metadata: dict[str, str]) -> ScoredDocument:
+    tokens = er.parsed(*text.split(" ; "))
+    mentions = np.array(er.nominal_mentions(tokens.upos), np.int32).reshape(-1, 3)
+    none: list[list[Any]] = [[] for _ in mentions]
+    distribution = AntecedentDistribution.from_lists(none, none)
+    return ScoredDocument(doc_id, mentions, distribution, DAY, tokens, None, metadata)
 
 
 def test_schemes_that_differ_where_no_event_is_possible_agree() -> None:

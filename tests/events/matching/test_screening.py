@@ -7,7 +7,6 @@ import gc
 import weakref
 from typing import Any
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import events as er
@@ -15,8 +14,7 @@ from references import events as er
 from corefsample import InputError, ScoredDocument
 from corefsample.documents._batch import DocumentBatch
 from events import load_lexicon, load_rules
-from events.matching import match_document
-from events.matching._matching import MentionMatches
+from events.matching._matching import MentionMatches, match_document
 from events.matching._screening import Screen
 
 DAY = datetime.date(1999, 6, 1)
@@ -87,11 +85,6 @@ def test_a_screen_serves_batch_after_batch() -> None:
     one = documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])
     other = documents(["Iraq/PROPN>2:nsubj slept=sleep/VERB>0:root", "Iran/PROPN>2:nsubj ATTACKED=ATTACK/VERB>0:root"])
     assert [possible(screen, many) for many in (one, other, one)] == [{0}, {1}, {0}]
-
-
-def test_an_empty_batch_has_no_matches() -> None:
-    batch = DocumentBatch.of(documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])).take(np.zeros(0, np.int64))
-    assert Screen(load_rules(), load_lexicon()).match(batch) == ({}, {})
 
 
 def test_a_screen_and_its_last_batch_are_freed_without_a_garbage_collection() -> None:

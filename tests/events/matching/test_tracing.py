@@ -12,11 +12,9 @@ from references import events as er
 from corefsample import InputError
 from events import load_lexicon
 from events.counting._examples import example_tokens
-from events.matching import match_document
-from events.matching._matching import DEFAULT
+from events.matching._matching import DEFAULT, match_document
 from events.matching._tracing import DocumentTrace, trace_document
-from events.rules import shipped_rules
-from events.rules._rules import load_presets, load_rules
+from events.rules._rules import load_presets, load_rules, shipped_rules
 
 DAY = datetime.date(2000, 1, 1)
 
@@ -95,11 +93,6 @@ def test_the_outcome_of_a_trigger_is_what_its_event_lacks(text: str, outcome: st
     assert (trigger.outcome, trigger.conditions) == (outcome, conditions)
 
 
-def test_several_actors_count_for_none_where_distinct_ones_are_not_kept_apart() -> None:
-    (trigger,) = traced(JOINT, preset="paper").triggers
-    assert (trigger.outcome, trigger.roles[0].actors) == ("several actors", ("IRN", "IRQ"))
-
-
 JOINT = "Iraqi/ADJ>3:amod Iranian/ADJ>3:amod forces/NOUN>4:nsubj attacked=attack/VERB>0:root"
 
 
@@ -119,17 +112,6 @@ def test_an_actor_of_another_class_is_not_missing_but_other() -> None:
     (trigger,) = trace_document(tokens, np.array([[0, 1, 0]], np.int32), limited, police, DAY).triggers
     (role,) = trigger.roles
     assert (trigger.outcome, role.actors, role.in_class) == ("other class", ("IRQ",), False)
-
-
-def test_a_role_with_classes_considers_only_actors_of_these() -> None:
-    rule, police = load_rules("attack"), load_lexicon("police")
-    tokens = er.parsed("Iraqi/ADJ>2:amod police/NOUN>3:nsubj attacked=attack/VERB>0:root")
-    mentions = np.array([[0, 2, 1]], np.int32)
-    for kinds, expected in ((None, "POLICE"), ("country", "IRQ"), ("police", "POLICE")):
-        classes = {} if kinds is None else {"agent": frozenset({kinds})}
-        limited = dataclasses.replace(rule, classes=classes)
-        (trigger,) = trace_document(tokens, mentions, limited, police, DAY).triggers
-        assert (trigger.outcome, trigger.roles[0].actors) == ("counted", (expected,))
 
 
 def test_actors_of_the_sentence_come_with_the_path_that_leads_to_them() -> None:

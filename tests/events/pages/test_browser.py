@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import itertools
 import json
-import re
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-from chromium import Browser, missing, requested, resize, until
+from chromium import Browser, missing, requested, until
 from page_documents import HOSTILE_ABOUT, HOSTILE_CODE, HOSTILE_ID, HOSTILE_NAME, HOSTILE_TITLE, HOSTILE_WORDS
 from report_pages import (
-    ALL_DRAWN,
     DRAWN,
     all_of,
     choose,
@@ -28,9 +23,8 @@ from report_pages import (
     text,
 )
 
-from corefsample import ScoredDocument, map_clustering, read_documents
-from corefsample.summaries import point_estimate
-from events.pages import write_report
+from corefsample import ScoredDocument, read_documents
+from events.pages._report import write_report
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
@@ -65,27 +59,6 @@ def documents(run: Path) -> dict[str, ScoredDocument]:
 # --- what is there at first --------------------------------------------------------------------------------
 
 
-def test_every_country_has_its_band(browser: Browser, run: Path) -> None:
-    n_countries = pd.read_csv(run / "counts.csv")["actor"].nunique()
-    until(browser, ALL_DRAWN)
-    assert len(all_of(browser, "#panels .panel-band svg")) == n_countries
-    assert len(all_of(browser, "#band svg")) == 1
-    drawn = browser.execute_script(
-        "return [...document.querySelectorAll('svg .mark-area path')].map((path) => path.getAttribute('d').length)"
-    )
-    assert len(drawn) == n_countries + 1
-    assert min(drawn) > 50
-    labels = browser.execute_script(
-        "return [...document.querySelectorAll('svg')].map((svg) => [...svg.querySelectorAll('.role-axis-label')])"
-        ".filter((axes) => axes.length === 2)"
-        ".map(([, axis]) => [...axis.querySelectorAll('text')].map((label) => label.textContent))"
-    )
-    assert len(labels) == n_countries + 1
-    for scale in labels:
-        assert all(label.isdigit() for label in scale)
-        assert len(set(scale)) == len(scale) >= 2
-
-
 def test_the_most_uncertain_documents_are_listed_first(browser: Browser, run: Path) -> None:
     assert text(browser, "#documents-heading") == "The most uncertain documents"
     table = evidence(run)
@@ -94,19 +67,6 @@ def test_the_most_uncertain_documents_are_listed_first(browser: Browser, run: Pa
 
 
 # --- three levels by mouse ---------------------------------------------------------------------------------
-
-
-def test_pointing_at_a_period_shows_its_values(browser: Browser, run: Path) -> None:
-    choose_actor(browser, "USA")
-    counts = pd.read_csv(run / "counts.csv").set_index(["actor", "period"])
-    for label in ("1995Q1", "1995Q4", "1996Q2"):
-        at_period(browser, run, label, click=False)
-        row = counts.loc[("USA", label)]
-        mean = f"{row['mean'] + 1e-9:.2f}"
-        assert text(browser, "#readout") == (
-            f"{label}: mean {mean}, 95% interval {row['lower']:.0f} to {row['upper']:.0f}, "
-            f"one best {row['one_best']}, of {row['n_docs']} documents"
-        )
 
 
 def test_a_click_on_a_quarter_lists_its_documents_by_probability(browser: Browser, run: Path) -> None:
@@ -143,20 +103,6 @@ def test_a_click_on_a_document_shows_its_text(
     assert f"= {row['probability']:.3f}" in text(browser, ".verdict")
 
 
-def test_a_document_shows_what_happens_in_the_samples_without_the_event(browser: Browser, run: Path) -> None:
-    rows = evidence(run)
-    unlikely = rows[rows["reasons"].str.contains("another actor")]
-    row = unlikely.loc[(unlikely["probability"] - 0.5).abs().idxmin()]
-    choose_actor(browser, row["actor"])
-    open_document(browser, row["doc_id"])
-    shown = [each.get_attribute("textContent") for each in all_of(browser, "#reader-facts .reasons tbody tr")]
-    shares = [float(each[:5] if each.startswith("0") else each[:4]) for each in shown]
-    assert sum(shares) == pytest.approx(1.0 - row["probability"], abs=1e-9)  # 200 samples: three digits are exact
-    names = [part.split(" (")[0].rsplit(" ", 1)[0] for part in row["reasons"].split(" | ")]
-    assert [name in each for name, each in zip(names, shown, strict=True)] == [True] * len(names)
-    assert len(all_of(browser, "#reader-facts .reasons button")) == row["reasons"].count("[")  # mentions that it names
-
-
 def test_a_mention_shows_its_antecedents(browser: Browser, run: Path, documents: dict[str, ScoredDocument]) -> None:
     doc_id = evidence(run)["doc_id"].iloc[0]
     open_document(browser, doc_id)
@@ -178,18 +124,6 @@ def test_a_mention_shows_its_antecedents(browser: Browser, run: Path, documents:
     assert document.mention_text(mention).split()[0] in text(browser, "#mention .quoted")
 
 
-def test_pointing_shows_a_mention_until_one_is_pinned(browser: Browser, run: Path) -> None:
-    from selenium.webdriver import ActionChains
-
-    open_document(browser, "crossing")
-    last, first = one(browser, '#text [data-mention="6"]'), one(browser, '#text [data-mention="5"]')
-    ActionChains(browser).move_to_element(last).perform()
-    assert "the town" in text(browser, "#mention .quoted")
-    ActionChains(browser).move_to_element(first).click().perform()
-    ActionChains(browser).move_to_element(last).perform()
-    assert "They" in text(browser, "#mention .quoted")
-
-
 def test_crossing_mentions_show_every_word_once(browser: Browser) -> None:
     open_document(browser, "crossing")
     sentences = browser.execute_script(
@@ -207,44 +141,6 @@ def test_crossing_mentions_show_every_word_once(browser: Browser) -> None:
         0: "Iraqi troops", 1: "Iraqi troops", 2: "Iraqi", 3: "troops saw old", 4: "old men They attacked", 5: "They",
         6: "the town",
     }  # fmt: skip
-
-
-def test_only_sentences_of_the_event_can_be_shown(browser: Browser, run: Path) -> None:
-    open_document(browser, evidence(run)["doc_id"].iloc[0])
-    one(browser, "#only-events").click()
-    shown = [each for each in all_of(browser, "#text .sentence") if each.is_displayed()]
-    assert 0 < len(shown) == len(all_of(browser, "#text .of-event")) < len(all_of(browser, "#text .sentence"))
-
-
-def test_entities_of_the_binder_estimate_can_be_shown(browser: Browser, run: Path) -> None:
-    for document in read_documents(run / "documents.parquet"):
-        usual, estimate = (
-            map_clustering(document.antecedents),
-            point_estimate(document.antecedents, loss="binder").labels,
-        )
-        if n_numbered(usual) != n_numbered(estimate):
-            break
-    open_document(browser, document.doc_id)
-    assert len({each.text for each in all_of(browser, "#text sup")}) == n_numbered(usual)
-    choose(browser, "#entities", "estimate")
-    assert len({each.text for each in all_of(browser, "#text sup")}) == n_numbered(estimate)
-    assert "the Binder estimate" in text(browser, "#mention-body")
-
-
-def n_numbered(labels: np.ndarray) -> int:
-    """Entities of several mentions, which have numbers in the text."""
-    return int((np.bincount(labels) > 1).sum())
-
-
-def test_a_small_band_chooses_its_country(browser: Browser) -> None:
-    panel = all_of(browser, ".panel")[3]
-    name = one(browser, '.panel[data-actor="3"] .panel-name').text
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", panel)
-    panel.click()
-    assert text(browser, "#chart-actor") == name
-    assert focused(browser) == "band"
-    choose(browser, "#scope", "actor")
-    assert text(browser, "#documents-heading") == f"{name}: the most uncertain documents"
 
 
 # --- three levels by keyboard ------------------------------------------------------------------------------
@@ -369,77 +265,6 @@ def test_the_policy_blocks_scripts_made_from_text_and_the_network(browser: Brows
 
 
 # --- other sizes, other media ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("width", [320, 400, 768])
-def test_a_narrow_page_does_not_scroll_sideways(browser: Browser, run: Path, width: int) -> None:
-    resize(browser, width, 800)
-    open_document(browser, evidence(run)["doc_id"].iloc[0])
-    until(browser, f"document.querySelector('#band svg').getBoundingClientRect().right <= {width}")
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-
-
-def test_printing_opens_closed_parts_and_leaves_out_controls(browser: Browser) -> None:
-    until(browser, ALL_DRAWN)
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    try:
-        browser.execute_script("dispatchEvent(new Event('beforeprint'))")
-        assert len(all_of(browser, "#band-table tbody tr")) == 8
-        assert one(browser, "#band-table table").is_displayed()
-        assert not any(one(browser, selector).is_displayed() for selector in ("nav", ".chooser", ".controls", "#more"))
-        assert all(each.is_displayed() for each in all_of(browser, "#panels svg"))
-        browser.execute_script("dispatchEvent(new Event('afterprint'))")
-        assert browser.execute_script("return document.querySelectorAll('details[open]').length") == 0
-    finally:
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    assert base64.b64decode(browser.print_page()).startswith(b"%PDF")
-
-
-def test_a_phone_shows_antecedents_only_when_a_mention_is_chosen(browser: Browser, run: Path) -> None:
-    resize(browser, 390, 800)
-    open_document(browser, evidence(run)["doc_id"].iloc[0])
-    panel = one(browser, "#mention")
-    assert not panel.is_displayed()
-    browser.execute_script("document.querySelector('#text .mention').click()")
-    assert panel.is_displayed()
-    assert panel.rect["height"] <= 0.4 * 800
-    one(browser, "#close-mention").click()
-    assert not panel.is_displayed()
-    assert focused(browser) == "text"
-
-
-def test_documents_without_evidence_are_printed_as_lines_with_their_names(browser: Browser) -> None:
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    try:
-        browser.execute_script("dispatchEvent(new Event('beforeprint'))")
-        names = all_of(browser, "#other-list .name")
-        assert names
-        assert all(each.is_displayed() for each in names)
-        assert all_of(browser, "#other-list details[open]") == []
-        browser.execute_script("dispatchEvent(new Event('afterprint'))")
-    finally:
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-
-
-def test_lines_between_periods_are_steps(browser: Browser) -> None:
-    """Each point of a line has the height or the place of the point before it; a triangle would have neither."""
-    until(browser, ALL_DRAWN)
-    paths = browser.execute_script(
-        "return [...document.querySelectorAll('svg .mark-line path')].map((path) => path.getAttribute('d'))"
-    )
-    assert len(paths) > 20
-    for path in filter(None, paths):
-        assert not re.search("[CcQqSsAa]", path)
-        points = [tuple(map(float, pair.split(","))) for pair in re.findall(r"[-\d.e]+,[-\d.e]+", path)]
-        assert all(a[0] == b[0] or a[1] == b[1] for a, b in itertools.pairwise(points))
-
-
-def test_a_few_periods_are_named_on_the_axis(browser: Browser) -> None:
-    labels = browser.execute_script(
-        "const texts = document.querySelector('#band .role-axis-label').querySelectorAll('text');"
-        "return [...texts].map((it) => it.textContent)"
-    )
-    assert labels == [f"{year}Q{quarter}" for year in (1995, 1996) for quarter in (1, 2, 3, 4)]
 
 
 def test_a_text_that_was_left_out_is_listed_and_marked(session: Browser, run: Path, tmp_path: Path) -> None:

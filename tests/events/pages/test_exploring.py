@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import Browser, accessibility_faults, choose_scheme, missing, resize, until
+from chromium import Browser, accessibility_faults, choose_scheme, missing, until
 from report_pages import (
     DRAWN,
     all_of,
@@ -31,10 +31,10 @@ from report_pages import (
 from run_cases import CountOptions, count_events
 
 from corefsample import read_documents, write_documents
-from corefsample.recalibration import english_recalibration
+from corefsample.recalibration._shipped import english_recalibration
 from events import simulate_documents
 from events.counting import read_count_samples
-from events.pages import write_report
+from events.pages._report import write_report
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
@@ -104,24 +104,6 @@ def test_a_link_shows_what_its_sender_saw(browser: Browser, page: Path, run: Pat
     assert text(browser, "#readout").startswith(row["period"])
 
 
-def test_an_address_that_names_nothing_of_the_page_shows_the_first_view(browser: Browser, page: Path) -> None:
-    browser.get("about:blank")
-    browser.get(f"{page.as_uri()}#actor=XXX&beside=YYY&period=1700&show=some&order=none&document=<b>&of=&find=")
-    until(browser, DRAWN)
-    assert text(browser, "#documents-heading") == "The most uncertain documents"
-    assert not one(browser, "#reader").is_displayed()
-
-
-def test_another_actor_closes_the_document_of_the_former(browser: Browser, run: Path) -> None:
-    row = likeliest(run)
-    open_document(browser, row["doc_id"])
-    shown = actors(browser)
-    of = state(browser).get("of", shown[0])
-    choose_actor(browser, next(code for code in shown if code not in (of, shown[0])))
-    assert not one(browser, "#reader").is_displayed()
-    assert all_of(browser, "#list [aria-current]") == []
-
-
 # --- search -------------------------------------------------------------------------------------------------
 
 
@@ -138,100 +120,6 @@ def test_words_are_searched_in_texts_and_ids(browser: Browser, run: Path) -> Non
     until(browser, f"document.getElementById('status').textContent.startsWith('{len(expected)} document')")
     assert set(listed(browser)) <= expected
     assert state(browser)["find"] == word.upper()
-
-
-def quotes(browser: Browser) -> list[str]:
-    """Sentences of the list, once they are there."""
-    until(browser, "document.querySelectorAll('#list .quote:empty').length === 0")
-    return [str(each.get_attribute("textContent")) for each in all_of(browser, "#list .quote")]
-
-
-def test_each_line_of_the_list_has_the_sentence_with_its_trigger_and_its_actor(browser: Browser, run: Path) -> None:
-    texts = {each.doc_id: each.tokens.text for each in read_documents(run / "documents.parquet")}  # type: ignore[union-attr]
-    until(browser, "document.documentElement.dataset.quotes !== undefined")
-    found = quotes(browser)
-    table = evidence(run).set_index(["doc_id", "actor"])
-    rows = browser.execute_script(
-        "const {actors, evidence, documents} = JSON.parse(document.getElementById('counts').textContent);"
-        "const marked = (it, kind) => [...it.querySelectorAll(`mark.${kind}`)].map((mark) => mark.textContent);"
-        "return [...document.querySelectorAll('#list .item')].map((it) => ["
-        " documents.id[evidence.document[it.dataset.row]], actors[evidence.actor[it.dataset.row]].code,"
-        " marked(it, 'trigger'), marked(it, 'word')])"
-    )
-    assert len(rows) == len(found) == 50
-    for (doc_id, actor, triggers, names), quote in zip(rows, found, strict=True):
-        assert set(triggers) <= set(texts[doc_id])
-        assert len(triggers) >= 1
-        assert len(names) >= 1
-        assert len(quote.split()) <= 120
-        assert "… …" not in quote
-        said = str(table.loc[(doc_id, actor), "actor_mentions"])
-        assert all(word in said for name in names for word in name.split())
-
-
-def test_a_headline_leads_where_the_document_has_one(browser: Browser) -> None:
-    find(browser, "titled")
-    until(browser, "document.querySelector('#list .headline')?.textContent === 'A town attacked'")
-    assert listed(browser) == ["titled"]
-    one(browser, "#list .item").click()
-    until(browser, "document.getElementById('reader-heading').textContent === 'A town attacked'")
-    assert "; titled, 1995-05-05" in text(browser, ".verdict")
-    assert "Monte Carlo error" in text(browser, ".verdict")
-    assert text(browser, ".about") == "titleA town attacked"  # no fingerprint
-
-
-def test_reading_twelve_sentences_takes_no_click(browser: Browser) -> None:
-    assert len(quotes(browser)) == 50
-    visible = browser.execute_script(
-        "const box = document.getElementById('list').getBoundingClientRect();"
-        "return [...document.querySelectorAll('#list .quote')]"
-        ".filter((it) => it.getBoundingClientRect().bottom <= box.bottom).length"
-    )
-    assert visible >= 12
-
-
-def test_the_list_follows_the_actor_that_is_chosen(browser: Browser, run: Path) -> None:
-    code = likeliest(run)["actor"]
-    choose_actor(browser, code)
-    expected = evidence(run).query("actor == @code")["doc_id"]
-    assert sorted(listed(browser)) == sorted(expected)[:50]
-    assert state(browser)["show"] == "actor"
-
-
-def test_a_search_marks_its_hits_and_jumps_to_the_first(browser: Browser, run: Path) -> None:
-    texts = {
-        each.doc_id: [word.lower() for word in each.tokens.text] for each in read_documents(run / "documents.parquet")
-    }  # type: ignore[union-attr]
-    sentences = {each.doc_id: each.tokens.sent for each in read_documents(run / "documents.parquet")}  # type: ignore[union-attr]
-    row = likeliest(run)
-    doc_id = row["doc_id"]
-    # A word of a late sentence, away from trigger and name.
-    word = next(w for w in reversed(texts[doc_id]) if len(w) > 4 and w.isalpha() and texts[doc_id].count(w) == 1)
-    find(browser, word)
-    until(browser, f"document.getElementById('status').textContent.includes({word!r})")
-    assert all(word in quote.lower() for quote in quotes(browser))
-    marked = {str(each.get_attribute("textContent")).lower() for each in all_of(browser, "#list mark.hit")}
-    assert marked == {word}
-    open_document(browser, doc_id)
-    hits = [str(each.get_attribute("textContent")).lower() for each in all_of(browser, "#text mark.hit")]
-    assert hits == [word]
-    assert text(browser, "#next-hit") == "Next of 1 hit"
-    seen = browser.execute_script(
-        "const placeOf = (selector) => document.querySelector(selector).getBoundingClientRect();"
-        "const [box, hit] = ['#text', '#text mark.hit'].map(placeOf);"
-        "return hit.top >= box.top && hit.bottom <= box.bottom"
-    )
-    assert seen
-    paragraph = browser.execute_script(
-        "return [...document.querySelectorAll('#text .sentence')].findIndex((it) => it.querySelector('mark.hit'))"
-    )
-    assert paragraph == list(dict.fromkeys(sentences[doc_id].tolist())).index(
-        int(sentences[doc_id][texts[doc_id].index(word)])
-    )
-    find(browser, "of the")
-    until(browser, "document.querySelectorAll('#text mark.hit').length !== 1")
-    shown = [str(each.get_attribute("textContent")).lower() for each in all_of(browser, "#text mark.hit")]
-    assert set(shown) <= {"of", "the"}
 
 
 # --- two actors ---------------------------------------------------------------------------------------------
@@ -410,19 +298,6 @@ def test_a_run_without_any_event_can_be_browsed(session: Browser, tmp_path: Path
 
 
 # --- accessibility --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("width", [360, 1280])
-def test_targets_are_at_least_24_pixels(browser: Browser, run: Path, width: int) -> None:
-    resize(browser, width, 800)
-    open_document(browser, likeliest(run)["doc_id"])
-    browser.execute_script("for (const it of document.querySelectorAll('details')) it.open = true")
-    small = browser.execute_script(
-        "return [...document.querySelectorAll('button, input, select, summary, nav a')].filter((it) => it.offsetParent)"
-        ".filter((it) => Math.min(it.getBoundingClientRect().width, it.getBoundingClientRect().height) < 23.9)"
-        ".map((it) => it.outerHTML.slice(0, 120))"
-    )
-    assert small == []
 
 
 @pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")

@@ -17,10 +17,11 @@ from events_audit_made import actor_frame, frame
 from page_documents import HOSTILE_ID, HOSTILE_NAME, HOSTILE_WORDS
 from report_pages import allow_downloads, downloaded
 
-from events.audit import AuditFrame, AuditPlan, plan_audit, read_sheets, sheet_table
+from events.audit import AuditFrame, plan_audit, read_sheets, sheet_table
+from events.audit._plan import AuditPlan
 from events.audit._sheets import NO, RESOLVED, SHEET_COLUMNS, UNSURE, YES, disagreement_sheet
+from events.pages._document_texts import NAME, PLAIN, TRIGGER, MarkedText
 from events.pages._labelling import rendered_sheet
-from events.pages._marked_texts import NAME, PLAIN, TRIGGER, MarkedText
 from events.pages._questions import Question
 
 REASON = missing()
@@ -177,21 +178,6 @@ def test_actors_are_chosen_by_digits_and_found_by_their_names(labeller: Labeller
     assert labels.labels[: len(given)].tolist() == [expected for _, expected in given]
 
 
-def test_many_actors_can_be_searched(labeller: Labeller) -> None:
-    base = frame(30)
-    targets = tuple(f"A{k:02d}" for k in range(15))
-    columns = np.arange(30, dtype=np.int32) % 15
-    actors = AuditFrame(base.doc_ids, base.dates, targets, np.arange(30), columns, np.full(30, 0.5))
-    plan = plan_audit(actors, 6, floor=2)
-    labeller.open(write_page(labeller.folder, plan, names={"A12": "Ruritania"}))
-    from selenium.webdriver.common.keys import Keys
-
-    labeller.press("/", "rurit", Keys.ENTER, Keys.ENTER)
-    labels = read_sheets(plan, [labeller.exported()])
-    assert np.flatnonzero(labels.labels[0] == YES).tolist() == [12]
-    assert labeller.heading() == 2
-
-
 def test_the_sheet_of_disagreements_resolves_them(labeller: Labeller) -> None:
     first, second = sheet_table(PLAN, 1), sheet_table(PLAN, 1)
     first.assign(label="yes", labeller="anna").to_csv(labeller.folder / "a.csv", index=False)
@@ -288,31 +274,6 @@ def test_exported_labels_are_loaded_where_the_browser_has_none(labeller: Labelle
     assert second.read_bytes() == first.read_bytes()
 
 
-def test_loaded_labels_join_others_and_change_none(labeller: Labeller) -> None:
-    page = write_page(labeller.folder)
-    labeller.open(page)
-    labeller.press("y", "n", "u")
-    first = labeller.exported().rename(labeller.folder / "first.csv")
-    labeller.browser.execute_script("localStorage.clear()")
-    labeller.open(page)
-    labeller.press("n", "n")  # the first differs
-    assert load(labeller, first) == "Loaded 1 label. 1 of the file differ from labels here, which stay."
-    assert exported_rows(labeller)["label"].tolist()[:4] == ["no", "no", "unsure", ""]
-
-
-def test_loaded_labels_of_another_labeller_stay_theirs(labeller: Labeller) -> None:
-    labeller.open(write_page(labeller.folder))
-    labeller.press("y")
-    sheet = sheet_table(PLAN, 1)
-    path = labeller.folder / "anna.csv"
-    sheet.assign(label="no", labeller="Anna").to_csv(path, index=False)
-    assert load(labeller, path) == "Loaded 20 labels of Anna."
-    assert labeller.text("#count") == "1 of 20 labelled"
-    field = labeller.browser.find_element("id", "labeller")
-    field.send_keys("Anna", "\t")
-    assert labeller.text("#count") == "20 of 20 labelled"
-
-
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
@@ -330,21 +291,6 @@ def test_files_of_other_labels_are_not_loaded(labeller: Labeller, column: str, v
     assert labeller.text("#count") == "0 of 20 labelled"
 
 
-def test_several_events_are_chosen_like_actors(labeller: Labeller) -> None:
-    from selenium.webdriver.common.keys import Keys
-
-    base = actor_frame()
-    events = AuditFrame(
-        base.doc_ids, base.dates, ("arrest", "attack"), base.rows, base.columns, base.values, "arrest, attack", "year"
-    )
-    plan = plan_audit(events, 12, floor=2)
-    labeller.open(write_page(labeller.folder, plan))
-    assert labeller.text("h1") == "Which of these events are in this document?"
-    assert not labeller.browser.find_element("id", "label-other").is_displayed()
-    labeller.press("1", "2", "2", Keys.ENTER, "n", "2", Keys.ENTER)
-    assert exported_rows(labeller)["label"].tolist()[:3] == ["arrest;attack?", "none", "attack"]
-
-
 def test_marks_are_shown_only_if_wished(labeller: Labeller) -> None:
     labeller.open(write_page(labeller.folder))
     labeller.press("n")
@@ -354,17 +300,6 @@ def test_marks_are_shown_only_if_wished(labeller: Labeller) -> None:
     assert labeller.text("#text mark.word") == "Iraqi"
     assert labeller.text("#text mark.trigger") == "attacked"
     assert labeller.text("#text") == "Iraqi troops attacked."
-
-
-def test_the_last_document_leads_to_the_first_without_a_label(labeller: Labeller) -> None:
-    labeller.open(write_page(labeller.folder, ACTORS))
-    from selenium.webdriver.common.keys import Keys
-
-    labeller.press(Keys.ARROW_RIGHT, *["n"] * 11)
-    assert labeller.heading() == 1
-    labeller.press("n")
-    assert labeller.browser.find_element("id", "done-note").is_displayed()
-    until(labeller.browser, "document.activeElement.id === 'export'")
 
 
 # --- accessible ----------------------------------------------------------------------------------------------
@@ -381,20 +316,6 @@ def test_letters_in_fields_are_no_labels_and_keys_can_be_switched_off(labeller: 
     labeller.browser.find_element("css selector", "[data-label=yes]").click()
     until(labeller.browser, "document.getElementById('count').textContent === '1 of 20 labelled'")
     until(labeller.browser, "document.activeElement.id === 'heading'")
-
-
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("plan", [PLAN, ACTORS], ids=["yes-no", "actors"])
-def test_targets_are_large(labeller: Labeller, plan: AuditPlan, width: int) -> None:
-    resize(labeller.browser, width, 800)
-    labeller.open(write_page(labeller.folder, plan, question=QUESTION))
-    small = labeller.browser.execute_script(
-        "return [...document.querySelectorAll('button, input, select, textarea')].filter((it) => it.offsetParent)"
-        ".filter((it) => Math.min(it.getBoundingClientRect().width, it.getBoundingClientRect().height) < 24)"
-        ".map((it) => it.outerHTML)"
-    )
-    assert small == []
-    assert labeller.browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")

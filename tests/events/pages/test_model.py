@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME, changed_table
+from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME
 from references import events as er
 from report_pages import unpacked
+from run_cases import CountOptions, count_events
 
 import events.pages._report_content
-from corefsample import AntecedentDistribution, InputError, Tokens, map_clustering, read_documents
+from corefsample import AntecedentDistribution, Tokens, map_clustering, read_documents
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import point_estimate
 from events import load_lexicon, load_rules
-from events.counting import evaluate_matches
+from events.counting._evaluation import evaluate_matches
 from events.counting._evidence import ParsedMentions, evidence_rows
-from events.matching import match_document
-from events.pages._document_texts import named_places
-from events.pages._marked_texts import NAME, PLAIN, TRIGGER, Marker, spaced
+from events.matching._matching import match_document
+from events.pages._document_texts import NAME, PLAIN, TRIGGER, Marker, named_places, spaced
 from events.pages._report_content import _ordered_actors, read_report, sampled_pairs
 
 
@@ -39,10 +35,6 @@ def texts(folder: Path, **options: Any) -> dict[str, dict[str, Any]]:
     several = [each for part in report.texts for each in unpacked(part)]
     documents = report.counts["documents"]
     return {name: several[n] for name, n in zip(documents["id"], documents["text"], strict=True) if n >= 0}
-
-
-def copied(run: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(run, tmp_path / "copy"))
 
 
 # --- counts and evidence -----------------------------------------------------------------------------------
@@ -83,17 +75,6 @@ def test_periods_are_adjacent_and_begin_on_their_first_day(run: Path) -> None:
     assert periods[-1]["end"] == (9131 + 365 + 366) * 86_400_000
 
 
-def test_pairs_of_countries_are_named_by_both(run: Path, tmp_path: Path) -> None:
-    folder = copied(run, tmp_path)
-    for name in ("counts", "evidence"):
-        changed_table(folder / f"{name}.parquet", lambda table: table.replace({"actor": {"IRQ": "IRQ>KWT"}}))
-    record = json.loads((folder / "run.json").read_text())
-    record["names"]["KWT"] = "Kuwait"
-    (folder / "run.json").write_text(json.dumps(record))
-    names = {actor["code"]: actor["name"] for actor in read_report(folder).counts["actors"]}
-    assert names["IRQ>KWT"] == "Iraq > Kuwait"
-
-
 # --- which texts -------------------------------------------------------------------------------------------
 
 
@@ -108,12 +89,6 @@ def test_texts_are_alternately_the_nearest_to_one_half_and_the_likeliest(run: Pa
             expected += [doc_id] * (doc_id not in expected)
     for n in (0, 1, 2, 5, 9):
         assert set(texts(run, n_documents=n)) == set(expected[:n])
-
-
-def test_all_texts_are_included_if_the_limit_allows(run: Path) -> None:
-    report = read_report(run, n_documents=10_000)
-    assert report.n_texts == report.n_documents == pd.read_csv(run / "evidence.csv")["doc_id"].nunique()
-    assert len(report.texts) == -(-report.n_texts // 16)
 
 
 def test_all_evidence_is_listed_even_if_texts_are_left_out(run: Path) -> None:
@@ -248,80 +223,21 @@ def test_places_have_what_the_parses_have_at_the_trigger() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "places",
-    [
-        "",
-        "{}",
-        "[]",
-        '{"instances": [[0.5, [0], 0.5]], "descriptions": []}',
-        '{"instances": [], "descriptions": [[0, "IRQ", [], 0.5]]}',
-        '{"instances": [], "descriptions": [[0, "IRQ", [0, 1], null]]}',
-    ],
-)
-def test_places_of_another_form_are_rejected(places: str) -> None:
-    with pytest.raises(msgspec.DecodeError):
-        named_places(places)
-
-
-# --- invalid folders ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["run.json", "counts.parquet", "evidence.parquet", "documents.parquet"])
-def test_a_missing_or_damaged_file_is_named_in_one_line(run: Path, tmp_path: Path, name: str) -> None:
-    folder = copied(run, tmp_path)
-    (folder / name).write_bytes(b"no\nsuch\nthing")
-    with pytest.raises(InputError, match=f"{name}: (record|file) must be"):
-        read_report(folder)
-    (folder / name).unlink()
-    with pytest.raises(InputError, match=f"got no {name} "):
-        read_report(folder)
-
-
-def without_a_document(folder: Path) -> None:
-    table = pq.read_table(folder / "documents.parquet")
-    pq.write_table(pa.concat_tables([table.slice(0, 1), table.slice(2)]), folder / "documents.parquet")
-
-
-def evidence_with(**columns: str) -> Callable[[Path], None]:
-    return lambda folder: changed_table(folder / "evidence.parquet", lambda table: table.assign(**columns))
-
-
-def without_places(folder: Path) -> None:
-    table = pq.read_table(folder / "evidence.parquet")
-    pq.write_table(table.drop_columns(["places"]), folder / "evidence.parquet")
-
-
-def record(content: Any) -> Callable[[Path], object]:
-    return lambda folder: (folder / "run.json").write_text(json.dumps(content))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (record([]), r"run\.json: record must be that of this version's events runs"),
-        (record({"corefsample": "0.1.0"}), r"run\.json: record must be that of this version's events runs"),
-        (record({"arguments": {"period": "quarter"}}), r"run\.json: record must be that of this version's"),
-        (without_places, r"column places is missing \(repeat the run with this version\)"),
-        (without_a_document, "doc_id '.*' of the evidence is missing"),
-        (lambda folder: (folder / "run.json").write_text("[" * 100_000), "record must be readable JSON"),
-        (evidence_with(places='{"instances": 1}'), r"documents\.parquet: doc_id"),
-        (evidence_with(actor="ZZZ"), "evidence must have only actors and periods of the counts, got ZZZ"),
-    ],
-)
-def test_a_run_of_files_that_do_not_fit(
-    run: Path, tmp_path: Path, change: Callable[[Path], object], message: str
-) -> None:
-    folder = copied(run, tmp_path)
-    change(folder)
-    with pytest.raises(InputError, match=message):
-        read_report(folder)
-
-
 def test_actors_are_ordered_by_their_documents_and_nobody_named_is_last() -> None:
     means = {"kill: -": 9.0, "kill: USA": 1.0, "kill: -|USA": 4.0, "hit: -": 3.0, "hit: IRQ": 2.0}
-    counts = pd.DataFrame({"name": [*means, "kill: USA"], "mean": [*means.values(), 2.0]})
+    table = pd.DataFrame({"name": [*means, "kill: USA"], "mean": [*means.values(), 2.0]})
+    counts = table.assign(event=table["name"].str.partition(":")[0])
     assert _ordered_actors(counts) == ["kill: -|USA", "kill: USA", "hit: IRQ", "kill: -", "hit: -"]
+
+
+def test_outcomes_come_after_the_events_that_they_join_and_have_readable_names(tmp_path: Path) -> None:
+    news = er.write_lines(tmp_path / "news.jsonl", er.corpus())
+    outcomes = ("any=attack:*", "state=attack:{country}|-")
+    count_events(news, tmp_path / "run", CountOptions(n_samples=20, threads=1, outcome=outcomes))
+    actors = read_report(tmp_path / "run").counts["actors"]
+    n_events = sum(not actor["isUnion"] for actor in actors)
+    assert [actor["isUnion"] for actor in actors] == [False] * n_events + [True] * 2
+    assert {actor["name"] for actor in actors[n_events:]} == {"any: anyone", "state: any country or no actor named"}
 
 
 # --- comparisons of actors by sample, against a loop over samples ------------------------------------------
@@ -361,17 +277,6 @@ def test_the_first_actors_are_compared_as_far_as_there_is_room(monkeypatch: pyte
         found = sampled_pairs(sampled_table(cells), ACTORS, PERIODS)
         assert found["compared"] == compared
         assert max([*found["first"], *found["second"]]) == compared - 1
-
-
-def test_lists_of_different_lengths_are_refused() -> None:
-    with pytest.raises(ValueError, match="got 1 and 2"):
-        sampled_pairs(sampled_table({("A", "1999"): [1, 2], ("B", "1999"): [1]}), ACTORS, PERIODS)
-
-
-def test_a_run_without_samples_has_no_pairs() -> None:
-    found = sampled_pairs(sampled_table({}), ACTORS, PERIODS)
-    assert found == {"compared": 3, "period": [], "first": [], "second": [], "more": [], "less": []}
-    assert np.array(found["more"]).size == 0
 
 
 # --- marked texts ------------------------------------------------------------------------------------------

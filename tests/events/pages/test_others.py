@@ -19,11 +19,11 @@ from learned_folders import made_learned
 from report_pages import allow_downloads, downloaded, evidence, unpacked
 
 from corefsample import InputError, read_documents
-from events.audit import read_run_documents
+from events.audit._documents import read_run_documents
 from events.audit._sheets import SHEET_COLUMNS
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
-from events.pages import write_report
-from events.pages._labels import AuditContent, LabelTargets, LearnedContent
+from events.pages._labels import LabelTargets
+from events.pages._report import write_report
 from events.pages._report_content import read_report
 
 REASON = missing()
@@ -77,19 +77,6 @@ def test_labels_stand_beside_p_and_labelled_documents_come_first(run: Path, audi
     assert (report.audit.n_labels, report.audit.n_documents) == (60, len(frame))
 
 
-def test_a_label_of_actors_says_something_about_each() -> None:
-    labels = {"a": "USA;IRQ?", "b": "none", "c": "unsure", "d": "other"}
-    content = AuditContent(labels, [], LabelTargets("p", ("USA", "IRQ", "FRA")), 4, 9, 0.95, "")
-    told = {doc_id: [content.row_label(doc_id, code) for code in ("USA", "IRQ", "FRA", "DEU")] for doc_id in "abcde"}
-    assert told == {
-        "a": ["yes", "unsure", "no", ""],
-        "b": ["no", "no", "no", ""],
-        "c": ["unsure"] * 4,
-        "d": ["no", "no", "no", ""],
-        "e": [""] * 4,
-    }
-
-
 def test_an_audit_of_another_run_is_rejected(run: Path, audit: Path, tmp_path: Path, call: Calls) -> None:
     copy = Path(shutil.copytree(audit, tmp_path / "audit"))
     table = pd.read_csv(copy / "labels.csv", keep_default_na=False)
@@ -104,17 +91,6 @@ def test_an_audit_of_another_run_is_rejected(run: Path, audit: Path, tmp_path: P
     damaged.to_csv(copy / "audited.csv", index=False)
     with pytest.raises(InputError, match="audit must be as it was written"):
         read_report(run, audit=copy)
-
-
-def test_the_first_lines_say_what_the_intervals_cover(run: Path, audit: Path, tmp_path: Path) -> None:
-    pytest.importorskip("altair", reason="extra `report`")
-    plain, audited = tmp_path / "plain.html", tmp_path / "audited.html"
-    write_report(run, plain)
-    write_report(run, audited, audit=audit)
-    for page, words in ((plain, "errors of the rule, the lexicon and the parse"), (audited, "labels of 60 of")):
-        head = page.read_text("utf-8").partition("<nav")[0]
-        assert "What the intervals cover." in head
-        assert words in " ".join(head.split())
 
 
 @pytest.mark.skipif(REASON is not None, reason=str(REASON))
@@ -145,6 +121,19 @@ def test_the_page_draws_audited_counts_and_searches_other_documents(run: Path, a
         browser.find_element("id", "order").send_keys("P furthest")
         until(browser, "document.querySelector('#list .item').textContent.includes('labelled')")
         assert browser.get_log("browser") == []
+
+
+def test_labels_of_a_sheet_say_something_about_each_target() -> None:
+    """Of three actors; a row of another actor has no label, and labels about any actor are of every row."""
+    about = LabelTargets.of_run("p", [("a", "USA"), ("a", "IRQ"), ("a", "FRA")], {"rule": {"name": "a"}})
+    values = {"USA;IRQ?": ["yes", "unsure", "no"], "none": ["no"] * 3, "unsure": ["unsure"] * 3, "other": ["no"] * 3}
+    assert {label: list(about.parts(label).values()) for label in values} == values
+    assert [about.joined(about.parts(label)) for label in ("USA;IRQ?", "none", "other")] == ["USA;IRQ?", "none", "none"]
+    assert (about.of_row("a", "IRQ"), about.of_row("a", "DEU"), about.kind) == ("IRQ", None, "actors")
+    several = LabelTargets.of_run("p", [("a", "USA"), ("b", "USA")], {"rule": {"name": "a, b"}})
+    assert several.parts("a: USA") == {"a: USA": "yes", "b: USA": "no"}
+    events = LabelTargets.of_run("p", [("a", ""), ("b", "")], {"rule": {"name": "a, b"}})
+    assert (events.of_row("b", "USA"), events.kind) == ("b", "events")
 
 
 # --- what labels teach ---------------------------------------------------------------------------------------
@@ -205,16 +194,6 @@ def test_learned_p_of_another_run_is_rejected(
     (copy / "learned.csv").unlink()
     line = call.refused("report", run, "--learned", copy, "--out", tmp_path / "page.html")
     assert "got no learned.csv (`corefsample audit learn` makes one)" in line
-
-
-def test_labels_of_actors_are_joined_as_in_a_sheet() -> None:
-    labels = {"USA": {"a": "yes", "b": "no"}, "IRQ": {"a": "unsure", "b": "no"}}
-    probabilities = {"USA": {"a": 0.2, "b": 0.7}, "IRQ": {"a": 0.4, "b": 0.1}}
-    content = LearnedContent(LabelTargets("p", ("USA", "IRQ")), probabilities, labels, frozenset(), [], 0.95)
-    assert content.whole_labels == {"a": "USA;IRQ?", "b": "none"}
-    assert [content.row_probability("a", code) for code in ("USA", "IRQ", "FRA")] == [0.2, 0.4, None]
-    assert [content.row_label("a", code) for code in ("USA", "IRQ", "FRA")] == ["yes", "unsure", ""]
-    assert (content.highest("a"), content.highest("b")) == (0.4, 0.7)
 
 
 class Reader:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import itertools
-import json
 import os
 import re
 import shutil
@@ -17,13 +15,11 @@ import pytest
 from command_line import Calls
 from page_documents import HOSTILE_NAME, HOSTILE_TITLE
 from references import events as er
-from references import parses as pr
 from report_pages import quiet_run
 from run_cases import CountOptions, count_events
 
 from corefsample import ParameterError
-from events.pages import write_report
-from events.pages._report import rendered_page
+from events.pages._report import rendered_page, write_report
 from events.pages._report_content import read_report
 
 pytest.importorskip("altair", reason="extra `report`")
@@ -68,15 +64,6 @@ def test_the_title_and_names_are_text(elements: Elements) -> None:
     assert not elements.of("b")[0][1].startswith("attacks")
 
 
-def test_a_page_has_only_its_own_scripts(elements: Elements, run: Path) -> None:
-    kinds = [attributes.get("type") for attributes, _ in elements.of("script")]
-    report = read_report(run)
-    assert kinds == ["application/json"] * (3 + len(report.texts) + len(report.others.texts)) + [None, None]
-    for attributes, text in elements.of("script"):
-        if attributes.get("type"):
-            json.loads(text)
-
-
 def test_a_page_refers_to_nothing_outside_it(elements: Elements) -> None:
     for tag, attributes, _ in elements.found:
         for name, value in attributes.items():
@@ -102,40 +89,12 @@ def test_the_policy_allows_the_style_and_scripts_by_hash_and_nothing_else(page: 
     assert rules["style-src"] == [hashed(text) for text in re.findall(r"<style>(.*?)</style>", page, flags=re.S)]
 
 
-def test_the_page_lists_all_fields_of_the_record(elements: Elements, run: Path) -> None:
-    record = json.loads((run / "run.json").read_text())
-    cells = [text for _, text in elements.of("td")]
-    for value in (record["inputs"][0]["sha256"], record["started"], str(record["arguments"]["n_samples"])):
-        assert value in cells
-    names = [attributes.get("scope") for attributes, _ in elements.of("th")]
-    assert names.count("row") > 30
-
-
-def test_headings_and_landmarks_are_in_order(elements: Elements) -> None:
-    levels = [int(tag[1]) for tag, _, _ in elements.found if re.fullmatch("h[1-6]", tag)]
-    assert levels.count(1) == 1
-    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
-    assert len(elements.of("main")) == len(elements.of("nav")) == len(elements.of("header")) == 1
-    ids = [attributes["id"] for _, attributes, _ in elements.found if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    for _, attributes, _ in elements.found:
-        for name in ("for", "aria-labelledby", "aria-describedby"):
-            assert name not in attributes or attributes[name] in ids
-
-
 # --- the file and the command ------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def folder(run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(run, tmp_path / "run"))
-
-
-def test_the_page_is_written_into_the_folder_and_the_command_prints_its_name(folder: Path, call: Calls) -> None:
-    out = call.good("report", folder)
-    assert str(folder / "report.html") in out
-    assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert [name for name in os.listdir(folder) if name.startswith(".")] == []
 
 
 def test_an_existing_page_is_replaced_only_with_overwrite(folder: Path, call: Calls) -> None:
@@ -147,20 +106,6 @@ def test_an_existing_page_is_replaced_only_with_overwrite(folder: Path, call: Ca
     assert (folder / "report.html").read_text() == "mine"
     assert call("report", folder, "--overwrite")[0] == 0
     assert (folder / "report.html").read_text() != "mine"
-
-
-def test_the_summary_for_programs_counts_what_is_left_out(folder: Path, tmp_path: Path, call: Calls) -> None:
-    out = tmp_path / "new" / "page.html"
-    status, printed, _ = call("report", folder, "--out", out, "--documents", 7, "--title", "T", "--json")
-    summary = json.loads(printed)
-    assert status == 0
-    assert summary["n_texts"] == 7
-    assert summary["n_bytes"] == out.stat().st_size
-    left_out = summary["n_with_events"] - 7
-    said = f"{left_out} texts are left out; <code>--documents {summary['n_with_events']}</code>"
-    assert said in " ".join(out.read_text("utf-8").split())
-    _, printed, _ = call("report", folder, "--out", out, "--documents", 7, "--overwrite")
-    assert f"{left_out} texts left out; --documents {summary['n_with_events']} includes them all." in printed
 
 
 def test_bad_usage_and_bad_input_have_their_status(tmp_path: Path, folder: Path, call: Calls) -> None:
@@ -201,20 +146,3 @@ def test_a_run_without_any_event_has_a_page_that_says_so(tmp_path: Path) -> None
 
 
 # --- several parses ----------------------------------------------------------------------------------------
-
-
-def test_the_page_says_that_the_intervals_cover_sampled_parses(tmp_path: Path) -> None:
-    pytest.importorskip("altair", reason="extra `report`")
-    corpus = er.corpus()
-    several = [pr.with_other_parses(each, (5, 3)) for each in corpus]
-    for name, documents in (("one", corpus), ("several", several)):
-        inputs = er.write_lines(tmp_path / f"{name}.jsonl", documents)
-        count_events(inputs, tmp_path / name, CountOptions(n_samples=40, threads=1))
-    pages = []
-    for name in ("one", "several"):
-        out = tmp_path / f"{name}.html"
-        write_report(tmp_path / name, out)
-        pages.append(" ".join(out.read_text(encoding="utf-8").split()))
-    scope = "The uncertainty of coreference and of the parse, where a document has several."
-    assert scope not in pages[0]
-    assert scope in pages[1]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from chromium import Browser, accessibility_faults, choose_scheme, missing, resize, until
+from chromium import Browser, missing
 from references import events as er
 from references import parses as pr
-from report_pages import DRAWN, all_of, choose_actor, one, open_document, text
+from report_pages import all_of, choose_actor, one, open_document, text
 from run_cases import CountOptions, count_events
 
-from events.pages import write_report
+from events.pages._report import write_report
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
@@ -73,26 +72,3 @@ def test_the_parses_at_the_trigger_are_those_of_the_evidence(browser: Browser, r
     assert one(browser, "table.parses").is_displayed()
     assert text(browser, "table.parses caption") == "Parses at the trigger: what depends on it"
     assert f"P(Iraq) = {evidence['probability']:.3f}" in text(browser, "#reader-facts")
-
-
-def test_a_document_with_one_parse_shows_no_at_trigger(browser: Browser) -> None:
-    choose_actor(browser, "IRQ")
-    open_document(browser, "one parse")
-    assert not one(browser, "table.parses").is_displayed()
-
-
-@pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
-@pytest.mark.parametrize("width", [1280, 360])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_automated_checks_of_accessibility_pass(browser: Browser, scheme: str, width: int) -> None:
-    choose_scheme(browser, scheme)
-    resize(browser, width, 900)
-    try:
-        until(browser, DRAWN)
-        open_document(browser, "several parses")
-        assert one(browser, "table.parses").is_displayed()
-        assert accessibility_faults(browser) == []
-        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    finally:
-        choose_scheme(browser, "")
-        resize(browser, 1280, 900)

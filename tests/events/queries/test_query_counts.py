@@ -21,11 +21,10 @@ from corefsample.recalibration._losses import Derivatives, Likelihood, Quadratic
 from corefsample.recalibration._model import N_PARAMETERS, Recalibration
 from events import quantile_interval, simulate_documents
 from events.counting import count_pmf
-from events.queries import QueryScore, _kernels, mixture_pmf
-from events.queries._queries import MENTION_TYPES, DocumentQueries
-from events.queries._score import named_objective
-from events.queries._table import QueryTable
-from events.queries._true_counts import count_coverage, count_intervals, count_quantiles
+from events.queries import _kernels
+from events.queries._queries import MENTION_TYPES, DocumentQueries, QueryTable
+from events.queries._score import QueryScore, named_objective
+from events.queries._true_counts import count_coverage, count_intervals, count_quantiles, mixture_pmf
 
 shares = st.floats(0.0, 1.0)
 
@@ -63,10 +62,6 @@ def test_the_uncertainty_of_what_documents_share_does_not_average_out() -> None:
         assert variance == pytest.approx(0.23 * n + 0.01 * n**2)
 
 
-def test_one_draw_is_the_distribution_itself() -> None:
-    assert mixture_pmf([[0.2, 0.9]]).tolist() == count_pmf([0.2, 0.9]).tolist()
-
-
 @pytest.mark.parametrize("probs", [[0.5], np.zeros((0, 3)), [["a"]], [[math.nan]]])
 def test_distributions_of_no_probabilities_are_rejected(probs: Any) -> None:
     with pytest.raises(ParameterError, match="probs"):
@@ -97,17 +92,6 @@ def test_intervals_are_those_of_the_definition(pairs: list[tuple[float, bool]], 
     np.testing.assert_allclose(found["mean"], mean, atol=1e-9)
     np.testing.assert_allclose(found["sd"], sd, atol=1e-6)
     assert found["held"].tolist() == [row.lower <= truth <= row.upper for row in found.itertuples()]
-
-
-def test_certain_documents_are_in_every_interval() -> None:
-    found = count_intervals(table({"see": [True] * 6 + [False] * 3}), [1.0] * 6 + [0.0] * 3)
-    assert found["held"].all()
-    assert len(found) == 9  # three intervals, three levels
-
-
-def test_queries_of_too_few_documents_are_left_out() -> None:
-    found = count_intervals(table({"say": [True] * 4, "see": [True] * 5}), [0.5] * 9)
-    assert set(found["verb"]) == {"see"}
 
 
 def test_draws_of_a_recalibration_widen_the_intervals() -> None:
@@ -144,18 +128,6 @@ def test_coverage_is_the_share_of_queries_covered_by_number_of_documents() -> No
     large = coverage[coverage["documents"] == "10-19"]
     assert large["coverage"].tolist() == [1.0] * 3
     assert set(coverage["documents"]) == {"5-9", "10-19"}
-
-
-def test_groups_are_named_by_their_ends() -> None:
-    truth = {str(n): [True] * n for n in (5, 9, 10, 80, 81, 100)}
-    intervals = count_intervals(table(truth), np.ones(sum(int(n) for n in truth)), levels=[0.5])
-    groups = count_coverage(intervals).query("interval == 'hdi'")
-    assert dict(zip(groups["documents"], groups["n_queries"], strict=True)) == {
-        "5-9": 2,
-        "10-19": 1,
-        "20-80": 1,
-        "81+": 2,
-    }
 
 
 def test_places_of_true_counts_are_those_of_the_definition() -> None:

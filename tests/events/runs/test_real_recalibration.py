@@ -19,9 +19,8 @@ from corefsample import (
     sample_clusterings,
 )
 from corefsample.recalibration import RecalibrationFitter
-from events.queries._queries import match_queries
+from events.queries._queries import QueryTable, match_queries
 from events.queries._study import study_queries
-from events.queries._table import QueryTable
 
 AS_IT_IS = Recalibration()
 

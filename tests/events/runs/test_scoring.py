@@ -35,18 +35,21 @@ from corefsample import (
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.parses import parse_samples
-from corefsample.recalibration import english_recalibration
-from corefsample.scorers import AntecedentModel, english_model, load_model, save_model
-from corefsample.scorers.log_linear._model import MIN_PROB, score_mentions
+from corefsample.recalibration._shipped import english_recalibration
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers._scoring import score_mentions
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import train
-from corefsample.scorers.log_linear.features import mention_kinds
+from corefsample.scorers.protocol import MIN_PROB
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._words import mention_kinds
 from events.news._fields import Article
+from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
 from events.runs.scoring._options import ScoringOptions
-from events.runs.scoring._parsing import article_metadata, joined, load_pipeline, paragraphs_of, parsed_words
+from events.runs.scoring._parsing import article_metadata, joined, load_pipeline, parsed_words
 from events.runs.scoring._run import ScoreResult
 from events.runs.scoring._workers import Scorer, Task, load_recalibration, score_task
 
@@ -56,7 +59,7 @@ UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
 
 @pytest.fixture(scope="module")
 def model(model_path: Path) -> AntecedentModel:
-    return load_model(model_path)
+    return load_scorer(model_path)
 
 
 @pytest.fixture(scope="module")
@@ -106,14 +109,14 @@ def test_an_annotated_corpus_keeps_its_content(
 ) -> None:
     run = score(corpus, "s.jsonl.gz", min_prob=0.01)
     found = list(read_documents(tmp_path / "s.jsonl.gz"))
-    expected = [model.score_document(document, min_prob=0.01) for document in read_corefud(corpus)]
+    expected = list(score_documents(model, read_corefud(corpus), min_prob=0.01))
     assert [each.doc_id for each in found] == [each.doc_id for each in expected]
     assert all(sr.same_documents(a, b) for a, b in zip(found, expected, strict=True))
     assert all(a.gold == list(b.entities) for a, b in zip(found, read_corefud(corpus), strict=True))
     assert all(each.date is not None and "genre" in each.metadata for each in found)
     assert run.tally.n_mentions == sum(each.n_mentions for each in expected)
     assert run.tally.n_candidates == sum(each.antecedents.n_candidates for each in expected)
-    pruned = [score_mentions(model, d.tokens, d.mentions, 0.01, None) for d in read_corefud(corpus)]
+    pruned = [score_mentions(model, [d.tokens], [d.mentions], 0.01, None)[0] for d in read_corefud(corpus)]
     assert run.tally.dropped_mass == pytest.approx(sum(float(each.dropped_mass.sum()) for each in pruned), rel=1e-12)
     assert run.tally.n_dropped == sum(each.n_dropped for each in pruned) > 0
 
@@ -143,7 +146,7 @@ def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: Antecedent
             load_recalibration(tmp_path / "bad.json")
     score(corpus, recalibration=str(record))
     for found, document in zip(read_documents(tmp_path / "s.jsonl"), read_corefud(corpus), strict=True):
-        expected = model.score_document(document).antecedents.scores / 2.0 - 0.5
+        expected = next(score_documents(model, [document])).antecedents.scores / 2.0 - 0.5
         assert found.antecedents.scores.tolist() == expected.tolist()
 
 
@@ -209,10 +212,10 @@ def test_the_headline_can_be_left_out_of_the_text(tmp_path: Path, tiny: str, sco
 
 def test_a_pipeline_of_another_language_than_the_model_is_an_error(tmp_path: Path, tiny: str, score: Score) -> None:
     news = news_file(tmp_path / "news.jsonl", NEWS[:1])
-    save_model(train(sr.short_documents(2), language="es", epochs=1, bits=8), tmp_path / "es.npz")
+    train(sr.short_documents(2), language="es", epochs=1, bits=8).save(tmp_path / "es.npz")
     with error(ParameterError, "model", hint="model"):
         score(news, pipeline=tiny, model=str(tmp_path / "es.npz"))
-    save_model(train(sr.short_documents(2), language="none", epochs=1, bits=8), tmp_path / "none.npz")
+    train(sr.short_documents(2), language="none", epochs=1, bits=8).save(tmp_path / "none.npz")
     score(news, pipeline=tiny, model=str(tmp_path / "none.npz"), recalibration="none")
 
 
@@ -249,7 +252,7 @@ def test_a_pipeline_parses_annotated_words(tmp_path: Path, model: AntecedentMode
     assert found.tokens.sent.tolist() == [0] * 6 + [1] * 3
     assert list(found.tokens.extra["speaker"]) == ["Ann"] * 6 + ["Bob"] * 3
     assert (found.mentions.tolist(), found.gold) == ([[0, 2, 1], [3, 5, 4], [6, 7, 6]], ["1", "2", "1"])
-    expected = score_mentions(model, found.tokens, found.mentions, MIN_PROB, None).distribution
+    expected = score_mentions(model, [found.tokens], [found.mentions], MIN_PROB, None)[0].distribution
     assert found.antecedents.scores.tolist() == expected.scores.tolist()
     score(tmp_path / "u.conll", "p.jsonl", pipeline=tiny, mentions="parse")
     (found,) = read_documents(tmp_path / "p.jsonl")
@@ -384,11 +387,11 @@ def test_a_pipeline_without_a_parser_is_rejected_first(call: Calls, tmp_path: Pa
 
 
 def test_without_recalibration_scores_are_those_of_the_model(corpus: Path, score: Score) -> None:
-    from corefsample.scorers import english_model
+    from corefsample.scorers import load_scorer
 
     run = score(corpus, model=None, recalibration="none")
     found, document = next(read_documents(run.out)), next(read_corefud(corpus))
-    assert sr.same_documents(found, english_model().score_document(document))
+    assert sr.same_documents(found, next(score_documents(load_scorer(), [document])))
     assert "recalibration" not in found.metadata
     assert score(corpus, "own.jsonl").recalibration is run.recalibration is None
 
@@ -503,7 +506,7 @@ def test_a_files_kind_follows_from_its_name_or_first_line(tmp_path: Path, name: 
 def test_a_parquet_files_kind_is_of_its_columns(
     tmp_path: Path, documents: list[AnnotatedDocument], model: AntecedentModel
 ) -> None:
-    write_documents([model.score_document(documents[0])], tmp_path / "scored.parquet")
+    write_documents([next(score_documents(model, [documents[0]]))], tmp_path / "scored.parquet")
     pd.DataFrame({"text": ["a"], "date": ["2001-01-01"]}).to_parquet(tmp_path / "news.parquet")
     for prefer_news in (True, False):
         assert named_kind(str(tmp_path / "scored.parquet"), prefer_news=prefer_news) == "scored"
@@ -524,7 +527,7 @@ def test_standard_input_is_read(
 def test_the_record_describes_the_run(corpus: Path, model_path: Path, score: Score) -> None:
     run = score(corpus)
     record = json.loads(Path(run.record).read_text())
-    assert record["model"]["provenance"] == load_model(model_path).provenance
+    assert record["model"]["provenance"] == load_scorer(model_path).provenance
     assert record["inputs"][0]["path"] == str(corpus)
     assert record["summary"] == json.loads(json.dumps(run.to_json()))
     assert record["summary"]["n_documents"] == 9
@@ -616,7 +619,7 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn
         assert {frozen(parse.tokens): parse.weight for parse in document.parses if parse.weight} == counts
         for parse in document.parses:
             mentions = mentions_from_parse(parse.tokens)
-            scored = score_mentions(english_model(), parse.tokens, mentions, MIN_PROB, None).distribution
+            scored = score_mentions(load_scorer(), [parse.tokens], [mentions], MIN_PROB, None)[0].distribution
             expected = english_recalibration().recalibration.apply(scored, mention_kinds(parse.tokens, mentions))
             assert parse.mentions.tolist() == mentions.tolist()
             assert np.array_equal(parse.antecedents.antecedents, expected.antecedents)

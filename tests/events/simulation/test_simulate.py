@@ -7,7 +7,6 @@ import datetime
 import itertools
 from collections.abc import Sequence
 from functools import cache
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +17,9 @@ from tolerance import plausible_counts, plausible_means
 
 from corefsample import ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample._arrays import Ints32
-from events import EventCounter, TrueEvents, load_lexicon, load_rules
-from events.matching import match_document
-from events.matching._matching import MentionMatches
-from events.simulation._countries import SimulatedCountry, default_countries
+from events import TrueEvents, load_lexicon, load_rules
+from events.matching._matching import MentionMatches, match_document
+from events.simulation._countries import SimulatedCountry
 from events.simulation._documents import NEW, CandidateScores, SimulatedDocument, _drawn_apart, simulate_documents
 
 SHARE = 0.3
@@ -67,20 +65,6 @@ def test_the_first_documents_of_more_are_the_documents_of_fewer(few: list[Simula
     assert all(same(a, b) for a, b in zip(fewer, few[:5], strict=True))
 
 
-def test_another_seed_gives_other_news(few: list[SimulatedDocument]) -> None:
-    assert not any(same(a, b) for a, b in zip(few, simulate_documents(10, seed=12, event_share=SHARE), strict=True))
-
-
-def test_documents_of_one_seed_differ(few: list[SimulatedDocument]) -> None:
-    assert len({each.document.doc_id for each in few}) == 10
-    assert len({" ".join(each.document.tokens.text) for each in few if each.document.tokens}) == 10
-
-
-def test_documents_are_made_one_at_a_time() -> None:
-    stream = simulate_documents(10**12)
-    assert [each.document.doc_id for each in islice(stream, 2)] == ["sim-000000", "sim-000001"]
-
-
 def test_documents_survive_writing_and_reading(few: list[SimulatedDocument], tmp_path: Path) -> None:
     path = tmp_path / "news.parquet"
     write_documents((each.document for each in few), path)
@@ -102,34 +86,9 @@ def test_numbers_of_mentions_have_the_median_and_the_tail(simulated: list[Simula
     assert 500 < np.exp(logarithms.max()) < 720
 
 
-def test_the_median_can_be_chosen() -> None:
-    numbers = [each.document.n_mentions for each in simulate_documents(200, seed=2, median_mentions=30.0)]
-    error = np.sqrt(np.pi / 2) * 0.6 / np.sqrt(200)
-    assert plausible_means(np.log(np.median(numbers)), np.clip(np.log(np.median(numbers)), *np.log([27, 35])), error)
-
-
-def test_mentions_have_a_models_number_of_candidates(simulated: list[SimulatedDocument]) -> None:
-    n_candidates = sum(each.document.antecedents.n_candidates for each in simulated)
-    assert 15 < n_candidates / sum(each.document.n_mentions for each in simulated) < 30
-
-
-def test_dates_lie_in_the_range(simulated: list[SimulatedDocument]) -> None:
-    dates = [each.document.date for each in simulated if each.document.date]
-    assert datetime.date(1990, 1, 1) <= min(dates) < datetime.date(1990, 6, 1)
-    assert datetime.date(1999, 6, 1) < max(dates) <= datetime.date(1999, 12, 31)
-    assert {each.document.date for each in simulate_documents(5, start=DAY, end=DAY, event_share=0.5)} == {DAY}
-
-
 def test_the_share_of_possible_events_is_the_event_share(simulated: list[SimulatedDocument]) -> None:
     n_possible = sum(matched(each.document).possible for each in simulated)
     assert plausible_counts(n_possible, len(simulated), SHARE).all()
-
-
-@pytest.mark.parametrize("preset", ["paper", "extended"])
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_no_article_or_every_article_can_contain_an_event(share: float, preset: str) -> None:
-    documents = [each.document for each in simulate_documents(60, seed=4, event_share=share, median_mentions=40.0)]
-    assert {matched(document, preset).possible for document in documents} == {bool(share)}
 
 
 def test_presets_match_different_agents(simulated: list[SimulatedDocument]) -> None:
@@ -139,22 +98,6 @@ def test_presets_match_different_agents(simulated: list[SimulatedDocument]) -> N
             instances = matched(each.document, preset).instances
             agents |= {(each.document.doc_id, mention) for mention, *_ in instances.tolist()}
     assert matches["paper"] < matches["extended"]
-
-
-def test_many_events_are_uncertain(simulated: list[SimulatedDocument]) -> None:
-    counter = EventCounter(n_samples=100)
-    counter.update(each.document for each in simulated)
-    likeliest = counter.evidence().groupby("doc_id")["probability"].max()
-    assert (likeliest.between(0.1, 0.9)).mean() > 0.4
-    assert (likeliest > 0.9).mean() > 0.1
-
-
-def test_many_attackers_are_pronouns(simulated: list[SimulatedDocument]) -> None:
-    parts = []
-    for each in simulated:
-        if (found := matched(each.document)).possible and each.document.tokens:
-            parts += [each.document.tokens.upos[each.document.mentions[i, 2]] for (i,) in found.instances.tolist()]
-    assert 0.5 < parts.count("PRON") / len(parts) < 0.75
 
 
 def test_countries_attack_in_their_episodes() -> None:
@@ -239,16 +182,6 @@ def test_temperature_multiplies_the_scores_and_nothing_else() -> None:
     np.testing.assert_allclose(hot.antecedents.scores, 4.0 * plain.antecedents.scores, atol=4 * 0.0005 + 0.0005)
 
 
-def test_scores_have_three_decimals(few: list[SimulatedDocument]) -> None:
-    scores = np.concatenate([each.document.antecedents.scores for each in few])
-    np.testing.assert_array_equal(scores, np.round(scores, 3))
-
-
-def test_unlikely_candidates_are_left_out(few: list[SimulatedDocument]) -> None:
-    # Leaving out candidates lowers no other probability; rounding a score by 0.0005 changes a probability by 0.05%.
-    assert min(each.document.antecedents.probs.min() for each in few) >= 1e-4 * 0.999
-
-
 # --- errors ----------------------------------------------------------------------------------------------
 
 
@@ -266,11 +199,6 @@ def test_unlikely_candidates_are_left_out(few: list[SimulatedDocument]) -> None:
 def test_parameters_outside_their_range_raise_at_once(parameter: str, values: dict[str, object]) -> None:
     with error(ParameterError, parameter):
         simulate_documents(**{"n_documents": 1, **values})  # type: ignore[arg-type]
-
-
-def test_a_country_may_begin_to_exist_within_the_period() -> None:
-    countries = [*default_countries()[:2], SimulatedCountry("NEW", "Newland", since=DAY)]
-    assert len(list(simulate_documents(3, start=DAY, end=DAY, countries=countries, event_share=1.0))) == 3
 
 
 # --- truth given that mentions are apart ---------------------------------------------------------------------
@@ -304,11 +232,6 @@ def test_distinct_actors_are_never_one(kept_apart: list[tuple[SimulatedDocument,
         assert same(free, same_truth)
         assert len(pairs) or same(free, given)
     assert n_changed > 5  # so the truth from the scores alone would not pass
-
-
-def test_no_pairs_are_apart_where_the_preset_lets_an_entity_be_several_actors(few: list[SimulatedDocument]) -> None:
-    truth = TrueEvents(rules("attack", "paper"))
-    assert not any(len(truth.apart(each.document)) for each in few)
 
 
 def test_true_antecedents_have_the_conditioned_distribution() -> None:

@@ -9,30 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from corefsample.syntax._codes import numbered
-
-# Kinds of pronouns and articles.
-Kind = numbered(
-    "NONE PERSONAL POSSESSIVE REFLEXIVE DEMONSTRATIVE RELATIVE INDEFINITE DEFINITE_ARTICLE INDEFINITE_ARTICLE "
-    "EXISTENTIAL"
-)
-Number = numbered("UNKNOWN SINGULAR PLURAL")
-# ANIMATE: a person of either gender. COLLECTIVE: a group, which can be "it", "they" or "who", whatever its number.
-Gender = numbered("UNKNOWN MALE FEMALE NEUTER ANIMATE COLLECTIVE")
-# What sort of thing a noun names, by word lists and endings.
-Meaning = numbered(
-    "UNKNOWN PERSON GROUP PLACE TIME BODY ANIMAL PLANT SUBSTANCE OBJECT WORK EVENT ABSTRACT GIVEN_NAME YEAR NUMERAL "
-    "PERHAPS_EVENT PERHAPS_ABSTRACT PERHAPS_PERSON"
-)
-# Columns of a word table.
-Column = numbered("FORM LEMMA ENDING STEM ACRONYM INITIAL UPOS KIND PERSON NUMBER GENDER MEANING QUOTE QUESTION")
-
-# --- words -------------------------------------------------------------------------------------------------
-
-STEM_LETTERS = 5  # lemmas of one family are taken to share these (attack, attacker)
-ENDING_LETTERS = 3
-ACRONYM_LETTERS = (2, 6)
-YEAR_LETTERS = (4, 5)  # 1999, 1990s
+from corefsample.syntax._codes import numbered, word_codes
 
 # --- mentions ----------------------------------------------------------------------------------------------
 
@@ -146,12 +123,11 @@ XXH32_SHIFTS = (15, 13, 16)
 MURMUR3_FACTORS = (0x85EBCA6B, 0xC2B2AE35)
 LOWBIAS32_FACTORS = (0x7FEB352D, 0x846CA68B)
 LOWBIAS32_SHIFTS = (16, 15, 16)
-# Initials and acronyms: djb2 (Daniel J. Bernstein, comp.lang.c 1991, http://www.cse.yorku.ca/~oz/hash.html).
-DJB2_START, DJB2_FACTOR = 5381, 33
 PHRASE_START = 7  # where the hash of a phrase begins
 BLOOM_BITS = 32
 
 
 def feature_codes() -> dict[str, Any]:
-    """Every code, place and limit of this module by name, for hashes."""
-    return {name: value for name, value in globals().items() if isinstance(value, (int, float, tuple))}
+    """Every code, place and limit of this module and of words by name, for hashes."""
+    own = {name: value for name, value in globals().items() if isinstance(value, (int, float, tuple))}
+    return own | word_codes()

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from corefsample import InputError, ParameterError
 from corefsample.languages._language import load_language
-from corefsample.scorers import AntecedentModel, load_model, save_model
-from corefsample.scorers.log_linear._model_file import rounded
+from corefsample.scorers import load_scorer
+from corefsample.scorers.log_linear._model import AntecedentModel, rounded
 from corefsample.scorers.log_linear.features._encoding import features_hash
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 
@@ -38,7 +38,7 @@ def model(bits: int = 10, **fields: Any) -> AntecedentModel:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A good model file."""
-    save_model(model(), tmp_path / "model.npz")
+    model().save(tmp_path / "model.npz")
     return tmp_path / "model.npz"
 
 
@@ -70,7 +70,7 @@ def npy(array: np.ndarray, *, allow_pickle: bool = False) -> bytes:
 def failure(path: Path) -> str:
     """The one line of the error for a file; it begins with the file's name."""
     with pytest.raises(InputError) as raised:
-        load_model(path)
+        load_scorer(path)
     text = str(raised.value)
     assert text.startswith(f"{path}: ")
     assert "\n" not in text
@@ -80,7 +80,7 @@ def failure(path: Path) -> str:
 def outcome(path: Path) -> str:
     """The error for a file, or nothing."""
     try:
-        load_model(path)
+        load_scorer(path)
     except InputError as caught:
         return str(caught)
     return ""
@@ -90,7 +90,7 @@ def outcome(path: Path) -> str:
 
 
 def test_weights_on_the_grid_are_restored_exactly(path: Path) -> None:
-    again, first = load_model(path), model()
+    again, first = load_scorer(path), model()
     np.testing.assert_array_equal(again.weights, first.weights)
     np.testing.assert_array_equal(again.vocabulary, first.vocabulary)
     assert (again.weights.dtype, again.vocabulary.dtype) == (np.float32, np.uint32)
@@ -102,8 +102,8 @@ def test_weights_on_the_grid_are_restored_exactly(path: Path) -> None:
 def test_saving_again_gives_the_same_bytes(tmp_path_factory: pytest.TempPathFactory, seed: int, scale: float) -> None:
     folder = tmp_path_factory.mktemp("models")
     weights = (np.random.default_rng(seed).normal(0.0, 1.0, 64) * scale).astype(np.float32)
-    save_model(model(weights=weights), folder / "a")
-    save_model(load_model(folder / "a"), folder / "b")
+    model(weights=weights).save(folder / "a")
+    load_scorer(folder / "a").save(folder / "b")
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 
@@ -111,7 +111,7 @@ def test_the_bytes_depend_only_on_the_model(path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("time.time", lambda: 2e9)
     monkeypatch.setattr("sys.platform", "win32")
     other = path.parent / "another name.bin"
-    save_model(model(), other)
+    model().save(other)
     assert other.read_bytes() == path.read_bytes()
 
 
@@ -127,16 +127,16 @@ def test_a_file_has_arrays_and_json_and_no_pickle(path: Path) -> None:
 def test_an_existing_file_is_replaced_only_on_request(path: Path) -> None:
     before = path.read_bytes()
     with error(ParameterError, None, "model.npz", hint="overwrite"):
-        save_model(model(bits=4), path)
+        model(bits=4).save(path)
     assert path.read_bytes() == before
-    save_model(model(bits=4), path, overwrite=True)
-    assert load_model(path).weights.size == 16
+    model(bits=4).save(path, overwrite=True)
+    assert load_scorer(path).weights.size == 16
 
 
 @pytest.mark.parametrize("value", [math.nan, {1, 2}, b"x", np.float32(1)])
 def test_a_provenance_that_json_cannot_represent_is_rejected(tmp_path: Path, value: object) -> None:
     with error(ParameterError, "provenance"):
-        save_model(model(provenance={"x": value}), tmp_path / "m")
+        model(provenance={"x": value}).save(tmp_path / "m")
     assert not list(tmp_path.iterdir())
 
 
@@ -145,7 +145,7 @@ def test_a_provenance_nested_too_deeply_is_rejected(tmp_path: Path) -> None:
     for _ in range(20_000):
         nested = [nested]
     with error(ParameterError, "provenance"):
-        save_model(model(provenance={"x": nested}), tmp_path / "m")
+        model(provenance={"x": nested}).save(tmp_path / "m")
     assert not list(tmp_path.iterdir())
 
 
@@ -291,7 +291,7 @@ def test_other_compressions_are_rejected(path: Path, compression: int) -> None:
 
 def test_a_stored_file_is_read(path: Path) -> None:
     rewrite(path, parts_of(path), zipfile.ZIP_STORED)
-    assert load_model(path).provenance == PROVENANCE
+    assert load_scorer(path).provenance == PROVENANCE
 
 
 @settings(max_examples=150)
@@ -301,7 +301,7 @@ def test_a_damaged_file_is_rejected_or_gives_the_same_model(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged.npz"
     if not path.exists():
-        save_model(model(bits=5), path)
+        model(bits=5).save(path)
     whole = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
@@ -311,4 +311,4 @@ def test_a_damaged_file_is_rejected_or_gives_the_same_model(
         assert answer.startswith(f"{broken}: ")
         assert "\n" not in answer
     else:
-        np.testing.assert_array_equal(load_model(broken).weights, model(bits=5).weights)
+        np.testing.assert_array_equal(load_scorer(broken).weights, model(bits=5).weights)

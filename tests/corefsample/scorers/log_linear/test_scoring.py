@@ -7,18 +7,18 @@ import datetime
 import math
 import zlib
 from collections.abc import Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import neutral_sentences
 import numpy as np
+import pandas as pd
 import pytest
+from encoded_texts import atoms, encoded, pairs_of, vocabulary_hashes
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from references import mention_atoms as encoding_references
 from references import mention_ranking as reference
-from references import pair_atoms as pair_references
 from strategies import parses as strategies
 
 import corefsample as cs
@@ -26,16 +26,18 @@ from corefsample import ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.scorers import AntecedentModel, english_model, score_documents
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers._loading import scorer_file
+from corefsample.scorers._names import data_file
+from corefsample.scorers._scoring import ScoringTally, score_mentions, score_parses
 from corefsample.scorers.log_linear import _kernels
-from corefsample.scorers.log_linear._english import ENGLISH_GENRES
-from corefsample.scorers.log_linear._model import MIN_PROB, ScoringTally, score_mentions, score_parses
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._encoding import encode, hashed
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
+from corefsample.scorers.protocol import MIN_PROB
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 
-VOCABULARY = {"dog", "attack", "mary", "the", "of", "european", "he", "king"}
 SMALL = TemplateSet(
     pronoun=["i.pronoun k.agreement pair.sentences", "k.class", "3* pair.match pair.others_between", "i.any"],
     phrase=["pair.match", "16* i.sort k.sort pair.agree", "i.head k.head pair.syntax", "2* i.meaning k.meaning k.role"],
@@ -45,7 +47,7 @@ SMALL = TemplateSet(
 
 def model(templates: TemplateSet = SMALL, *, bits: int = 8, scale: float = 0.7, seed: int = 0) -> AntecedentModel:
     weights = np.random.default_rng(seed).normal(0.0, scale, 1 << bits).astype(np.float32)
-    return AntecedentModel(weights, encoding_references.vocabulary_hashes(VOCABULARY), templates)
+    return AntecedentModel(weights, vocabulary_hashes(), templates)
 
 
 def array(spans: Sequence[strategies.Span]) -> np.ndarray:
@@ -94,20 +96,18 @@ def expected(
     model: AntecedentModel, tokens: Tokens, spans: Sequence[strategies.Span]
 ) -> tuple[list[float], list[float]]:
     """Scores of all pairs, mention by mention, and those of NEW."""
-    words = encoding_references.words_of(tokens, VOCABULARY)
-    mentions = encoding_references.mentions_of(tokens, spans, VOCABULARY)
+    doc = encoded(tokens, spans)
+    mentions, of_pairs = atoms(doc), pairs_of(doc)
     scores, new_scores = [], []
     for i, mention in enumerate(mentions):
-        pairs = [pair_references.pair_atoms(words, mentions, i, k) for k in range(i)]
-        name = "pronoun" if mention.is_pronoun else "phrase"
+        pairs = [of_pairs[i, k] for k in range(i)]
+        name = "pronoun" if mention["class"] <= codes.CLASS_OTHER_PRONOUN else "phrase"
         lines = getattr(model.templates, name)
-        scores += [
-            score_of_pair(model.weights, name, lines, mention.atoms, mentions[k].atoms, pairs[k]) for k in range(i)
-        ]
+        scores += [score_of_pair(model.weights, name, lines, mention, mentions[k], pairs[k]) for k in range(i)]
         # The best match is the nearest of the best.
         level, _, near = max(((pair["level"], k, pair["sentences"]) for k, pair in enumerate(pairs)), default=(0, 0, 0))
         best = (level, near if level else 0)
-        new_scores.append(score_of_new(model.weights, model.templates.new, mention.atoms, best))
+        new_scores.append(score_of_new(model.weights, model.templates.new, mention, best))
     return scores, new_scores
 
 
@@ -180,15 +180,15 @@ def test_more_candidates_than_were_reserved_are_kept_too() -> None:
 def test_a_candidate_as_likely_as_the_bound_is_kept() -> None:
     tokens = reference.parsed("it it PRON 2 nsubj\nsaw see VERB 0 root\nit it PRON 2 obj")
     flat = AntecedentModel(np.zeros(256), np.zeros(0, np.uint32), SMALL)
-    assert flat.score(tokens, [[0, 1, 0], [2, 3, 2]], min_prob=0.5).n_candidates == 1
-    assert flat.score(tokens, [[0, 1, 0], [2, 3, 2]], min_prob=0.500001).n_candidates == 0
+    assert flat.pruned_score(tokens, [[0, 1, 0], [2, 3, 2]], min_prob=0.5).distribution.n_candidates == 1
+    assert flat.pruned_score(tokens, [[0, 1, 0], [2, 3, 2]], min_prob=0.500001).distribution.n_candidates == 0
 
 
 def test_scores_of_any_size_stay_finite() -> None:
     tokens = reference.parsed(reference.PARSES["ud2"])
     spans = mentions_from_parse(tokens)
     signs = np.where(np.random.default_rng(0).random(256) < 0.5, -1.0, 1.0)
-    dist = AntecedentModel(signs * 3e38, np.zeros(0, np.uint32), SMALL).score(tokens, spans)
+    dist = AntecedentModel(signs * 3e38, np.zeros(0, np.uint32), SMALL).pruned_score(tokens, spans).distribution
     assert np.isfinite(dist.scores).all()
     np.testing.assert_allclose([dist.row(i)[1].sum() + dist.new_probs[i] for i in range(len(spans))], 1.0, atol=1e-12)
 
@@ -208,7 +208,7 @@ def test_a_model_without_vocabulary_knows_words_by_their_endings() -> None:
     tokens = reference.parsed(
         "Running running NOUN 4 nsubj\nJumping jumping NOUN 4 obj\ncats cat NOUN 4 obj\nx x VERB 0 root"
     )
-    dist = bare.score(tokens, [[0, 1, 0], [1, 2, 1], [2, 3, 2]], min_prob=0.0)
+    dist = bare.pruned_score(tokens, [[0, 1, 0], [1, 2, 1], [2, 3, 2]], min_prob=0.0).distribution
     assert dist.row(2)[1][0] == dist.row(2)[1][1]  # -ing both
 
 
@@ -217,8 +217,8 @@ def test_mentions_nested_deeper_than_any_are_scored() -> None:
     tokens = Tokens(["a"] * n, ["a"] * n, ["NOUN"] * n, ["dep"] * n, np.full(n, -1), np.zeros(n, int))
     spans = [(t, n, n - 1) for t in range(n)]
     doc = encode(tokens, array(spans), model().vocabulary)
-    assert doc.atoms[:, encoding_references.codes.Atom.NESTING].tolist() == [min(i, 3) for i in range(n)]
-    assert model().score(tokens, array(spans)).n_mentions == n
+    assert doc.atoms[:, codes.Atom.NESTING].tolist() == [min(i, 3) for i in range(n)]
+    assert model().pruned_score(tokens, array(spans)).distribution.n_mentions == n
 
 
 @pytest.mark.parametrize(
@@ -233,13 +233,13 @@ def test_mentions_nested_deeper_than_any_are_scored() -> None:
 def test_mentions_that_break_their_rules_are_rejected(mentions: list[list[int]], message: str) -> None:
     tokens = reference.parsed("a a DET 2 det\ndog dog NOUN 0 root\nx x NOUN 2 nmod")
     with pytest.raises(ParameterError, match=message):
-        model().score(tokens, mentions)
+        model().pruned_score(tokens, mentions)
 
 
 @pytest.mark.parametrize("min_prob", [-0.1, 1.0, math.nan, True, "0.1"])
 def test_a_bound_outside_0_to_1_is_rejected(min_prob: float) -> None:
     with error(ParameterError, "min_prob"):
-        model().score(reference.parsed("a a DET 0 root"), [], min_prob=min_prob)
+        model().pruned_score(reference.parsed("a a DET 0 root"), [], min_prob=min_prob)
 
 
 @pytest.mark.parametrize(
@@ -303,25 +303,25 @@ def annotated() -> AnnotatedDocument:
 
 def test_a_scored_document_gets_new_scores_and_keeps_the_rest() -> None:
     document = scored(date=DAY, gold=[1, None, 1], metadata={"genre": "tale"})
-    again = model().score_document(document)
+    again = next(score_documents(model(), [document]))
     assert (again.doc_id, again.date, again.gold, again.metadata) == ("a", DAY, [1, None, 1], {"genre": "tale"})
     np.testing.assert_array_equal(again.mentions, document.mentions)
-    wanted = score_mentions(model(), document.tokens, document.mentions, MIN_PROB, None).distribution
+    wanted = score_mentions(model(), [document.tokens], [document.mentions], MIN_PROB, None)[0].distribution
     np.testing.assert_array_equal(again.antecedents.probs, wanted.probs)
 
 
 def test_a_subject_and_an_object_are_no_candidates_of_each_other() -> None:
     tokens = reference.parsed(SENTENCE)
     mentions = mentions_from_parse(tokens)
-    free = model().score(tokens, mentions, min_prob=0.0)
-    kept = score_mentions(model(), tokens, mentions, 0.0, None).distribution
+    free = model().pruned_score(tokens, mentions, min_prob=0.0).distribution
+    kept = score_mentions(model(), [tokens], [mentions], 0.0, None)[0].distribution
     apart = mentions_apart(tokens, mentions)
     assert len(apart) > 0
     np.testing.assert_array_equal(kept.probs, free.without_links(apart).probs)
 
 
 def test_an_annotated_document_becomes_a_scored_one_with_its_gold() -> None:
-    made = model().score_document(annotated())
+    made = next(score_documents(model(), [annotated()]))
     assert (made.doc_id, made.date, made.gold, made.metadata) == ("b", DAY, ["e1", "e1"], {"genre": "tale"})
     assert made.mentions.tolist() == [[0, 2, 1], [3, 4, 3]]
 
@@ -337,7 +337,7 @@ def test_mentions_from_the_parse_have_the_entity_of_the_same_span() -> None:
 def test_a_tally_adds_up_what_was_left_out() -> None:
     tally, documents = ScoringTally(), [scored(), scored(doc_id="b", gold=[None, 1, 1])]
     list(score_documents(model(), documents, min_prob=0.3, tally=tally))
-    each = [score_mentions(model(), d.tokens, d.mentions, 0.3, None) for d in documents]
+    each = [score_mentions(model(), [d.tokens], [d.mentions], 0.3, None)[0] for d in documents]
     assert tally.n_dropped == sum(pruned.n_dropped for pruned in each) > 0
     assert tally.n_candidates == sum(pruned.distribution.n_candidates for pruned in each)
     assert tally.dropped_mass == pytest.approx(sum(pruned.dropped_mass.sum() for pruned in each))
@@ -405,15 +405,17 @@ def test_bad_parses_raise() -> None:
 
 
 def test_the_model_is_loaded_once_and_is_small() -> None:
-    assert english_model() is english_model()
-    place = resources.files("corefsample.scorers.log_linear").joinpath("data", "english.npz")
-    assert len(place.read_bytes()) < 1_000_000
+    assert load_scorer() is load_scorer()
+    assert load_scorer() is load_scorer("en")
+    assert Path(scorer_file()).stat().st_size < 1_000_000
 
 
 def test_the_model_is_of_texts_whose_licence_allows_it() -> None:
     barred = {"bio", "voyage", "fiction", "whow", "essay", "letter", "podcast", "reddit"}
-    assert not barred & set(ENGLISH_GENRES)
-    assert english_model().provenance
+    sources = pd.read_csv(data_file("log_linear", "english_sources.csv"))
+    assert len(sources)
+    assert not barred & set(sources["genre"])
+    assert load_scorer().provenance
 
 
 # --- clashes of number, gender and person ---------------------------------------------------------------------
@@ -445,7 +447,7 @@ def spans_of(tokens: Tokens) -> np.ndarray:
 def antecedents(tokens: Tokens) -> dict[str, float]:
     """P(a = k) of the last mention by the English model, by the candidate's words."""
     spans = spans_of(tokens)
-    dist, names = english_model().score(tokens, spans, min_prob=0.0), mention_texts(tokens, spans)
+    dist, names = load_scorer().pruned_score(tokens, spans, min_prob=0.0).distribution, mention_texts(tokens, spans)
     candidates, probs = dist.row(len(spans) - 1)
     return {names[k]: float(p) for k, p in zip(candidates.tolist(), probs.tolist(), strict=True)}
 
@@ -499,7 +501,7 @@ def test_one_person_and_several_have_a_score_reduced_by_the_penalty() -> None:
     tokens = text_of(PLURAL, "He", "ud2")
     flat = AntecedentModel(np.zeros(256), np.zeros(0, np.uint32), DEFAULT_TEMPLATES)
     spans = spans_of(tokens)
-    dist = flat.score(tokens, spans, min_prob=0.0)
+    dist = flat.pruned_score(tokens, spans, min_prob=0.0).distribution
     scores = dist.scores[dist.indptr[2] : dist.indptr[3]]
     assert dict(zip(mention_texts(tokens, spans), scores.tolist(), strict=False)) == {
         "The doctor": 0.0,

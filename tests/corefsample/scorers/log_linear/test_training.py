@@ -19,12 +19,13 @@ from corefsample import ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.scorers import AntecedentModel, english_model
-from corefsample.scorers.log_linear import _kernels, _training_kernels
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear import _training as module
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import EpochReport, HeldOutFigures, SoftmaxMargin, held_out_figures, train
-from corefsample.scorers.log_linear.features._encoding import word_hash
 from corefsample.scorers.log_linear.features._templates import TemplateSet
+from corefsample.syntax._words import word_hash
 
 SMALL = TemplateSet(
     pronoun=["i.pronoun k.gender", "i.pronoun k.kind", "pair.sentences"],
@@ -78,7 +79,7 @@ def content(model: AntecedentModel) -> tuple[bytes, bytes]:
 def test_an_obvious_pattern_is_learnt() -> None:
     model = train(tales(24), l2=0.01, link_weight=1.0, **{**QUICK, "epochs": 6})
     for document in tales(6, first=100):
-        scored = model.score_document(document)
+        scored = next(score_documents(model, [document]))
         assert cs.map_clustering(scored.antecedents).tolist() == document.labels.tolist()
 
 
@@ -95,7 +96,9 @@ def test_the_likelihood_rises_with_each_pass() -> None:
 def test_costs_of_a_false_new_make_links_likelier() -> None:
     def linked(costs: SoftmaxMargin | None) -> float:
         model = train(tales(10), costs=costs, link_weight=0.0, l2=1.0, **QUICK)
-        return sum(1.0 - model.score_document(each).antecedents.new_probs.mean() for each in tales(5, first=50))
+        return sum(
+            1.0 - next(score_documents(model, [each])).antecedents.new_probs.mean() for each in tales(5, first=50)
+        )
 
     assert linked(SoftmaxMargin(false_new=3.0)) > linked(None) > linked(SoftmaxMargin(false_anaphor=3.0))
 
@@ -111,9 +114,9 @@ def slopes_of(example: module.Example, weights: np.ndarray, link_weight: float) 
     scores, new_scores, best = np.empty(n * (n - 1) // 2), np.empty(n), np.zeros((n, 2), np.int32)
     losses, slopes, new_slopes, probs = np.empty(n), np.empty(len(scores)), np.empty(n), np.zeros((n, n))
     _kernels.score_all(example.doc, example.hashed, weights.astype(np.float32), scores, new_scores, best)
-    _training_kernels.antecedent_losses(scores, new_scores, example.entities, np.zeros(3), losses, slopes, new_slopes)
-    _training_kernels.antecedent_probs(scores, new_scores, 1e-4, probs)
-    _training_kernels.link_loss(probs, example.entities, link_weight / n, 0.005, slopes, new_slopes)
+    _kernels.antecedent_losses(scores, new_scores, example.entities, np.zeros(3), losses, slopes, new_slopes)
+    _kernels.antecedent_probs(scores, new_scores, 1e-4, probs)
+    _kernels.link_loss(probs, example.entities, link_weight / n, 0.005, slopes, new_slopes)
     _kernels.add_to_weights(example.doc, example.hashed, slopes, new_slopes, best, 1e-4, gradient)
     return gradient.astype(np.float64)
 
@@ -160,7 +163,7 @@ def test_training_from_a_model_begins_with_its_weights_and_squares_of_one(
 ) -> None:
     other = train(tales(4, first=50), **QUICK)
     other.provenance["attribution"] = "tales"
-    monkeypatch.setattr(module, "english_model", lambda: other)
+    monkeypatch.setattr(module, "_english_model", lambda: other)
     model = train(tales(5), l2=0.0, link_weight=3.0, start="english", **QUICK)
     wanted = expected_weights(tales(5), 2, 1, other.weights)
     np.testing.assert_allclose(model.weights, wanted, atol=1.01 * np.abs(wanted).max() / 127)
@@ -182,7 +185,7 @@ def test_of_equally_good_passes_the_first_is_kept() -> None:
 def expected_figures(model: AntecedentModel, documents: Sequence[AnnotatedDocument]) -> HeldOutFigures:
     losses, link_losses, n_mentions = [], [], 0
     for document in documents:
-        dist = model.score(document.tokens, document.mentions, min_prob=0.0)
+        dist = model.pruned_score(document.tokens, document.mentions, min_prob=0.0).distribution
         scores, n = dist.scores.tolist(), document.n_mentions
         entities = document.labels.tolist()
         losses += reference.antecedent_losses(scores, [0.0] * n, entities, (0.0, 0.0, 0.0))
@@ -292,7 +295,7 @@ def test_the_model_records_its_provenance() -> None:
 
 
 def test_another_language_begins_with_the_weights_of_english() -> None:
-    english, few = english_model(), {"epochs": 1, "orders": 1, "l2": 0.0}
+    english, few = load_scorer(), {"epochs": 1, "orders": 1, "l2": 0.0}
     model = train(tales(3), language="es", **few)
     assert content(model) == content(train(tales(3), language="es", start="english", **few))
     # Features that do not occur keep their weights, up to the grid of the file.

@@ -1,0 +1,89 @@
+"""Processors, free memory, and worker processes of the machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from corefsample.errors import ParameterError
+
+
+def processors() -> int:
+    """Number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def one_processor_left() -> Iterator[None]:
+    """Keep Arrow from using all processors while its tables are used as they are read.
+
+    Its threads would take turns with the one that uses the tables, and both would take longer.
+    """
+    import pyarrow as pa
+
+    before = pa.cpu_count()
+    pa.set_cpu_count(max(1, min(before, processors() - 1)))
+    try:
+        yield
+    finally:
+        pa.set_cpu_count(before)
+
+
+_SMALL = 2**28  # bytes; smaller arrays are not checked, as most calls are short
+
+
+def available_memory() -> int | None:
+    """Bytes that this process can still use: those of the machine, or of its control group; None if not known."""
+    found = []
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        found += [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+    except (OSError, ValueError):
+        pass
+    try:
+        group = Path("/sys/fs/cgroup")
+        limit, used = ((group / f"memory.{name}").read_text(encoding="ascii") for name in ("max", "current"))
+        found.append(int(limit) - int(used))
+    except (OSError, ValueError):  # no control group, or no limit, which is "max"
+        pass
+    return min(found, default=None)
+
+
+def require_memory(n_bytes: int, *, parameter: str, what: str, hint: str | None = None) -> None:
+    """Raise if an array does not fit into memory.
+
+    Raises
+    ------
+    ParameterError
+        With the size of the array and the memory that is available.
+    """
+    available = available_memory() if n_bytes >= _SMALL else None
+    if available is not None and n_bytes > available:
+        sizes = f"{n_bytes / 2**30:.1f} GiB, got {max(available, 0) / 2**30:.1f} GiB of free memory"
+        raise ParameterError(f"must fit into memory: {what} takes {sizes}", parameter=parameter, hint=hint)
+
+
+_PARENT_GONE = 1
+
+
+def begin_worker() -> None:
+    """Prepare a worker process: it ends when its parent does, and leaves interrupts to the parent.
+
+    Call it first in the initializer of a pool of spawned processes. A parent that is killed cannot stop its workers,
+    which would otherwise work on, and keep its terminal and its files open.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), name="end with parent", daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    multiprocessing.connection.wait([sentinel])
+    os._exit(_PARENT_GONE)

@@ -1,0 +1,276 @@
+"""Clusterings conditioned on pairs of mentions that are of different entities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._random import document_key
+from corefsample._results import ByValue
+from corefsample.coreference import _conditioning_kernels
+from corefsample.coreference._conditioning_kernels import Rows
+from corefsample.coreference._lookahead import ConflictClasses, Lookahead, with_lookahead, without_lookahead
+
+Way = Literal["as drawn", "drawn again", "chain", "unsettled chain"]
+WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain", "unsettled chain")
+
+_PILOT, _ENOUGH = 2000, 20  # independent draws, and how many must be consistent for drawing again to be quick
+_MOST_TRIES = 1 << 14  # of one sample
+_ROUNDS, _TRIES, _N_MORE = 10, 200, 4  # of choosing the links that are tracked
+_GOOD, _LEAST = 0.3, 0.02  # consistent share of draws: no more links are tracked; chains take over
+_MOST_TRANSITIONS = 8_000
+_CHAINS, _BLOCK, _BURN_IN = 4, 1024, 50  # number, samples after which they begin anew, steps
+_LEAST_SAMPLES = 400  # by which chains are judged
+_TOPS, _PAIRS = 4, 80  # candidates and pairs of mentions that a chain draws together
+_MOST_SHRINKAGE, _DIFFERENCE = 1.1, 0.1  # by which chains disagree
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """Pairs of mentions that are of different entities.
+
+    Attributes
+    ----------
+    starts
+        int64 (n_mentions + 1,).
+    earlier
+        int32 (n_pairs,): at starts[i]:starts[i + 1] the mentions before i that are apart from it, ascending.
+    counted
+        The pairs whose clashes are counted; None: all.
+    """
+
+    starts: Ints
+    earlier: Ints32
+    counted: Apart | None = None
+
+    @classmethod
+    def of_pairs(cls, pairs: npt.ArrayLike, n_mentions: int, n_counted: int | None = None) -> Apart:
+        """From int (n_pairs, 2), of which the first n_counted are counted, or all.
+
+        Raises ParameterError if a pair is not of two different mentions.
+        """
+        checked = _checks.pairs("apart", pairs, n_mentions)
+        starts = np.searchsorted(checked[:, 0], np.arange(n_mentions + 1))
+        counted = None if n_counted is None else cls.of_pairs(np.asarray(pairs)[:n_counted], n_mentions)
+        return cls(starts.astype(np.int64), checked[:, 1].astype(np.int32), counted)
+
+    def clashes(self, labels: Ints32) -> Bools:
+        """Whether each mention has the label of one that is apart from it: bool, in the shape of labels."""
+        clash = np.zeros(labels.shape, np.bool_)
+        _conditioning_kernels.clashes(self.starts, self.earlier, labels, clash)
+        return clash
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conditioned(ByValue):
+    """How samples were made consistent with pairs that are apart.
+
+    Attributes
+    ----------
+    n_clashes
+        int64 (n_mentions,): independent draws in which the mention is of one entity with one that is apart from it, by
+        the pairs that are counted. Its share estimates the probability before conditioning.
+    way
+        "as drawn" if no draw was inconsistent; "drawn again" if each inconsistent one was, until it was consistent,
+        which is exact; "chain" if some are states of Markov chains, whose distribution comes close to the conditioned
+        one; "unsettled chain" if these chains, which start from different states, do not agree.
+    inefficiency
+        Samples that are worth one independent sample, at least 1: the autocorrelation time of the chains.
+    """
+
+    n_clashes: Ints
+    way: Way
+    inefficiency: float = 1.0
+
+    def __add__(self, other: Conditioned) -> Conditioned:
+        """How the samples of both were made consistent."""
+        way = max(self.way, other.way, key=WAYS.index)
+        return Conditioned(self.n_clashes + other.n_clashes, way, max(self.inefficiency, other.inefficiency))
+
+
+class CandidateSets(NamedTuple):
+    """Candidates of a document's mentions, and the sets of probabilities that its samples have.
+
+    Attributes
+    ----------
+    indptr, antecedents, scored_probs, scored_new_probs
+        Those of the antecedent distribution as scored.
+    probs, new_probs
+        float64 (n_sets, n_candidates) and (n_sets, n_mentions).
+    bounds
+        int64 (n_sets + 1,): samples bounds[p]:bounds[p + 1] have set p.
+    """
+
+    indptr: Ints
+    antecedents: Ints32
+    scored_probs: Floats
+    scored_new_probs: Floats
+    probs: Floats
+    new_probs: Floats
+    bounds: Ints
+
+
+def condition(
+    labels: Ints32, sets: CandidateSets, apart: Apart, *, seed: int, doc_id: str, first_sample: int
+) -> Conditioned:
+    """Draw those independent samples anew in which a pair is of one entity.
+
+    A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 independent draws have
+    fewer than 20 consistent ones, the proposals look ahead: see `corefsample.coreference._lookahead`. Where fewer than
+    2% of these are consistent, too, Markov chains give the samples.
+
+    Parameters
+    ----------
+    labels
+        int32 (n_mentions, n_samples): independent samples, of which the inconsistent ones are replaced.
+    sets
+        Probabilities of the samples.
+    apart
+        Pairs that are of different entities.
+    seed, doc_id, first_sample
+        See `corefsample.sample_clusterings`.
+    """
+    clash = apart.clashes(labels)
+    failed: Bools = np.asarray(clash.any(axis=0))
+    counted = clash if apart.counted is None else apart.counted.clashes(labels)
+    n_clashes = np.count_nonzero(counted, axis=1)
+    if not failed.any():
+        return Conditioned(n_clashes, "as drawn")
+    rows = Rows(sets.indptr, sets.antecedents, apart.starts, apart.earlier)
+    proposals, n_taken = _proposals(rows, sets, seed, doc_id)
+    key = np.uint64(document_key(seed, f"{doc_id}\0again"))
+    for p, (begin, end) in enumerate(zip(sets.bounds[:-1].tolist(), sets.bounds[1:].tolist(), strict=True)):
+        numbers = np.flatnonzero(failed[begin:end]) + begin
+        if proposals is not None and numbers.size:
+            steps = proposals.steps(sets.probs[p], sets.new_probs[p])
+            _conditioning_kernels.redraw(rows, steps, key, numbers, first_sample, _MOST_TRIES, labels, failed)
+    if not failed.any():
+        return Conditioned(n_clashes, "drawn again")
+    key = np.uint64(document_key(seed, f"{doc_id}\0chain"))
+    chained = _chained(rows, sets, n_taken, key, first_sample)
+    labels[:, failed] = chained[:, : labels.shape[1]][:, failed]
+    agree, inefficiency = _judged(chained)
+    return Conditioned(n_clashes, "chain" if agree else "unsettled chain", inefficiency)
+
+
+def _proposals(rows: Rows, sets: CandidateSets, seed: int, doc_id: str) -> tuple[Lookahead | None, Ints]:
+    """Proposals for rejection sampling, or None if too few are consistent; and which links caused conflicts.
+
+    Links are tracked that were on the way between two mentions of a pair in rejected draws, most frequent ones first.
+    """
+    key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
+    scored = sets.scored_probs, sets.scored_new_probs
+    n_taken: Ints = np.zeros(len(sets.antecedents), np.int64)
+    proposals = without_lookahead(rows, len(sets.antecedents))
+    _, n_consistent = _conditioning_kernels.try_draws(
+        rows, proposals.steps(*scored), key, _PILOT, _ENOUGH, False, n_taken
+    )
+    if n_consistent == _ENOUGH:
+        return proposals, n_taken
+    classes = ConflictClasses(rows)
+    best: Lookahead | None = None
+    best_share, n_more, tracked = _LEAST, _N_MORE, np.zeros(len(sets.antecedents), np.bool_)
+    tried = with_lookahead(rows, classes, tracked, _MOST_TRANSITIONS)
+    for _ in range(_ROUNDS):
+        if tried is not None:
+            last, n_more = tried, 2 * n_more
+            tracked = last.tracked
+            n_taken = np.zeros(len(sets.antecedents), np.int64)
+            steps = last.steps(*scored)
+            n_tries, n_good = _conditioning_kernels.try_draws(rows, steps, key, _TRIES, _TRIES, True, n_taken)
+            if n_good >= best_share * n_tries:
+                best, best_share = last, n_good / n_tries
+        else:
+            n_more //= 4
+        untracked = np.where(tracked, 0, n_taken)
+        if best_share >= _GOOD or n_more == 0 or not untracked.any():
+            break
+        frequent = np.argsort(-untracked, kind="stable")[:n_more]
+        more = tracked.copy()
+        more[frequent[untracked[frequent] > 0]] = True
+        tried = with_lookahead(rows, classes, more, _MOST_TRANSITIONS)
+    return best, n_taken
+
+
+def _chained(rows: Rows, sets: CandidateSets, n_taken: Ints, key: np.uint64, first_sample: int) -> Ints32:
+    """Labels from Markov chains, int32 (n_mentions, at least the number of samples)."""
+    n_samples = max(int(sets.bounds[-1]), _LEAST_SAMPLES)
+    set_of_sample = np.repeat(np.arange(len(sets.bounds) - 1), np.diff(sets.bounds))
+    set_of_sample = np.pad(set_of_sample, (0, n_samples - len(set_of_sample)), mode="edge")
+    conflicts, tops = ConflictClasses(rows).arrays, _likeliest(rows.indptr, sets.scored_probs)
+    pairs = _joint_moves(rows, sets.scored_probs, n_taken)
+    labels = np.empty((len(rows.starts) - 1, n_samples), np.int32)
+    for block in range(first_sample // _BLOCK, (first_sample + n_samples - 1) // _BLOCK + 1):
+        begin = max(block * _BLOCK - first_sample, 0)  # of the block's samples among those that are wanted
+        end = min((block + 1) * _BLOCK - first_sample, n_samples)
+        before = first_sample + begin - block * _BLOCK
+        numbers = np.pad(set_of_sample[begin:end], (before, 0), mode="edge")
+        drawn = np.empty((len(labels), before + end - begin), np.int32)
+        _conditioning_kernels.run_chains(
+            *(rows, conflicts, sets.probs, sets.new_probs, numbers, tops, pairs, key, block, _BURN_IN, _CHAINS, drawn)
+        )
+        labels[:, begin:end] = drawn[:, before:]
+    return labels
+
+
+def _likeliest(indptr: Ints, probs: Floats) -> Ints:
+    """The likeliest candidates of each mention, int64 (n_mentions, 5); -1 where there are fewer."""
+    tops = np.full((len(indptr) - 1, _TOPS), -1, np.int64)
+    for mention, (begin, end) in enumerate(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)):
+        order = np.argsort(-probs[begin:end], kind="stable")[:_TOPS]
+        tops[mention, : len(order)] = begin + order
+    return tops
+
+
+def _joint_moves(rows: Rows, probs: Floats, n_taken: Ints) -> Ints:
+    """Pairs of mentions whose antecedents compete, int64 (n_pairs, 2), the earlier mention first.
+
+    Both take part in conflicts, and they have an antecedent in common or the one is an antecedent of the other: only
+    together can they exchange which of them has it.
+    """
+    from scipy.sparse import csr_array
+
+    n_mentions = len(rows.starts) - 1
+    later = np.repeat(np.arange(n_mentions), np.diff(rows.indptr))
+    tension = np.bincount(later, n_taken, n_mentions)
+    links = csr_array((probs, rows.antecedents, rows.indptr), shape=(n_mentions, n_mentions))
+    common = (links @ links.T + links).tocoo()
+    weights = common.data * np.minimum(tension[common.row], tension[common.col])
+    weights[(common.row <= common.col)] = 0.0
+    order = np.argsort(-weights, kind="stable")[:_PAIRS]
+    order = order[weights[order] > 0.0]
+    return np.stack((common.col[order], common.row[order]), axis=1).astype(np.int64)
+
+
+def _judged(labels: Ints32) -> tuple[bool, float]:
+    """Whether the chains agree, and their inefficiency, by each mention's commonest label.
+
+    The chains disagree about a mention if the potential scale reduction of their halves is above 1.1 (Gelman & Rubin
+    1992) and their shares differ by more than .1. The inefficiency is the largest of the autocorrelation times, summed
+    as long as the sums of two neighbouring lags are positive (Geyer 1992, section 3.3).
+    """
+    n = labels.shape[1] // (2 * _CHAINS) * 2
+    chains = labels[:, : n * _CHAINS].reshape(len(labels), n, _CHAINS).swapaxes(1, 2)
+    commonest = np.array([np.bincount(row).argmax() for row in labels])
+    hits = (chains == commonest[:, None, None]).astype(np.float64)
+    mean = hits.mean((1, 2))
+    hits = hits[(mean > 0.01) & (mean < 0.99)]
+    if not len(hits):
+        return True, 1.0
+    halves = hits.reshape(len(hits), 2 * _CHAINS, n // 2)
+    between, within = halves.mean(2).var(1, ddof=1), halves.var(2, ddof=1).mean(1)
+    spread = np.ptp(hits.mean(2), axis=1)
+    with np.errstate(divide="ignore"):
+        reduction = np.sqrt(1.0 - 2.0 / n + between / within)
+    agree = not ((reduction > _MOST_SHRINKAGE) & (spread > _DIFFERENCE)).any()
+    centred = hits - hits.mean((1, 2), keepdims=True)
+    power = np.abs(np.fft.rfft(centred, 2 * n)) ** 2
+    covariance = np.fft.irfft(power.sum(1))[:, : n // 2 * 2]
+    pairs = covariance.reshape(len(hits), -1, 2).sum(2) / covariance[:, :1]
+    positive = np.logical_and.accumulate(pairs > 0.0, axis=1)
+    return agree, max(float((2.0 * (pairs * positive).sum(1) - 1.0).max()), 1.0)

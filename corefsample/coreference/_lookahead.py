@@ -1,0 +1,220 @@
+"""Draws of antecedents that look ahead to the conflicts which the links of later mentions cause.
+
+Antecedents are drawn from the last mention to the first, so that the entity of a mention is known as far as it consists
+of later mentions when its own antecedent is drawn. What must be remembered of it are the classes of its mentions: two
+mentions are of one class if they are apart from the same mentions. A state is the classes of each mention that is still
+to be drawn. The probability that no conflict follows is computed exactly from state to state, last states first, and
+antecedents are drawn in proportion to it.
+
+All states of a document are too many, so only some links are tracked: a link that is not tracked does not add the
+classes of the later mention to the earlier one. Then some draws are inconsistent, and are rejected. What is accepted
+has exactly the conditioned distribution, whichever links are tracked; the better they are chosen, the fewer are
+rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from corefsample._arrays import Bools, Floats, Ints, Words
+from corefsample.coreference import _conditioning_kernels as kernels
+from corefsample.coreference._conditioning_kernels import BLOCKED, END, Conflicts, Rows, Steps
+
+_SMALLEST = 5e-324  # instead of a probability of 0 of NEW, which is always possible
+
+
+class ConflictClasses:
+    """Classes of mentions that are apart from the same mentions, as bits of whole numbers.
+
+    Parameters
+    ----------
+    rows
+        Candidates of the mentions, and the pairs that are apart.
+
+    Attributes
+    ----------
+    masks
+        Classes of each mention: one bit, and those of the classes that are apart from no more than it is; or 0.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows, n_mentions = rows, len(rows.starts) - 1
+        apart: list[set[int]] = [set() for _ in range(n_mentions)]
+        for later, earlier in zip(
+            np.repeat(np.arange(n_mentions), np.diff(rows.starts)).tolist(), rows.earlier.tolist(), strict=True
+        ):
+            apart[later].add(earlier)
+            apart[earlier].add(later)
+        numbers: dict[frozenset[int], int] = {}
+        self._classes = [numbers.setdefault(frozenset(others), len(numbers)) if others else -1 for others in apart]
+        self._barred = [0] * len(numbers)  # by class, the classes that are apart from it
+        for others, number in numbers.items():
+            for mention in others:
+                self._barred[number] |= 1 << self._classes[mention]
+        self._barred_by: dict[int, int] = {}
+        self._closures: dict[int, int] = {}
+        self.masks = [0 if number < 0 else self.closure(1 << number) for number in self._classes]
+
+    def barred_by(self, mask: int) -> int:
+        """Classes that are apart from some class of a mask."""
+        barred = self._barred_by.get(mask)
+        if barred is None:
+            barred = 0
+            for number, others in enumerate(self._barred):
+                if mask >> number & 1:
+                    barred |= others
+            self._barred_by[mask] = barred
+        return barred
+
+    def closure(self, mask: int) -> int:
+        """The mask with all classes that are apart from no class but those that it bars: entities alike are equal."""
+        closed = self._closures.get(mask)
+        if closed is None:
+            barred = self.barred_by(mask)
+            closed = sum(1 << number for number, others in enumerate(self._barred) if not others & ~barred)
+            self._closures[mask] = closed
+        return closed
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """Whether each candidate is not apart from its mention: bool (n_candidates,)."""
+        later = np.repeat(np.arange(len(self.masks)), np.diff(self._rows.indptr)).tolist()
+        pairs = zip(later, self._rows.antecedents.tolist(), strict=True)
+        return np.array([not self.barred_by(self.masks[i]) & self.masks[k] for i, k in pairs], np.bool_)
+
+    @cached_property
+    def arrays(self) -> Conflicts:
+        """The same for kernels."""
+        has_class = np.array(self._classes) >= 0
+        classes, n_words = [number for number in self._classes if number >= 0], (len(self._barred) + 63) // 64
+        bits, barred = [1 << number for number in classes], [self._barred[number] for number in classes]
+        return Conflicts(has_class, np.flatnonzero(has_class), _words(bits, n_words), _words(barred, n_words))
+
+
+def _words(masks: list[int], n_words: int) -> Words:
+    """The bits of whole numbers: uint64 (n_masks, n_words)."""
+    text = b"".join(mask.to_bytes(8 * n_words, "little") for mask in masks)
+    return np.frombuffer(text, np.dtype("<u8")).astype(np.uint64).reshape(len(masks), n_words)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lookahead:
+    """States of the tracked mentions of a document, and which state follows which candidate.
+
+    Attributes
+    ----------
+    rows
+        Candidates of the mentions, and the pairs that are apart.
+    tracked
+        bool (n_candidates,): the link is tracked.
+    allowed
+        bool (n_candidates,): False for those of the mentions without a state that are apart from their mention.
+    is_tracked
+        bool (n_mentions,): the mention has states.
+    first, mentions, offsets, following
+        int64: as of `Steps`.
+    """
+
+    rows: Rows
+    tracked: Bools
+    allowed: Bools
+    is_tracked: Bools
+    first: Ints
+    mentions: Ints
+    offsets: Ints
+    following: Ints
+
+    def steps(self, probs: Floats, new_probs: Floats) -> Steps:
+        """Probabilities of the draws, of one set of probabilities (n_candidates,) and (n_mentions,)."""
+        values, transitions = np.empty(len(self.mentions)), np.empty(len(self.following))
+        if len(self.mentions):
+            with np.errstate(divide="ignore"):
+                log_probs, log_new = np.log(probs), np.log(np.maximum(new_probs, _SMALLEST))
+            states = self.mentions, self.offsets, self.following
+            kernels.look_ahead(self.rows.indptr, log_probs, log_new, *states, values, transitions)
+        links = np.where(self.allowed, probs, 0.0)
+        later = np.repeat(np.arange(len(new_probs)), np.diff(self.rows.indptr))
+        allowed = np.bincount(later, links, len(new_probs)) + new_probs
+        mass = np.where(np.bincount(later[~self.allowed], minlength=len(new_probs)) > 0, allowed, 1.0)
+        first, mentions, offsets, following = self.first, self.mentions, self.offsets, self.following
+        return Steps(first, mentions, offsets, following, transitions, self.is_tracked, links, new_probs, mass)
+
+
+def without_lookahead(rows: Rows, n_candidates: int) -> Lookahead:
+    """Independent draws."""
+    none: Ints = np.zeros(0, np.int64)
+    return Lookahead(
+        rows,
+        ~np.ones(n_candidates, np.bool_),
+        np.ones(n_candidates, np.bool_),
+        np.zeros(len(rows.starts) - 1, np.bool_),
+        none,
+        none,
+        none,
+        none,
+    )
+
+
+def with_lookahead(rows: Rows, classes: ConflictClasses, tracked: Bools, most_transitions: int) -> Lookahead | None:
+    """States for some tracked links, bool (n_candidates,), or None if there are too many transitions between them."""
+    masks, indptr = classes.masks, rows.indptr.tolist()
+    first: list[int] = []
+    mentions: list[int] = []
+    lengths: list[int] = []
+    following: list[Ints] = []
+    for members in _components(rows, tracked):
+        position = {mention: p for p, mention in enumerate(members)}
+        first.append(len(mentions))
+        states = {tuple(masks[mention] for mention in members): len(mentions)}
+        for p, mention in enumerate(members):
+            candidates = range(indptr[mention], indptr[mention + 1])
+            antecedents = rows.antecedents[candidates.start : candidates.stop].tolist()
+            inside = [
+                (c, e, position[k] - p)
+                for c, (e, k) in enumerate(zip(candidates, antecedents, strict=True))
+                if k in position
+            ]
+            is_apart: dict[int, Bools] = {}  # of the candidates, by the classes of the mention's entity
+            begin = len(mentions) + len(states)
+            after: dict[tuple[int, ...], int] = {(): END} if p == len(members) - 1 else {}
+            for mask, *others in states:
+                barred, rest = classes.barred_by(mask), tuple(others)
+                if mask not in is_apart:
+                    is_apart[mask] = np.array([barred & masks[k] != 0 for k in antecedents] + [False], np.bool_)
+                row = np.where(is_apart[mask], BLOCKED, after.setdefault(rest, begin + len(after)))
+                for c, e, q in inside if mask else ():
+                    if barred & others[q - 1]:
+                        row[c] = BLOCKED
+                    elif tracked[e]:
+                        joined = (*others[: q - 1], classes.closure(mask | others[q - 1]), *others[q:])
+                        row[c] = after.setdefault(joined, begin + len(after))
+                following.append(row)
+            mentions += [mention] * len(states)
+            lengths += [len(antecedents) + 1] * len(states)
+            if sum(lengths) > most_transitions:
+                return None
+            states = after
+    is_tracked = np.zeros(len(masks), np.bool_)
+    is_tracked[mentions] = True
+    offsets = np.cumsum([0, *lengths])[:-1]
+    arrays = np.array(first, np.int64), np.array(mentions, np.int64), offsets
+    return Lookahead(
+        rows, tracked, classes.allowed, is_tracked, *arrays, np.concatenate([np.zeros(0, np.int64), *following])
+    )
+
+
+def _components(rows: Rows, tracked: Bools) -> Iterator[list[int]]:
+    """Yield the mentions that tracked links connect, the last one first."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_mentions = len(rows.starts) - 1
+    later = np.repeat(np.arange(n_mentions), np.diff(rows.indptr))[tracked]
+    graph = coo_array((np.ones(len(later)), (later, rows.antecedents[tracked])), shape=(n_mentions, n_mentions))
+    _, numbers = connected_components(graph, directed=False)
+    for number in np.flatnonzero(np.bincount(numbers) > 1):
+        yield np.flatnonzero(numbers == number)[::-1].tolist()

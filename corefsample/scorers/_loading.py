@@ -1,0 +1,89 @@
+"""Scorers by name or path, whatever their kind."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from corefsample.files._paths import PathLike
+from corefsample.languages._language import Language
+from corefsample.scorers._names import DEFAULT, SHIPPED, data_file
+from corefsample.scorers.log_linear import _model, _training
+from corefsample.scorers.protocol import MENTION_SOURCES, AntecedentScorer, MentionDocument, MentionSource
+
+
+class Kind(NamedTuple):
+    """How scorers of one kind are read from a file, and trained again."""
+
+    load: Callable[[str], AntecedentScorer]
+    retrain: Callable[..., AntecedentScorer]
+
+
+# By the name of the folder; files that are given by their paths are of the first kind.
+KINDS = {"log_linear": Kind(_model.load_model, _training.retrain)}
+
+
+def scorer_file(name: PathLike | None = None, mentions: MentionSource = "parse") -> str:
+    """Path of the file of a scorer, given its name, or the path itself."""
+    text = DEFAULT if name is None else os.fspath(name)
+    if text not in SHIPPED:
+        return text
+    kind, files = SHIPPED[text]
+    return data_file(kind, files[mentions])
+
+
+def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse") -> AntecedentScorer:
+    """Load a scorer; those of the package are loaded once per process.
+
+    Their scores are as they were trained. `corefsample score` and the spaCy component recalibrate them, as
+    `score_english` does.
+
+    Parameters
+    ----------
+    name
+        Path of a file that `corefsample train` made, or "en" (the default) or "es" for a scorer of the package.
+    mentions
+        Mentions that it will score: the package has another Spanish scorer for annotated ones. A file is for either.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not a scorer's, is of another version, or has features that this version of
+        corefsample does not have.
+    """
+    text = DEFAULT if name is None else os.fspath(name)
+    file = scorer_file(text, mentions)
+    if text in SHIPPED:
+        return _of_package(SHIPPED[text][0], file)
+    return next(iter(KINDS.values())).load(file)
+
+
+@cache
+def _of_package(kind: str, file: str) -> AntecedentScorer:
+    return KINDS[kind].load(file)
+
+
+def load_scorers(name: PathLike | None = None) -> dict[MentionSource, AntecedentScorer]:
+    """Load the scorers of a name for either kind of mentions; a file is read once."""
+    files = {source: scorer_file(name, source) for source in MENTION_SOURCES}
+    scorers = {file: load_scorer(name, source) for source, file in reversed(files.items())}
+    return {source: scorers[file] for source, file in files.items()}
+
+
+def scorer_record(name: PathLike | None = None) -> dict[str, str]:
+    """Name or path of a scorer, and the SHA-256 checksum of its files, for records."""
+    files = dict.fromkeys(scorer_file(name, source) for source in MENTION_SOURCES)
+    content = b"".join(Path(file).read_bytes() for file in files)
+    path = "the English model of the package" if name is None else os.fspath(name)
+    return {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def retrain(
+    scorer: AntecedentScorer, documents: Sequence[MentionDocument], language: Language, scheme: str | None
+) -> AntecedentScorer:
+    """Train a scorer of the same kind and options on other documents."""
+    return KINDS[scorer.kind].retrain(scorer, documents, language=language, scheme=scheme)

@@ -1,0 +1,279 @@
+"""Documents scored by any scorer: their mentions, the links that grammar rules out, and counts of what was scored."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Ints32
+from corefsample.coreference._antecedents import Pruned
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
+from corefsample.documents._tokens import Tokens
+from corefsample.errors import ParameterError
+from corefsample.languages._language import ENGLISH, declared_language, require_same
+from corefsample.scorers._names import other_scorer
+from corefsample.scorers.protocol import MENTION_SOURCES, MIN_PROB, AntecedentScorer, MentionDocument, MentionSource
+from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
+from corefsample.syntax._schemes import declared_scheme, undecided, universal_scheme
+
+SEEN_FIELD = "in_training_data"  # of the metadata of documents that the scorer was trained on
+FEW_KNOWN = 0.6  # share of words: about 0.85 in English of any genre, 0.3 in Spanish
+ENOUGH_WORDS = 100  # for a share of them to say anything
+
+Gold = list[int | str | None]
+
+
+@dataclass(slots=True)
+class ScoringTally:
+    """Counts of the documents of a corpus that are scored.
+
+    Attributes
+    ----------
+    n_documents, n_mentions, n_candidates
+        Documents, their mentions, candidates kept.
+    n_dropped
+        Candidates left out.
+    dropped_mass
+        Their probability, summed over mentions; `mean_dropped_mass` is the mean over mentions.
+    n_without_gold
+        Mentions that were found in the parse of an annotated document and have no annotated entity.
+    n_words, n_known_words
+        Words of letters, and those of them that the model knows.
+    n_seen
+        Documents that the model was trained on.
+    """
+
+    n_documents: int = 0
+    n_mentions: int = 0
+    n_candidates: int = 0
+    n_dropped: int = 0
+    dropped_mass: float = 0.0
+    n_without_gold: int = 0
+    n_words: int = 0
+    n_known_words: int = 0
+    n_seen: int = 0
+
+    @property
+    def mean_dropped_mass(self) -> float:
+        """Probability left out of a mention on average; 0 without mentions."""
+        return self.dropped_mass / self.n_mentions if self.n_mentions else 0.0
+
+    @property
+    def known_share(self) -> float:
+        """Share of the words that the model knows; 1 without words."""
+        return self.n_known_words / self.n_words if self.n_words else 1.0
+
+    def add(
+        self, scored: Pruned, gold: list[int | str | None] | None, words: tuple[int, int], *, seen: bool = False
+    ) -> None:
+        """Count one document."""
+        self.n_words, self.n_known_words = self.n_words + words[0], self.n_known_words + words[1]
+        self.n_seen += seen
+        self.n_documents += 1
+        self.n_mentions += scored.distribution.n_mentions
+        self.n_candidates += scored.distribution.n_candidates
+        self.n_dropped += scored.n_dropped
+        self.dropped_mass += float(scored.dropped_mass.sum())
+        self.n_without_gold += gold.count(None) if gold is not None else 0
+
+
+def score_documents(
+    scorer: AntecedentScorer,
+    documents: Iterable[MentionDocument],
+    *,
+    mentions: MentionSource = "annotated",
+    min_prob: float = MIN_PROB,
+    scheme: str | None = None,
+    tally: ScoringTally | None = None,
+) -> Iterator[ScoredDocument]:
+    """Score the documents of a corpus one by one.
+
+    Links that grammar rules out are no candidates: between a subject and an object of one verb, unless one is
+    reflexive, and between a phrase and what modifies its head.
+
+    Parameters
+    ----------
+    scorer
+        The scorer.
+    documents
+        `ScoredDocument` or `AnnotatedDocument`; their annotated entities, dates and metadata are carried over.
+    mentions
+        "annotated": the document's own. "parse": those found in its parse; a mention has the entity of the annotated
+        one of the same span, or else of the same head, and the others have None.
+    min_prob, scheme
+        See `AntecedentScorer.score`.
+    tally
+        Counts what is scored.
+
+    Raises
+    ------
+    ParameterError
+        If a document has no tokens or no parse, labels that fit no scheme or are ambiguous, or mentions that break
+        their rules; the place is the doc_id.
+    """
+    _checks.choice("mentions", mentions, MENTION_SOURCES)
+    for document in documents:
+        try:
+            require_language(scorer, document.metadata)
+            tokens = required_tokens(document)
+            if "dep" in scorer.needs and len(tokens) and tokens.is_unparsed:
+                raise ParameterError("tokens must be parsed to score mentions, got no dependency labels")
+            spans, gold = np.asarray(document.mentions), gold_entities(document)
+            own_scheme = scheme or document_scheme(document)
+            if mentions == "parse":
+                found = mentions_from_parse(tokens, scheme=own_scheme, language=scorer.language)
+                gold = None if gold is None else gold_of_found(spans, gold, found)
+                spans = found
+            (scored,) = score_mentions(scorer, [tokens], [spans], min_prob, own_scheme)
+        except ParameterError as error:
+            raise error.at(f"doc_id {document.doc_id!r}") from None
+        seen = document_checksum(document.tokens) in scorer.seen
+        if tally is not None:
+            tally.add(scored, gold, known_words(scorer, tokens), seen=seen)
+        metadata = scored_metadata(scorer, {**document.metadata, **undecided(own_scheme, tokens.dep)}, seen=seen)
+        if isinstance(document, ScoredDocument):
+            yield dataclasses.replace(
+                document, mentions=spans, antecedents=scored.distribution, gold=gold, metadata=metadata
+            )
+        else:
+            rest = (document.date, document.tokens, gold, metadata)
+            yield ScoredDocument(document.doc_id, spans, scored.distribution, *rest)
+
+
+def document_scheme(document: MentionDocument) -> str | None:
+    """The scheme that a document declares; of an annotated one, which comes from CoNLL-U, else a universal one."""
+    if document.tokens is None:
+        return None
+    labels = document.tokens.dep
+    own = declared_scheme(document.metadata, labels)
+    return own or (universal_scheme(labels) if isinstance(document, AnnotatedDocument) else None)
+
+
+def score_parses(
+    scorer: AntecedentScorer, parses: Sequence[Tokens], *, min_prob: float = MIN_PROB, scheme: str | None = None
+) -> list[tuple[Ints32, Pruned]]:
+    """Find the mentions in each of several parses of a document, and score their antecedents.
+
+    Parameters
+    ----------
+    scorer
+        The scorer.
+    parses
+        The same words with different parses.
+    min_prob, scheme
+        See `AntecedentScorer.score`.
+
+    Returns
+    -------
+    list of (int32 (n_mentions, 3), Pruned)
+        Mentions of each parse, and what `AntecedentModel.pruned_score` returns for them.
+
+    Raises
+    ------
+    ParameterError
+        If the labels of a parse fit no scheme or are ambiguous, or there are none.
+    """
+    spans = [mentions_from_parse(tokens, scheme=scheme, language=scorer.language) for tokens in parses]
+    return list(zip(spans, score_mentions(scorer, parses, spans, min_prob, scheme), strict=True))
+
+
+def score_mentions(
+    scorer: AntecedentScorer,
+    texts: Sequence[Tokens],
+    spans: Sequence[npt.NDArray[Any]],
+    min_prob: float,
+    scheme: str | None,
+) -> list[Pruned]:
+    """Score the mentions of several texts, without the links that grammar rules out where there is a parse."""
+    scored = scorer.score(texts, spans, min_prob=min_prob, scheme=scheme)
+    return [
+        pruned
+        if tokens.is_unparsed
+        else Pruned(
+            pruned.distribution.without_links(mentions_apart(tokens, own, scheme=scheme, language=scorer.language)),
+            pruned.dropped_mass,
+            pruned.n_dropped,
+        )
+        for tokens, own, pruned in zip(texts, spans, scored, strict=True)
+    ]
+
+
+def require_language(scorer: AntecedentScorer, metadata: Mapping[str, Any], path: str = "") -> None:
+    """Raise ParameterError if the metadata of a document, or the name of its file, say another language."""
+    found = declared_language(metadata, path)
+    require_same("model", scorer.language.code, "the document", found, parameter="model", hint=other_scorer(found))
+
+
+def scored_metadata(scorer: AntecedentScorer, metadata: Mapping[str, Any], *, seen: bool = False) -> dict[str, Any]:
+    """Metadata of a document that was scored: its language, unless English, and whether the scorer had seen it.
+
+    The new scores have not been recalibrated.
+    """
+    kept = {name: value for name, value in metadata.items() if name not in (RECALIBRATION_FIELD, SEEN_FIELD)}
+    if declared_language(kept) is None and scorer.language.code != ENGLISH:
+        kept = {**kept, "lang": scorer.language.code}
+    return {**kept, SEEN_FIELD: True} if seen else kept
+
+
+def document_checksum(tokens: Tokens | None) -> str:
+    """Twelve hexadecimal digits of the words of a document; "" without any."""
+    if tokens is None or not len(tokens):
+        return ""
+    text = "\n".join(tokens.text).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=6).hexdigest()
+
+
+def known_words(scorer: AntecedentScorer, tokens: Tokens) -> tuple[int, int]:
+    """Number of words of letters, and of those that the scorer knows."""
+    words = [text.lower() for text in tokens.text if text.isalpha()]
+    return len(words), int(scorer.knows(words).sum())
+
+
+def few_known_words(tally: ScoringTally) -> str | None:
+    """What to say of texts most of whose words a model does not know; None of others."""
+    if tally.n_words < ENOUGH_WORDS or tally.known_share >= FEW_KNOWN:
+        return None
+    return (
+        f"the model knows {tally.known_share:.0%} of the words (of text like that of its training about 85%): they may "
+        "be of another language or genre; `corefsample train` makes a model of annotated documents like these"
+    )
+
+
+def required_tokens(document: MentionDocument) -> Tokens:
+    """Tokens of a document, or raise ParameterError."""
+    if document.tokens is None:
+        raise ParameterError("tokens is required")
+    return document.tokens
+
+
+def gold_entities(document: MentionDocument) -> list[int | str | None] | None:
+    """Annotated entity of each mention, or None where the document has no annotation."""
+    if isinstance(document, AnnotatedDocument):
+        return list(document.entities)
+    return None if document.gold is None else list(document.gold)
+
+
+def gold_of_found(spans: npt.NDArray[Any], gold: Gold, found: npt.NDArray[Any]) -> Gold:
+    """Entity of each found mention: of the first annotated mention of the same span, or else of the same head.
+
+    An annotated mention whose span is found is not taken for another of the same head.
+    """
+    by_span: dict[tuple[int, int], int | str | None] = {}
+    by_head: dict[int, int | str | None] = {}
+    places = set(map(tuple, found[:, :2].tolist()))
+    for (start, end, head), entity in zip(spans.tolist(), gold, strict=True):
+        by_span.setdefault((start, end), entity)
+        if (start, end) not in places:
+            by_head.setdefault(head, entity)
+    return [
+        by_span[start, end] if (start, end) in by_span else by_head.pop(head, None)
+        for start, end, head in found.tolist()
+    ]

@@ -1,1 +1,0 @@
-from ._encoding import mention_kinds as mention_kinds

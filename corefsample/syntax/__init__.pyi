@@ -1,1 +1,0 @@
-from ._schemes import SCHEMES as SCHEMES

@@ -1,0 +1,40 @@
+"""Files of a finished run, compared with the checksums in its record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import PurePath
+from typing import Any
+
+from corefsample.errors import InputError
+from corefsample.files._contents import read_json
+from corefsample.files._digests import sha256
+from corefsample.files._paths import PathLike, is_file, joined
+
+RECORD = "run.json"
+
+
+def verified_record(run: PathLike) -> dict[str, Any]:
+    """Content of run.json; raise InputError if it is missing, or other than a run wrote it."""
+    path = joined(run, RECORD)
+    if not is_file(path):
+        raise InputError(f"{RECORD} is missing in the run's folder", place=os.fspath(run))
+    record: Any = read_json(path)
+    content = {name: value for name, value in record.items() if name != "sha256"} if isinstance(record, dict) else {}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    if not content or record.get("sha256", digest) != digest:
+        raise InputError("record must be as a run wrote it, got other content", place=path)
+    verified: dict[str, Any] = record
+    return verified
+
+
+def verify_table(path: PathLike) -> None:
+    """Raise InputError unless a file in the folder of a run has the checksum that the record of the run has."""
+    place = os.fspath(path)
+    name = PurePath(place).name
+    files = verified_record(place.removesuffix(name)).get("files", {})
+    if files.get(name) != sha256(path):
+        rule = f"{name} must be as the run wrote it, got other content than {RECORD} says"
+        raise InputError(rule, place=place, hint="repeat the run")

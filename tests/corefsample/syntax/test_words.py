@@ -1,0 +1,211 @@
+"""What is known of a word: kind, person, number, gender, meaning and hashes."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corefsample import ParameterError
+from corefsample.documents._tokens import Tokens
+from corefsample.languages._language import load_language
+from corefsample.syntax._codes import UPOS, Column, Gender, Kind, Meaning, Number
+from corefsample.syntax._words import language_hash, word_hash, word_table
+
+LISTS = 1739178699
+GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
+
+
+def tokens_of(*rows: tuple[str, str, str], **extra: list[Any]) -> Tokens:
+    text, lemma, upos = zip(*rows, strict=True)
+    n = len(rows)
+    return Tokens(text, lemma, upos, ["dep"] * n, np.full(n, -1), np.zeros(n, int), extra)
+
+
+def grammar(text: str, lemma: str, upos: str, **extra: str) -> list[int]:
+    table = word_table(tokens_of((text, lemma, upos), **{name: [value] for name, value in extra.items()}))
+    return [int(value) for value in table[0, GRAMMAR]]
+
+
+@pytest.mark.parametrize(
+    ("form", "upos", "expected"),
+    [
+        ("I", "PRON", (Kind.PERSONAL, 1, Number.SINGULAR, Gender.ANIMATE)),
+        ("ours", "PRON", (Kind.POSSESSIVE, 1, Number.PLURAL, Gender.ANIMATE)),
+        ("you", "PRON", (Kind.PERSONAL, 2, Number.UNKNOWN, Gender.ANIMATE)),
+        ("His", "PRON", (Kind.POSSESSIVE, 3, Number.SINGULAR, Gender.MALE)),
+        ("herself", "PRON", (Kind.REFLEXIVE, 3, Number.SINGULAR, Gender.FEMALE)),
+        ("its", "PRON", (Kind.POSSESSIVE, 3, Number.SINGULAR, Gender.NEUTER)),
+        ("They", "PRON", (Kind.PERSONAL, 3, Number.PLURAL, Gender.UNKNOWN)),
+        ("those", "DET", (Kind.DEMONSTRATIVE, 3, Number.PLURAL, Gender.NEUTER)),
+        ("who", "PRON", (Kind.RELATIVE, 3, Number.UNKNOWN, Gender.ANIMATE)),
+        ("everyone", "PRON", (Kind.INDEFINITE, 3, Number.SINGULAR, Gender.ANIMATE)),
+        ("the", "DET", (Kind.DEFINITE_ARTICLE, 0, 0, 0)),
+        ("An", "DET", (Kind.INDEFINITE_ARTICLE, 0, 0, 0)),
+        ("there", "PRON", (Kind.EXISTENTIAL, 3, 0, Gender.NEUTER)),
+        # A word that could be a pronoun and is none.
+        ("that", "SCONJ", (Kind.NONE, 0, 0, 0)),
+        ("there", "ADV", (Kind.NONE, 0, 0, 0)),
+        ("mine", "NOUN", (Kind.NONE, 3, Number.SINGULAR, Gender.NEUTER)),
+    ],
+)
+def test_english_pronouns_and_articles_are_listed(form: str, upos: str, expected: tuple[int, ...]) -> None:
+    assert tuple(grammar(form, form.lower(), upos)) == expected
+
+
+@pytest.mark.parametrize(
+    ("form", "lemma", "upos", "number", "gender"),
+    [
+        ("tables", "table", "NOUN", Number.PLURAL, Gender.NEUTER),
+        ("table", "table", "NOUN", Number.SINGULAR, Gender.NEUTER),
+        ("dogs", "dog", "NOUN", Number.PLURAL, Gender.UNKNOWN),  # he, she or it
+        ("children", "child", "NOUN", Number.PLURAL, Gender.ANIMATE),
+        ("police", "police", "NOUN", Number.PLURAL, Gender.COLLECTIVE),
+        ("team", "team", "NOUN", Number.SINGULAR, Gender.COLLECTIVE),
+        ("vexation", "vexation", "NOUN", Number.SINGULAR, Gender.NEUTER),
+        ("twaddler", "twaddler", "NOUN", Number.SINGULAR, Gender.UNKNOWN),  # perhaps a person, by the ending
+        ("women", "woman", "NOUN", Number.PLURAL, Gender.FEMALE),
+        ("Mr.", "Mr.", "PROPN", Number.SINGULAR, Gender.MALE),
+        ("Mary", "Mary", "PROPN", Number.SINGULAR, Gender.FEMALE),
+        ("Alps", "Alp", "PROPN", Number.PLURAL, Gender.NEUTER),
+        ("Paris", "Paris", "PROPN", Number.SINGULAR, Gender.NEUTER),
+        ("NATO", "NATO", "PROPN", Number.SINGULAR, Gender.COLLECTIVE),
+        ("Rose", "Rose", "PROPN", Number.SINGULAR, Gender.FEMALE),  # a plant where it is a noun
+        ("rose", "rose", "NOUN", Number.SINGULAR, Gender.NEUTER),
+        ("Zyx", "Zyx", "PROPN", Number.SINGULAR, Gender.UNKNOWN),
+    ],
+)
+def test_number_and_gender_of_nouns_are_guessed(form: str, lemma: str, upos: str, number: int, gender: int) -> None:
+    assert grammar(form, lemma, upos)[2:] == [number, gender]
+
+
+def test_penn_tags_and_features_add_to_form_and_lemma() -> None:
+    assert grammar("sheep", "sheep", "NOUN")[2] == Number.SINGULAR
+    assert grammar("sheep", "sheep", "NOUN", xpos="NNS")[2] == Number.PLURAL
+    assert grammar("sheep", "sheep", "NOUN", feats="Number=Plur")[2] == Number.PLURAL
+    assert grammar("news", "new", "NOUN", xpos="NN")[2] == Number.SINGULAR
+
+
+def test_pronouns_of_other_languages_are_recognised_by_features() -> None:
+    assert grammar("sie", "sie", "PRON", feats="Gender=Fem|Number=Sing|Person=3|PronType=Prs") == [
+        Kind.PERSONAL, 3, Number.SINGULAR, Gender.FEMALE,
+    ]  # fmt: skip
+    assert grammar("sein", "sein", "DET", feats="Poss=Yes|PronType=Prs|Person=3")[0] == Kind.POSSESSIVE
+    assert grammar("sich", "sich", "PRON", feats="PronType=Prs|Reflex=Yes|Person=3")[0] == Kind.REFLEXIVE
+    assert grammar("die", "der", "DET", feats="Definite=Def|PronType=Art")[0] == Kind.DEFINITE_ARTICLE
+    assert grammar("Frau", "Frau", "NOUN", feats="Gender=Fem|Number=Sing")[2:] == [Number.SINGULAR, Gender.FEMALE]
+
+
+@pytest.mark.parametrize(
+    ("form", "upos", "meaning"),
+    [
+        ("teacher", "NOUN", Meaning.PERSON),
+        ("grandmother", "NOUN", Meaning.PERSON),
+        ("committee", "NOUN", Meaning.GROUP),
+        ("Monday", "PROPN", Meaning.TIME),
+        ("river", "NOUN", Meaning.PLACE),
+        ("Peter", "PROPN", Meaning.GIVEN_NAME),
+        ("1999", "NUM", Meaning.YEAR),
+        ("1990s", "NUM", Meaning.YEAR),
+        ("7", "NUM", Meaning.NUMERAL),
+        ("twaddler", "NOUN", Meaning.PERHAPS_PERSON),
+        ("vexation", "NOUN", Meaning.PERHAPS_EVENT),
+        ("blueness", "NOUN", Meaning.PERHAPS_ABSTRACT),
+        ("Zyx", "PROPN", Meaning.UNKNOWN),
+        ("run", "VERB", Meaning.UNKNOWN),
+    ],
+)
+def test_meaning_is_by_list_then_by_ending(form: str, upos: str, meaning: int) -> None:
+    assert word_table(tokens_of((form, form.lower(), upos)))[0, Column.MEANING] == meaning
+
+
+def test_hashes_are_of_lower_case_words() -> None:
+    table = word_table(tokens_of(("Running", "Run", "VERB")))[0]
+    assert table[Column.FORM] == zlib.crc32(b"running")
+    assert table[Column.LEMMA] == zlib.crc32(b"run")
+    assert table[Column.ENDING] == word_hash("-ingAa")
+    assert table[Column.STEM] == word_hash("~run")
+    assert table[Column.UPOS] == UPOS.index("VERB") + 1
+
+
+def test_acronyms_hash_like_initials() -> None:
+    expected = ((5381 * 33 + ord("E")) * 33 + ord("U")) & 0xFFFFFFFF
+    table = word_table(tokens_of(("EU", "EU", "PROPN"), ("E.U.", "E.U.", "PROPN"), ("Eu", "Eu", "PROPN")))
+    assert table[:, Column.ACRONYM].tolist() == [expected, expected, 0]
+    assert table[:, Column.INITIAL].tolist() == [ord("E")] * 3
+
+
+def test_every_class_of_the_noun_list_has_a_meaning_and_names_have_a_gender() -> None:
+    english = load_language("en")
+    nouns, names = english.noun_classes, english.genders_of_names
+    known = {name.lower() for name in Meaning._fields} | {"male", "female"}
+    assert set(nouns.values()) <= known
+    assert set(names.values()) == {"male", "female"}
+    assert all(word == word.lower() for word in [*nouns, *names])
+
+
+def test_features_of_a_real_corpus_agree_with_the_guess_without_them(gum_path: Path) -> None:
+    from corefsample.formats.annotated._corefud import read_corefud
+
+    document = next(iter(read_corefud(gum_path.parent / "en_gum-ud-dev.conllu.gz", date_keys=("dateCreated",))))
+    tokens = document.tokens
+    bare = Tokens(tokens.text, tokens.lemma, tokens.upos, tokens.dep, tokens.head, tokens.sent)
+    agreeing = (word_table(tokens)[:, GRAMMAR] == word_table(bare)[:, GRAMMAR]).all(axis=1)
+    remaining = [place for place, upos in enumerate(tokens.upos) if upos in ("PRON", "DET", "NOUN", "PROPN")]
+    assert agreeing[remaining].mean() > 0.97
+
+
+def test_features_and_tags_that_are_null_count_as_none_and_others_are_rejected() -> None:
+    row = ("sheep", "sheep", "NOUN")
+    plain = word_table(tokens_of(row))
+    np.testing.assert_array_equal(word_table(tokens_of(row, xpos=[None], feats=[None])), plain)
+    for name, value in (("xpos", 3), ("feats", {"Number": "Plur"})):
+        with pytest.raises(ParameterError, match=rf"^tokens.{name}\[1\] must be a string, got "):
+            word_table(tokens_of(row, row, **{name: [None, value]}))
+
+
+def test_words_of_any_letters_have_a_row() -> None:
+    for text in ("", "\ud800", "İ", "ß", "\U0010ffff", "３", "ǅ"):
+        assert word_table(tokens_of((text, text, "NOUN"))).shape == (1, len(Column))
+    assert word_hash("") == 1
+
+
+def test_word_tables_have_what_the_atoms_need() -> None:
+    table = word_table(tokens_of(('"', '"', "PUNCT"), ("?!", "?!", "PUNCT"), ("Cat", "cat", "NOUN")))
+    assert table[:, Column.QUOTE].tolist() == [1, 0, 0]
+    assert table[:, Column.QUESTION].tolist() == [0, 1, 0]
+    assert table[:, Column.INITIAL].tolist() == [0, 0, ord("C")]
+
+
+@pytest.mark.parametrize(
+    ("text", "ending"),
+    [
+        ("Running", "-ingAa"),
+        ("NATO", "-atoAA"),
+        ("I", "-iAa"),
+        ("cat", "-cataa"),
+        ("1999", "-99900"),
+        ("b2b", "-b2ba0"),
+        ("x-y", "-x-y--"),
+        ("", "---"),
+    ],
+)
+def test_endings_are_three_letters_and_a_shape(text: str, ending: str) -> None:
+    assert word_table(tokens_of((text, text, "NOUN")))[0, Column.ENDING] == word_hash(ending)
+
+
+def test_the_lists_are_what_models_were_trained_with() -> None:
+    # A model file names this number: another one makes every trained model unreadable, the one that ships too.
+    assert language_hash(load_language("en")) == LISTS
+
+
+def test_no_word_is_in_a_list_of_names_for_both_and_every_word_is_one() -> None:
+    english = load_language("en")
+    nouns, names = english.noun_classes, english.genders_of_names
+    for word in [*nouns, *names]:
+        assert word.strip(".").replace(".", "").isalpha()
+    assert len(nouns) > 1000
+    assert len(names) > 300
