@@ -98,7 +98,7 @@ def inferred_descriptions(
 ) -> list[InferredDescription]:
     """Descriptions that hold in some samples, given by (mention, code) those that hold in all, with their words.
 
-    `members` has the named actors for which the words of a class can stand, as of `events.lexicon.Lexicon`.
+    `members` has the named actors for which the words of a class can stand, as a lexicon has them.
     """
     by_code: dict[str, list[int]] = {}
     for mention, code in described:
