@@ -35,7 +35,7 @@ from corefsample._machine import processors
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
 from events._csv_cells import unescaped
-from events.audit import read_run_documents
+from events.audit._documents import read_run_documents
 from events.audit._features import _RunTables
 from events.counting._counted_rows import rows_batch
 from events.counting._evidence import EvidenceRow, evidence_schema
