@@ -76,8 +76,10 @@ def print_events(summary: EventsResult) -> None:
 def print_counts_of_run(summary: EventsResult) -> None:
     """Print the highest counts, and where the files are."""
     from corefsample._extras import can_report, install_hint
+    from corefsample.files._contents import read_json
     from corefsample.files._paths import is_file, joined, parquet_source
     from events.counting._sentences import exclusion_texts, merging_text, unsettled_text
+    from events.news._notices import outlying_text, scoring_notices
 
     folder = summary.out
     counts = pd.read_parquet(parquet_source(joined(folder, "counts.parquet")))
@@ -91,6 +93,10 @@ def print_counts_of_run(summary: EventsResult) -> None:
         click.echo(
             f"{counted(summary.n_quarantined, 'bad document')} set aside in {joined(folder, 'quarantine.jsonl')}"
         )
+    for notice in scoring_notices(read_json(joined(folder, "run.json"))):
+        print_text(notice)
+    if outliers := outlying_text(counts):
+        print_text(outliers)
     if counts.empty:
         click.echo("No document contains an event: the tables have headers and no rows.")
     else:
