@@ -31,9 +31,8 @@ from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
 from corefsample.spacy_bridge._mention_results import JoinProbability, SpanAntecedents
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
-from corefsample.spacy_bridge._saved_model import packed, read_model, unpack, write_model
 from corefsample.spacy_bridge._scorer import scores_of_examples
-from corefsample.spacy_bridge._settings import FROM_PARSE, Settings
+from corefsample.spacy_bridge._settings import FROM_PARSE, Settings, packed, read_model, unpack, write_model
 from corefsample.spacy_bridge._state import KEY, store, store_parses
 
 if TYPE_CHECKING:
@@ -242,7 +241,7 @@ class CorefComponent(Pipe):
         """
         from corefsample.scorers._scoring import score_mentions
         from corefsample.spacy_bridge.documents import tokens_of_doc
-        from corefsample.syntax import mention_kinds
+        from corefsample.syntax._words import mention_kinds
 
         settings, doc_id = self.settings, doc_id_of(doc)
         try:

@@ -21,12 +21,12 @@ from corefsample.scorers import load_scorer
 from corefsample.scorers._scoring import document_scheme, known_words
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
+from events._options import Progress
 from events.commands._reading import Report, batches
 from events.counting._merged_actors import MergedActors
 from events.counting._sentences import merging_text
 from events.lexicon._lexicon import Lexicon
 from events.runs._document_inputs import DocumentInputs, ReadDocument
-from events.runs._progress import Progress
 
 
 @dataclass(slots=True, kw_only=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from corefsample.languages._language import ENGLISH
 from corefsample.scorers import load_scorer
+from events._options import Progress
 from events.commands._reading import Report
 from events.news._articles import ArticleStream
 from events.news._dates import outlying
@@ -19,7 +20,6 @@ from events.news._heads import KINDS
 from events.news._notices import outlying_notice, text_notices
 from events.news._preparation import prepared
 from events.news._quality import TextTally
-from events.runs._progress import Progress
 
 _EXAMPLES = 5  # of each kind
 _EVERY = 100  # articles between reports of progress

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from events.runs._output_folder import OutputFolder
 from events.runs._pictures import picture_files
 from events.runs._record import checksums, run_record

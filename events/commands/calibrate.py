@@ -24,11 +24,10 @@ import click
 from corefsample import links, plots
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import FolderResult, declared, option
+from events._options import FolderResult, Progress, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
 from events.runs._pictures import save_pictures
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.calibration._paired import PairedComparison

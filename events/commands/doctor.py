@@ -43,11 +43,11 @@ from events.commands._parser import BAD_INPUT, Command, Failure
 from events.commands._screen import print_error, print_pairs
 
 if TYPE_CHECKING:
+    from events._options import Progress
     from events.commands._document_checks import AnnotatedReport, CorpusReport
     from events.commands._file_check import FileReport
     from events.commands._news_check import NewsReport
     from events.commands._rule_hits import RuleHits
-    from events.runs._progress import Progress
 
 
 @declared

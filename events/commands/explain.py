@@ -30,14 +30,13 @@ import click
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import Progress, Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, pair_lines, print_text
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.documents._batch import DocumentBatch
-    from corefsample.documents._rejected import Fault
+    from corefsample.documents._faults import Fault
     from corefsample.files._paths import Inputs
     from events.commands._explaining import EventShare, Explained
     from events.rules._rules import Rule

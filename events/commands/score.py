@@ -29,7 +29,7 @@ from events.runs.scoring._options import ScoreOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
-    from events.runs._progress import Progress
+    from events._options import Progress
     from events.runs.scoring._run import ScoreResult
 
 __all__ = ["ScoreOptions", "print_score", "run_score"]
@@ -40,7 +40,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
 
     The bytes of the output depend on the documents, the model, the pipeline and the options alone: not on the number
     of processes, nor on whether the run was interrupted. While it runs, finished parts are kept in the folder
-    `out`.partial (of a URL, in the current folder). An interrupted run leaves them there, and the same call resumes it.
+    `out`.parts (of a URL, in the current folder). An interrupted run leaves them there, and the same call continues.
 
     Parameters
     ----------
@@ -58,8 +58,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
     Raises
     ------
     ParameterError
-        If the pipeline does not parse, an output exists and `overwrite` is false, or a run to continue began with
-        something else; before the first document.
+        If the pipeline does not parse, or an output exists and `overwrite` is false; before the first document.
     InputError
         If the model is of another version, a document is bad, or there is no document.
     OutputError
@@ -134,6 +133,6 @@ command = Command(
         "paragraphs as_written fix_text duplicates",
         "Sampling parses": "parses parse_temperature",
         "Scoring": "model folds recalibration mentions min_prob scheme entity_fields clusters",
-        "Parts and processes": "workers scheduler restart",
+        "Parts and processes": "workers scheduler part_size",
     },
 )

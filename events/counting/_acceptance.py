@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from corefsample import _checks
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Fault
+from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import declared_language, differ

@@ -38,12 +38,12 @@ class EventCounter(CountedEvents):
     ----------
     rule
         Definition of the event, or of several events with different names, which are then counted in one pass; by
-        default the shipped rule `attack`, preset `asserted`. `events.counting.Definitions` were checked before.
+        default the shipped rule `attack`, preset `asserted`. `Definitions` were checked before.
     lexicon
         Names of actors; by default the shipped lexicon of countries.
     predicate
         The user's own predicate on clusterings, instead of rule and lexicon: see
-        `events.counting.evaluate_predicate`. If it returns whole numbers, the counts are their sums over documents, and
+        `evaluate_predicate`. If it returns whole numbers, the counts are their sums over documents, and
         the probabilities of the evidence those of a number above 0.
     scheme
         Dependency scheme of the documents, or None to recognise each document's from its labels.
@@ -55,9 +55,9 @@ class EventCounter(CountedEvents):
         In [0, 2**64).
     recalibration
         Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`; or a
-        `corefsample.posterior.CorpusRecalibration`. None: the scores as
+        `CorpusRecalibration`. None: the scores as
         they are, with the uncertainty of the recalibration of a model of the package if it is the one that they had, as
-        those of `corefsample score` and `corefsample.recalibration.score_english`.
+        those of `corefsample score` and `score_english`.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
     compared

@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Ints, Ints32
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Fault
+from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
-from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import CorpusRecalibration, DrawnRecalibration
+from corefsample.posterior._posterior import CorpusRecalibration, DocumentPosterior, DrawnRecalibration
 from events.counting._acceptance import place_of
 from events.counting._definitions import Definitions
 from events.counting._evaluation import DocumentEvents, evaluate_document, outcome_events

@@ -12,7 +12,7 @@ import numpy as np
 from corefsample._arrays import Ints32
 from corefsample.coreference._conditioning import WAYS, Conditioned
 from corefsample.documents._batch import DocumentBatch
-from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import DocumentPosterior
 from events.counting._evaluation import DocumentEvents
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import distinct_actors

@@ -285,7 +285,7 @@ class CountedEvents:
     # --- results ---
 
     def counts(self, *, event: str | None = None, level: float = 0.95, interval: Interval = "quantile") -> EventCounts:
-        """Posterior of the counts so far, with credible intervals: see `events.counting.EventCounts`.
+        """Posterior of the counts so far, with credible intervals: see `EventCounts`.
 
         Parameters
         ----------
@@ -330,7 +330,7 @@ class CountedEvents:
         return self.counts_of_all(level=level, interval=interval).to_frame()
 
     def evidence(self) -> pd.DataFrame:
-        """Tidy table, one row for each document and event with P > 0: see `events.counting.EvidenceRow`.
+        """Tidy table, one row for each document and event with P > 0: see `EvidenceRow`.
 
         Rows are in the order of date, document and event. Instead of `actors` the table has the columns of the rules'
         roles.

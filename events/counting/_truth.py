@@ -24,8 +24,7 @@ from events.counting._evaluation import evaluate_clustering
 from events.counting._periods import Calendar
 from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
-from events.matching import match_document
-from events.matching._matching import MentionMatches
+from events.matching._matching import MentionMatches, match_document
 from events.rules._rules import Rule
 
 
@@ -184,7 +183,7 @@ class TrueEvents(HtmlTable):
         Parameters
         ----------
         counts
-            From `events.EventCounts.to_frame`, or a run's counts.parquet; any of its rows.
+            From `EventCounts.to_frame`, or a run's counts.parquet; any of its rows.
 
         Returns
         -------

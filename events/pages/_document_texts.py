@@ -32,7 +32,7 @@ import numpy as np
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import map_clustering
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import CorefsampleError, InputError

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.errors import OutputError, ParameterError, ParameterHint
 from corefsample.files._atomic import unwritable
 from corefsample.files._digests import sha256
@@ -193,8 +193,8 @@ class RunFolder(OutputFolder):
             *("quarantine.jsonl", RECORD),
         ]
     )
-    STORES: ClassVar[frozenset[str]] = frozenset(["partitions", "unfinished"])
+    STORES: ClassVar[frozenset[str]] = frozenset(["parts"])
 
     def _is_run(self, names: set[str]) -> bool:
-        """Whether a folder has a run, or the partitions of one that was killed before it had a record."""
-        return super()._is_run(names) or any((self.path / store / "plan.json").is_file() for store in self.STORES)
+        """Whether a folder has a run, or the parts of one that was killed while its files were moved there."""
+        return super()._is_run(names) or (self.RECORD not in names and (self.path / "parts").is_dir())

@@ -12,15 +12,15 @@ import corefsample
 from corefsample._lazy import pd
 from corefsample.files._atomic import require_free
 from events.news._notices import scoring_of
-from events.runs._plan import InputFile
+from events.runs._store import Source
 
 _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 
 
 def checksums(paths: Sequence[str]) -> list[dict[str, Any]]:
     """Size in bytes and SHA-256 of each input; None for standard input. Of a URL the entity tag, if it has one."""
-    files = {path: InputFile.of(path, checksum=True) for path in paths}
-    return [files[path].to_record(files[path].sha256) for path in paths]
+    records = {path: Source.of(path).to_record() for path in paths}
+    return [records[path] for path in paths]
 
 
 def run_record(

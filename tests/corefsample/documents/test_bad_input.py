@@ -19,7 +19,7 @@ from strategies import documents as strategies
 from strategies.documents import BREAKAGES, COMPLETE, Breakage, Document
 
 from corefsample import InputError, read_documents, write_documents
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import convert
 

@@ -18,7 +18,7 @@ from references import coreference as references
 from strategies.documents import COMPLETE, Document
 
 from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents, write_documents
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import convert, quarantine_file
 

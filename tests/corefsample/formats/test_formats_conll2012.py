@@ -17,7 +17,7 @@ from references.annotated_formats import plain_document, spans
 
 from corefsample import InputError, ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.formats.annotated._conll2012 import (
     Constituent,
     head_of,

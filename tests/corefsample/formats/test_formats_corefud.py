@@ -27,7 +27,7 @@ from references.annotated_formats import plain_document, spans
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.formats.annotated._corefud import read_corefud, write_corefud
 
 GUM_FIELDS = "GRP-etype-infstat-salience-centering-minspan-link-identity"

@@ -17,8 +17,8 @@ from references import coreference as references
 from strategies.documents import COMPLETE, Document
 
 from corefsample import InputError, ScoredDocument, read_documents
-from corefsample.documents._batch_schema import SCHEMA
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._batch import SCHEMA
+from corefsample.documents._faults import Rejected
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import convert
 

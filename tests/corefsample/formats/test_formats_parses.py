@@ -21,7 +21,7 @@ from strategies import several_parses as strategies
 from strategies.documents import Document
 
 from corefsample import InputError, ScoredDocument, read_documents, write_documents
-from corefsample.documents._batch_schema import SCHEMA
+from corefsample.documents._batch import SCHEMA
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import convert
 

@@ -19,7 +19,7 @@ from references import events as er
 
 import events.counting._finders
 import events.runs._pictures
-import events.runs.counting._job
+import events.runs.counting._parts
 import events.runs.counting._tables
 from corefsample import read_documents
 from corefsample._extras import install_hint
@@ -73,7 +73,7 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
         "on_error": "quarantine",
         "recalibration": None,
         "uncertainty": None,
-        "partition_size": 5000,
+        "part_size": 5000,
         "out": str(tmp_path / "run"),
     }
 

@@ -19,52 +19,30 @@ from typing import Any
 import pytest
 from expected_errors import error
 from places import PROJECT
-from run_cases import Case, complete, engine_options, left, slowly, started, stop_after, wait_for
+from run_cases import Case, complete, left, slowly, started, stop_after, wait_for
 from worker_processes import is_alive, workers_of
 
 from corefsample import ParameterError
+from corefsample.files._locks import LOCK_NAME
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc").exists(), reason="processes are found in /proc"),
     pytest.mark.filterwarnings("ignore"),  # the cluster's
 ]
 ENGINES: dict[str, tuple[Any, ...]] = {"here": (), "workers": ("--workers", 2)}
-# Any two of command, engine and what happens meet once, as each takes seconds.
-STOPPED_ENGINES = [
-    *(("events", "here", False), ("score", "here", True), ("events", "workers", True), ("score", "workers", False)),
-    *(("events", "scheduler", False), ("score", "scheduler", True)),
-]
+# Any two of command, engine and signal meet once, as each takes seconds.
 SENT = [
     *(("events", "here", signal.SIGINT), ("score", "here", signal.SIGTERM), ("events", "here", signal.SIGKILL)),
     *(("score", "workers", signal.SIGINT), ("events", "workers", signal.SIGTERM), ("score", "workers", signal.SIGKILL)),
 ]
 
 
-def require_resumed(case: Case, out: Path, reference: dict[str, bytes]) -> None:
+def require_continued(case: Case, out: Path, reference: dict[str, bytes]) -> None:
     """The same call computes what is missing, and leaves nothing but the output."""
-    assert not out.exists()
+    assert not out.exists() or os.listdir(out) == ["parts"]
     assert case.n_left(case.run(out)) > 0
     assert case.content(out) == reference
-    assert not left(out).exists()
-    assert not out.with_name(f".{out.name}.lock").exists()
-
-
-@pytest.mark.parametrize(("case", "engine", "stopped"), STOPPED_ENGINES, indirect=["case"])
-def test_the_bytes_do_not_depend_on_the_engine(
-    case: Case, reference: dict[str, bytes], tmp_path: Path, request: pytest.FixtureRequest, engine: str, stopped: bool
-) -> None:
-    out = case.out(tmp_path)
-    keywords = engine_options(engine, request)
-    if stopped:
-        with pytest.raises(KeyboardInterrupt, match=r"parts complete, which are in .*\.partial; the same command"):
-            case.run(out, on_progress=stop_after(2, out), **keywords)
-    seen: list[tuple[int, int, int]] = []
-    summary = case.run(out, on_progress=lambda *numbers: seen.append(numbers), **keywords)
-    assert (case.n_left(summary) > 0) is stopped
-    assert case.content(out) == reference
-    assert seen == sorted(seen)
-    if not stopped:  # workers may have completed all parts before they were stopped
-        assert (seen[-1][0], seen[-1][2]) == (pytest.approx(seen[-1][1], abs=1), 60)
+    assert {path.name for path in out.parent.iterdir()} <= {"slow", out.name, f"{out.name}.scoring.json"}
 
 
 def told(printed: str) -> list[str]:
@@ -73,7 +51,7 @@ def told(printed: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("case", "engine", "sent"), SENT, indirect=["case"])
-def test_a_stopped_job_ends_with_its_workers_and_the_same_command_resumes(
+def test_a_stopped_job_ends_with_its_workers_and_the_same_command_continues(
     case: Case, reference: dict[str, bytes], tmp_path: Path, engine: str, sent: signal.Signals
 ) -> None:
     out = case.out(tmp_path)
@@ -91,26 +69,9 @@ def test_a_stopped_job_ends_with_its_workers_and_the_same_command_resumes(
     if sent == signal.SIGINT:
         assert job.returncode in (130, -signal.SIGINT)  # see test_cli: shells show both as 130
         (line,) = told(printed)
-        assert "parts complete, which are in " in line
-        assert line.endswith("the same command resumes")
-    require_resumed(case, out, reference)
-
-
-@pytest.mark.parametrize("kind", [ZeroDivisionError, SystemExit])
-def test_any_error_leaves_complete_parts_and_nothing_else(
-    case: Case, reference: dict[str, bytes], tmp_path: Path, kind: type[BaseException]
-) -> None:
-    out = case.out(made(tmp_path / "new"))
-    with pytest.raises(kind):
-        case.run(out, on_progress=stop_after(2, out, kind))
-    assert [path.name for path in out.parent.iterdir()] == [left(out).name]
-    assert sum(path.is_dir() for path in left(out).iterdir()) == len(complete(out))
-    require_resumed(case, out, reference)
-
-
-def made(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
+        assert "complete parts are in " in line
+        assert line.endswith("the same command continues")
+    require_continued(case, out, reference)
 
 
 def test_a_job_killed_at_random_moments_loses_nothing(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
@@ -160,7 +121,7 @@ def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
         worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
         worker += ["--no-dashboard", "--death-timeout", "2", "--local-directory", str(tmp_path)]
         with started(tmp_path, case.command(out, "--scheduler", address), slow=0.3) as job:
-            wait_for(left(out).exists, job)
+            wait_for(left(out).is_dir, job)
             with subprocess.Popen(worker if has_worker else ["true"], **quiet) as helper:
                 if has_worker:
                     wait_for(lambda: complete(out), job)
@@ -172,14 +133,14 @@ def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
                 helper.kill()
     assert job.returncode == 1
     (line,) = told(printed)
-    assert line == f"corefsample: {address}: scheduler must stay reachable, got no answer (run again to resume)"
+    assert line == f"corefsample: {address}: scheduler must stay reachable, got no answer (the same command continues)"
     case.run(out)
     assert case.content(out) == reference
 
 
 LIMITED = """
 import resource, sys
-import events.runs.counting._job, events.runs.scoring, corefsample.coreference
+import events.runs.counting._run, events.runs.scoring._run, corefsample.coreference
 from events.commands._program import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 main(sys.argv[2:])
@@ -199,7 +160,7 @@ def test_a_full_disk_loses_nothing(case: Case, reference: dict[str, bytes], tmp_
     assert "output must be writable, got: " in line
     assert line.endswith("File too large")
     assert len(complete(out)) >= n_complete
-    require_resumed(case, out, reference)
+    require_continued(case, out, reference)
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != limit
 
 
@@ -220,17 +181,22 @@ def damaged(path: Path) -> None:
 def test_a_part_that_is_no_longer_as_recorded_is_computed_again(
     case: Case, reference: dict[str, bytes], tmp_path: Path, harm: Callable[[Path], None]
 ) -> None:
-    before, out = case.out(made(tmp_path / "before")), case.out(tmp_path / "after")
+    before, out = case.out(tmp_path / "before"), case.out(tmp_path / "after")
     with pytest.raises(KeyboardInterrupt):
         case.run(before, on_progress=stop_after(2, before))
-    (result,) = (path for path in left(before).glob("part-00002-*") if path.is_dir())
-    names = [f"{result.name}/{path.name}" for path in result.iterdir()]
-    for name in [*names, "part-00002.json"]:
+    for path in complete(before)[0].parent.iterdir():
         shutil.rmtree(out.parent, ignore_errors=True)
         shutil.copytree(before.parent, out.parent)
-        harm(left(out) / name)
+        harm(out.parent / path.relative_to(before.parent))
         assert case.n_left(case.run(out)) == (1 if case.name == "events" else 16)
         assert case.content(out) == reference
+    shutil.rmtree(out.parent)
+    shutil.copytree(before.parent, out.parent)
+    one, two = (path.parent for path in complete(out))
+    for path in [*one.iterdir()]:  # the result of another part
+        shutil.copy(two / path.name, path)
+    assert case.n_left(case.run(out)) == (1 if case.name == "events" else 16)
+    assert case.content(out) == reference
 
 
 # --- two runs ----------------------------------------------------------------------------------------------
@@ -241,23 +207,13 @@ def test_a_second_run_says_who_works_there(case: Case, reference: dict[str, byte
     with started(tmp_path, case.command(out), slow=0.3) as job:
         wait_for(lambda: complete(out), job)
         before = {path: path.read_bytes() for path in complete(out)}
-        for keywords in ({}, {"overwrite": True}, {"restart": True}):
+        for overwrite in (False, True):
             with error(ParameterError, place=str(out)) as caught:
-                case.run(out, **keywords)
+                case.run(out, overwrite=overwrite)
             assert f"must not be in use by another run, got process {job.pid} on " in caught.value.message
             assert " since 20" in caught.value.message
         assert before.items() <= {path: path.read_bytes() for path in complete(out)}.items()
         job.kill()
         job.communicate()
-    assert out.with_name(f".{out.name}.lock").exists()  # but its process is dead
-    require_resumed(case, out, reference)
-
-
-@pytest.mark.parametrize("keywords", [{}, {"overwrite": True}, {"restart": True}])
-def test_a_folder_that_is_not_of_a_run_is_never_removed(case: Case, tmp_path: Path, keywords: dict[str, Any]) -> None:
-    out = case.out(tmp_path)
-    left(out).mkdir()
-    (left(out) / "thesis.txt").touch()
-    with error(ParameterError, place=str(left(out))):
-        case.run(out, **keywords)
-    assert (left(out) / "thesis.txt").exists()
+    assert (left(out) / LOCK_NAME).exists()  # but its process is dead
+    require_continued(case, out, reference)
