@@ -25,11 +25,11 @@ import pyarrow.parquet as pq
 
 from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample.documents._scored import Parse
+from corefsample.files._csv_cells import write_csv
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._shipped import recalibration_file
 from corefsample.tagging import HiddenMarkovModel, TaggedSentence, load_tagger, save_tagger
 from events import simulate_documents
-from events._csv_cells import write_csv
 from events.audit import plan_audit, read_sheets, sheet_table
 from events.audit._documents import read_run_documents
 from events.commands import EventsOptions, run_events

@@ -13,8 +13,8 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, write_bytes
 from corefsample.files._contents import read_json, read_parquet
+from corefsample.files._csv_cells import unescaped, write_csv
 from corefsample.files._paths import PathLike
-from events._csv_cells import unescaped, write_csv
 from events.audit import AuditFrame, read_sheets
 from events.audit._documents import (
     RULES,

@@ -31,7 +31,7 @@ from events import audit
 from events._options import Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, covered_uncertainty, print_files, print_text
-from events.runs._pictures import picture_files, save_pictures
+from events.runs._output_folder import picture_files, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike

@@ -29,7 +29,7 @@ from events import _shared_options as shared
 from events._options import Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
-from events.runs._pictures import picture_files, save_pictures
+from events.runs._output_folder import picture_files, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike

@@ -30,7 +30,7 @@ from events import _shared_options as shared
 from events._options import FolderResult, Progress, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
-from events.runs._pictures import save_pictures
+from events.runs._output_folder import save_pictures
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from corefsample._arrays import Floats
     from corefsample.documents._annotated import AnnotatedDocument
     from corefsample.documents._tokens import Tokens
+    from corefsample.files._folders import OutputFolder
     from corefsample.files._paths import Inputs
     from corefsample.parses._calibration import ParseCalibration, TemperatureFit
     from corefsample.parses._pairs import ParsePairs
     from events.rules._rules import Rule
-    from events.runs._output_folder import OutputFolder
 
 _DRAWN = ("labelled arcs", "roles", "paths of 3 arcs", "paths of 7 arcs")
 

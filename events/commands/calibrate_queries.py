@@ -28,7 +28,7 @@ from events._options import FolderResult, Progress, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_files, print_text
-from events.runs._pictures import save_pictures
+from events.runs._output_folder import save_pictures
 
 if TYPE_CHECKING:
     from corefsample.documents._scored import ScoredDocument

@@ -83,7 +83,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
     from corefsample._extras import can_report, install_hint
     from corefsample.files._contents import read_json
     from corefsample.files._paths import is_file, joined
-    from events.counting._sentences import exclusion_texts, merging_text, unsettled_text
+    from events.counting._notes import exclusion_texts, merging_text, unsettled_text
     from events.news._notices import outlying_text, scoring_notices
 
     folder, counts = summary.out, summary.counts
