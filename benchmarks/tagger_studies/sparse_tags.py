@@ -27,8 +27,7 @@ from corefsample.calibration import (
 )
 from corefsample.calibration._binning import block_bin_pairs
 from corefsample.calibration._bins import BlockBins
-from corefsample.calibration._tag_groups import TagGroups
-from corefsample.calibration._tag_scores import TagScores
+from corefsample.calibration._tag_scores import TagGroups, TagScores
 from corefsample.plots import COLOURS, MARKERS
 from corefsample.tagging import (
     LabelledText,

@@ -26,4 +26,4 @@ from ._table import TableBuilder as TableBuilder
 from ._tag_errors import grouped_calibration_errors as grouped_calibration_errors
 from ._tag_errors import shared_calibration_error as shared_calibration_error
 from ._tag_errors import tag_calibration_errors as tag_calibration_errors
-from ._tag_groups import tag_frequency_groups as tag_frequency_groups
+from ._tag_scores import tag_frequency_groups as tag_frequency_groups
