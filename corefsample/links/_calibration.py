@@ -156,7 +156,7 @@ def calibrate_links(
     Parameters
     ----------
     tables
-        From `corefsample.links.link_tables`.
+        From `corefsample.link_tables`.
     bin_size
         Target size of the adaptive bins. It is the same for all groups, because the error depends on it. None: 5,000,
         or for fewer than 100,000 pairs in all a twentieth of them, but at least 50.

@@ -142,7 +142,7 @@ def score_bars(posterior: ScoreSamples, *, ax: Axes | None = None, title: str = 
     Parameters
     ----------
     posterior
-        From `corefsample.metric_posterior` or `corefsample.metrics.corpus_posterior`.
+        From `corefsample.metric_posterior` or `corpus_posterior`.
     ax
         Axes to draw on; by default a new figure.
     title

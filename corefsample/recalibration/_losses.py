@@ -94,7 +94,7 @@ class LinkScore(DocumentObjective):
         "brier" or "log". In the log score the probability of the gold outcome is at least 1e-6, because missing
         candidates make some gold pairs impossible.
     unannotated
-        As for `corefsample.links.gold_codes`.
+        As for `gold_codes`.
     """
 
     parallel = True

@@ -17,6 +17,8 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample.coreference._clusterings import ClusteringSamples
+from corefsample.documents._scored import Parse
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge import _mention_results
 from corefsample.spacy_bridge._mention_results import JoinProbability, Members, SpanAntecedents
@@ -224,7 +226,7 @@ class DocPosterior(HtmlTable):
                 weights.append(n_samples)
                 documents.append(document)
         parses = [
-            cs.documents.Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
+            Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
             for weight, each in zip(weights, documents, strict=True)
         ]
         return cs.ScoredDocument.of_parses(own.doc_id, parses, date=own.date, metadata=own.metadata)
@@ -239,7 +241,7 @@ class DocPosterior(HtmlTable):
     # --- clusterings ---------------------------------------------------------------------------------------
 
     @property
-    def samples(self) -> cs.ClusteringSamples:
+    def samples(self) -> ClusteringSamples:
         """The clusterings drawn: those of `sample_clusterings` with this distribution, seed and doc_id.
 
         If the uncertainty of the recalibration is known, each sample has a draw of it, as in counts of events.

@@ -9,6 +9,7 @@ import numpy as np
 
 import corefsample as cs
 from corefsample.errors import ParameterError
+from corefsample.metrics._scores import corpus_posterior, corpus_scores
 from corefsample.spacy_bridge._posterior import posterior_of
 from corefsample.spacy_bridge._state import KEY, content_of
 
@@ -86,8 +87,8 @@ def _values(documents: list[ClusteringScores], posteriors: list[ScoreSamples]) -
     """Scores by their names without the prefix; None without documents."""
     from corefsample.metrics._counts import METRICS
 
-    corpus = cs.metrics.corpus_scores(documents).corpus if documents else None
-    whole = cs.metrics.corpus_posterior(posteriors).corpus if posteriors else None
+    corpus = corpus_scores(documents).corpus if documents else None
+    whole = corpus_posterior(posteriors).corpus if posteriors else None
     found: dict[str, float | None] = {}
     for metric in ("conll", *METRICS):
         for short, part in _PARTS.items():

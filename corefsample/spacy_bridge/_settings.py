@@ -13,7 +13,7 @@ import corefsample as cs
 from corefsample import _checks
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_bytes
-from corefsample.syntax import SCHEMES
+from corefsample.syntax._schemes import SCHEMES
 
 if TYPE_CHECKING:
     from corefsample.recalibration._uncertain import UncertainRecalibration

@@ -241,7 +241,7 @@ class CorefComponent(Pipe):
         """
         from corefsample.scorers._scoring import score_mentions
         from corefsample.spacy_bridge.documents import tokens_of_doc
-        from corefsample.syntax import mention_kinds
+        from corefsample.syntax._words import mention_kinds
 
         settings, doc_id = self.settings, doc_id_of(doc)
         try:

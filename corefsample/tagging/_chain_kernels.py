@@ -1,5 +1,6 @@
-"""Recursions of a linear chain: forward and backward, on exponentials of scores; likeliest sequences, on logarithms;
-samples by forward filtering and backward sampling.
+"""Recursions of a linear chain: forward and backward, on exponentials of scores; likeliest sequences, on logarithms.
+
+Samples are drawn by forward filtering and backward sampling.
 
 Legend of dimensions and names
     i    : position of a token               n : number of tokens

@@ -13,11 +13,19 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, write_bytes
 from corefsample.files._contents import read_json, read_parquet
+from corefsample.files._csv_cells import unescaped, write_csv
 from corefsample.files._paths import PathLike
-from events._csv_cells import unescaped, write_csv
-from events.audit import AuditFrame, AuditPlan, read_run_documents, read_sheets
-from events.audit._documents import RULES, as_written, event_and_actor, numbers_of, read_scores, read_text_table
-from events.audit._plan import Stratum, draw
+from events.audit import AuditFrame, read_sheets
+from events.audit._documents import (
+    RULES,
+    as_written,
+    event_and_actor,
+    numbers_of,
+    read_run_documents,
+    read_scores,
+    read_text_table,
+)
+from events.audit._plan import AuditPlan, Stratum, draw
 from events.audit._sheets import SheetLabels
 from events.pages._document_texts import PLAIN, MarkedText, run_definitions, run_texts
 from events.pages._labelling import rendered_sheet
@@ -55,7 +63,7 @@ def write_sheet(
     sheet_path
         The CSV file of the sheet.
     plan, sheet, texts, question
-        As in `events.pages.rendered_sheet`.
+        As in `rendered_sheet`.
     source
         The run or CSV file of which the plan is.
     """

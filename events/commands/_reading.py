@@ -117,7 +117,7 @@ def gold_documents(
     for_queries
         Whether documents with gold must have what queries need: tokens, with labels that fit a scheme.
     role, scheme
-        As for `events.queries.match_queries`.
+        As for `match_queries`.
     on_rejected
         Called with each bad document, which is then left out; None: the first one raises.
     on_progress

@@ -40,7 +40,7 @@ class RuleHits(Report):
         Of the documents with an event, those with one by actors of the lexicon, and with one of which the lexicon names
         nobody, where a role is optional.
     triggers
-        By trigger of the rule, the number of its hits by outcome (see `events.matching.TriggerTrace`).
+        By trigger of the rule, the number of its hits by outcome (see `TriggerTrace`).
     conditions
         By condition of the preset, the triggers of which it holds.
     aliases

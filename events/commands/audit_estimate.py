@@ -31,11 +31,12 @@ from events import audit
 from events._options import Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, covered_uncertainty, print_files, print_text
-from events.runs._pictures import picture_files, save_pictures
+from events.runs._output_folder import picture_files, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
     from events.audit._estimates import AuditEstimate
+    from events.audit._plan import AuditPlan
     from events.audit._sheets import SheetLabels
     from events.pages._questions import Question
 
@@ -187,7 +188,7 @@ def _covered(source: PathLike) -> str:
     return covered_uncertainty(parses=bool(summary.get("n_several_parses")), recalibration=is_recalibrated)
 
 
-def _written(plan: audit.AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path) -> tuple[str, ...]:
+def _written(plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path) -> tuple[str, ...]:
     """Write the tables; return their names."""
     from events.audit._estimates import rows_frame
     from events.audit._learned_total import LearnedTotal
@@ -212,7 +213,7 @@ def _written(plan: audit.AuditPlan, labels: SheetLabels, estimate: AuditEstimate
 
 
 def _sheet_to_resolve(
-    plan: audit.AuditPlan,
+    plan: AuditPlan,
     sheet: pd.DataFrame,
     place: Path,
     sheets: Sequence[PathLike],
@@ -236,7 +237,7 @@ def _sheet_to_resolve(
 
 
 def _result(
-    plan: audit.AuditPlan,
+    plan: AuditPlan,
     estimate: AuditEstimate,
     place: Path,
     files: tuple[str, ...],

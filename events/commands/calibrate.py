@@ -27,15 +27,15 @@ from events import _shared_options as shared
 from events._options import FolderResult, Progress, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
-from events.runs._pictures import save_pictures
+from events.runs._output_folder import save_pictures
 
 if TYPE_CHECKING:
     from corefsample.calibration._paired import PairedComparison
+    from corefsample.files._folders import OutputFolder
     from corefsample.files._paths import Inputs
     from corefsample.formats import DocumentStream
     from corefsample.links._calibration import LinkCalibration
     from events.commands._results import Results
-    from events.runs._output_folder import OutputFolder
 
 _MEASURING = ("bin_size", "norm", "level", "n_resamples", "seed")
 

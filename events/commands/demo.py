@@ -110,8 +110,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from events.counting._definitions import Definitions
     from events.counting._truth import TrueEvents
     from events.pages._report import write_report
-    from events.runs._output_folder import RunFolder
-    from events.runs._pictures import save_pictures
+    from events.runs._output_folder import RunFolder, save_pictures
     from events.runs.counting._options import EventsOptions
     from events.simulation._documents import simulate_documents
 

@@ -150,9 +150,9 @@ def run_evaluate(
     InputError
         If a file is missing, a document is bad or has other words than its gold, or no document is in both files.
     """
-    from corefsample.metrics import corpus_posterior, corpus_scores
     from corefsample.metrics._bootstrap import percentiles, resampled_f1, score_differences
     from corefsample.metrics._counts import METRICS
+    from corefsample.metrics._scores import corpus_posterior, corpus_scores
     from events.commands._system_scores import gold_mentions, system_scores
     from events.runs._document_inputs import DocumentInputs
 

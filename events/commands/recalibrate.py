@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
     from corefsample.recalibration._domains import DomainEffect
     from corefsample.recalibration._model import Recalibration
-    from corefsample.recalibration._refits import CrossFit, RecalibrationFit
+    from corefsample.recalibration._refits import CrossFit, RecalibrationDraws, RecalibrationFit
     from corefsample.recalibration._uncertain import UncertainRecalibration
     from events.commands._reading import GoldDocuments
 
@@ -107,7 +107,7 @@ class RecalibrateResult(Result):
     record: str
     fit: RecalibrationFit
     cross_fit: CrossFit
-    draws: recalibration.RecalibrationDraws
+    draws: RecalibrationDraws
     applied: Recalibration
     domain_effect: DomainEffect | None
     n_without_gold: int

@@ -29,7 +29,7 @@ from events.commands._screen import counted, print_text
 if TYPE_CHECKING:
     from corefsample._arrays import Floats
     from corefsample.files._paths import PathLike
-    from events.audit import AuditPlan
+    from events.audit._plan import AuditPlan
 
 
 @declared

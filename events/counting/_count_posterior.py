@@ -44,7 +44,7 @@ class CountDistribution(HtmlTable):
     lower, upper
         Ends of the credible interval; those of "normal" are not whole numbers, and can be negative.
     level, interval
-        Of the credible interval: see `events.counting.EventCounts`.
+        Of the credible interval: see `EventCounts`.
     one_best
         The count by the likeliest antecedents alone.
     event

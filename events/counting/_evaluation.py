@@ -16,8 +16,7 @@ from corefsample._monte_carlo import monte_carlo_errors
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.coreference._conditioning import WAYS, Conditioned
-from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import ParseSamples, WeightedParse
+from corefsample.posterior._posterior import DocumentPosterior, ParseSamples, WeightedParse
 from events.counting._kernel_inputs import (
     REASONS,
     Hits,
@@ -246,7 +245,7 @@ def evaluate_matches(
     antecedents
         Distribution over antecedents of the document.
     matches
-        From `events.matching.match_document`.
+        From `match_document`.
     doc_id, date
         The document; doc_id and seed fix the samples.
     n_samples
@@ -278,7 +277,7 @@ def evaluate_document(
     date
         Of the document.
     n_samples, seed
-        As of `corefsample.posterior.DocumentPosterior.sample`.
+        As of `DocumentPosterior.sample`.
 
     Returns
     -------
@@ -390,7 +389,7 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     Parameters
     ----------
     matches
-        From `events.matching.match_document`.
+        From `match_document`.
     labels
         int (n_mentions,): mentions with the same label form an entity.
 

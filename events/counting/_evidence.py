@@ -77,7 +77,7 @@ class EvidenceRow:
         Number of the document's parses. This and what follows is in a table only if some document has several.
     parse_variance, coreference_variance
         Parts of P (1 - P), by the law of total variance: the variance of P(event | parse) over the parses, and the
-        mean variance given the parse (see `events.counting.variance_parts`).
+        mean variance given the parse (see `variance_parts`).
     parses
         The likeliest parses (at most eight) that make the event, "2: 0.950 of 0.100": number of the parse,
         P(event | parse), share of the samples with this parse.

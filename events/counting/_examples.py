@@ -11,10 +11,10 @@ import numpy as np
 
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import CorefsampleError, InputError
-from corefsample.syntax import SCHEMES
+from corefsample.syntax._schemes import SCHEMES
 from events.counting._evaluation import evaluate_clustering
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
-from events.matching import match_document
+from events.matching._matching import match_document
 from events.rules._format import Example
 from events.rules._rules import Rule, is_shipped_rule
 

@@ -23,7 +23,7 @@ _FEW = 6  # actors whose sets are all kept
 
 
 class Hits(NamedTuple):
-    """Samples with what one rule looks for, as in `events.counting.DocumentEvents`.
+    """Samples with what one rule looks for, as in `DocumentEvents`.
 
     An event in a sample is 0 if it is not true, 1 if it is by actors that are named or absent, 2 if it is by some
     default actor, and 3 if it is in both ways.

@@ -139,7 +139,7 @@ def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.Data
     Parameters
     ----------
     table
-        From `events.counting.EventCounts.to_frame`, or counts.csv.
+        From `EventCounts.to_frame`, or counts.csv.
     several
         Whether to name the events; by default where the table has several.
     like

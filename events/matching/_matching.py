@@ -18,9 +18,8 @@ from corefsample._arrays import Bools, Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, load_language
-from corefsample.syntax import SCHEMES
 from corefsample.syntax._paths import Dependents, ParseView, follow_each, leading_to
-from corefsample.syntax._schemes import document_schemes
+from corefsample.syntax._schemes import SCHEMES, document_schemes
 from events.lexicon._content import INNER, OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.rules._format import NEAR
@@ -84,7 +83,7 @@ class MentionMatches:
     inner
         Codes of actors that are parts of others (the police of a country).
     inner_counts_as
-        What an entity counts as that is described as an inner actor and as another, as of `events.lexicon.Lexicon`.
+        What an entity counts as that is described as an inner actor and as another, as of `Lexicon`.
     excluded
         Triggers that a condition of the preset excludes.
     apart
@@ -159,7 +158,7 @@ class MentionMatches:
 
 
 def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ...]:
-    """Names of the schemes to read a document by: `corefsample.syntax.document_schemes`, for labels from a file.
+    """Names of the schemes to read a document by: `document_schemes`, for labels from a file.
 
     Raises
     ------

@@ -13,8 +13,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats.scored._stream import DocumentStream
-from corefsample.syntax import SCHEMES
-from corefsample.syntax._schemes import declared_scheme, fitting_schemes
+from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import MentionMatches, match_rules
 from events.rules._rules import Rule

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample._lazy import pd
-from events.audit import AuditPlan
+from events.audit._plan import AuditPlan
 from events.audit._sheets import SHEET_COLUMNS
 from events.counting._tables import shown_name
 from events.pages._document_texts import PLAIN, MarkedText

@@ -125,7 +125,7 @@ def write_report(
 def rendered_page(report: Report, *, title: str | None = None) -> str:
     """Return the HTML of a report.
 
-    All text is inserted through Jinja2's escaping or `events.pages.embedded_json`. The page's security policy allows
+    All text is inserted through Jinja2's escaping or `embedded_json`. The page's security policy allows
     the scripts and the style written here, by their hashes, and nothing else: no network, no ``eval``, no HTML made
     from text.
 

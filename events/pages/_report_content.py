@@ -24,8 +24,8 @@ from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
 from events.counting._count_posterior import checked_table
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
+from events.counting._notes import exclusion_texts, merging_text, unsettled_text
 from events.counting._periods import Calendar
-from events.counting._sentences import exclusion_texts, merging_text, unsettled_text
 from events.counting._tables import Columns, shown_name
 from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned

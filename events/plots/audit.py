@@ -35,7 +35,7 @@ def audit_bands(
     Parameters
     ----------
     counts
-        From `events.audit.AuditEstimate.to_frame`, or audited.csv.
+        From `AuditEstimate.to_frame`, or audited.csv.
     most
         Panels, at least 1; targets with the highest totals come first.
     truth
@@ -87,7 +87,7 @@ def learned_bands(counts: pd.DataFrame, *, fig: Figure | SubFigure | None = None
     Parameters
     ----------
     counts
-        From `events.audit.LearnResult.to_frame`, or learned_counts.csv.
+        From `LearnResult.to_frame`, or learned_counts.csv.
     fig
         Figure to draw on; by default a new one.
     """

@@ -14,7 +14,7 @@ from corefsample import _checks
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, axes_of, bare_spines, figure_of, legible, say_instead
-from events.counting import CountDistribution
+from events.counting._count_posterior import CountDistribution
 from events.counting._tables import row_names, shown_name
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     ax
         Axes to draw on.
     counts
-        Rows of one actor of `events.counting.EventCounts.to_frame`, or of counts.csv. Without rows, a note is drawn.
+        Rows of one actor of `EventCounts.to_frame`, or of counts.csv. Without rows, a note is drawn.
     title
         Title of the panel.
 
@@ -161,7 +161,7 @@ def event_bands(
     Parameters
     ----------
     counts
-        From `events.counting.EventCounts.to_frame`, or counts.csv.
+        From `EventCounts.to_frame`, or counts.csv.
     actors
         Actors to draw, in this order; by default one page of all, those with most documents first.
     names
@@ -269,7 +269,7 @@ def count_bars(posterior: CountDistribution, *, ax: Axes | None = None, title: s
     Parameters
     ----------
     posterior
-        From `events.counting.count_posterior`.
+        From `events.count_posterior`.
     ax
         Axes to draw on; by default those of a new figure.
     title

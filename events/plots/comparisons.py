@@ -39,9 +39,9 @@ def actor_comparison(
     Parameters
     ----------
     counts
-        From `events.counting.EventCounts.to_frame`, or counts.csv.
+        From `EventCounts.to_frame`, or counts.csv.
     comparison
-        From `events.counting.EventCounts.compare`, or comparisons.csv.
+        From `EventCounts.compare`, or comparisons.csv.
     names
         Names for the legend, by code.
     fig

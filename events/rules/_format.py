@@ -11,8 +11,8 @@ import msgspec
 
 from corefsample.errors import InputError
 from corefsample.languages._language import code_of
-from corefsample.syntax import SCHEMES
 from corefsample.syntax._codes import UPOS
+from corefsample.syntax._schemes import SCHEMES
 from events.rules._conditions import ConditionsFile, faults_of_conditions, faults_of_paths, shipped_conditions
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 from corefsample import _checks
 from corefsample.errors import InputError, ParameterError
-from corefsample.syntax import SCHEMES
-from corefsample.syntax._schemes import Scheme
+from corefsample.syntax._schemes import SCHEMES, Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
 from events.rules._conditions import Condition, SharedFile, conditions_with, paths_with
 from events.rules._extending import as_yaml, extended
@@ -256,7 +255,7 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = Non
 
     Notes
     -----
-    The rule contains the file's inline examples; `events.counting.check_examples` checks them.
+    The rule contains the file's inline examples; `check_examples` checks them.
     """
     file, sources = rule_file(rule)
     return _rule(file, preset, sources)

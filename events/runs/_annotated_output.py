@@ -60,7 +60,7 @@ def write_annotated(
     seed
         Seed of the sampled clustering or of the samples behind an estimate.
     singletons, entity_fields, on_unwritable
-        As of `corefsample.formats.annotated.write_corefud`.
+        As of `corefsample.write_corefud`.
     on_rejected, on_progress
         Called with bad documents, and as documents are written.
 

@@ -218,7 +218,7 @@ class DocumentInputs:
     entity_fields
         Fields of ``Entity=`` for CoNLL-U files that do not declare them.
     article_options
-        Keywords of `events.news.ArticleStream`.
+        Keywords of `ArticleStream`.
     prefer_news
         Whether standard input, and tables that could be either, contain news rather than scored mentions.
     selected

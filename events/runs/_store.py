@@ -27,12 +27,6 @@ _RECORD, _SOURCES = "record.json", "sources.json"
 _PART_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")
 
 
-def content_key(*content: Any) -> str:
-    """SHA-256 of this version, and of JSON values on which a result depends."""
-    text = json.dumps([_FORMAT, corefsample.__version__, *content], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """An input file as it was when a run began.
@@ -117,20 +111,29 @@ class PartStore:
 
     path: Path
 
+    def key(self, *content: Any) -> str:
+        """SHA-256 of this version, and of JSON values on which a result depends."""
+        text = json.dumps([_FORMAT, corefsample.__version__, *content], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
     def find(self, key: str, *, verify: bool = True) -> StoredPart | None:
         """The part of a key, or None if it is not complete: no record, or a file is not as recorded.
 
         Parameters
         ----------
         key
-            From `content_key`.
+            From `key`.
         verify
-            Whether to compare the checksums of its files too, not only their sizes.
+            Whether to compare the checksums of its files too, not only their sizes, and to remove what is damaged.
         """
         for folder in sorted(self.path.glob(f"{key}-*")):
             record = read_sealed(folder / _RECORD)
-            if record is not None and record["key"] == key and _is_intact(folder, record["files"], verify):
+            if record is None or record["key"] != key:
+                continue
+            if _is_intact(folder, record["files"], verify):
                 return StoredPart(folder, record)
+            if verify:
+                shutil.rmtree(folder, ignore_errors=True)
         return None
 
     @contextmanager

@@ -386,7 +386,7 @@ def train(
     windows
         Whether to train on windows of 1 to 6 sentences, too, half of them with the document's first sentence in front.
     language
-        As of `corefsample.languages.load_language`, or its result.
+        As of `load_language`, or its result.
     start
         "english": begin with the weights of the English model, whose features other languages share; "none": with
         zeros. None: "english" for other languages, unless `bits` or `templates` are not those of that model, or it has

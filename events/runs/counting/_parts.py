@@ -32,7 +32,7 @@ from events.counting._periods import Calendar
 from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.rules._rules import Rule, sources_of
-from events.runs._store import PartStore, Source, content_key
+from events.runs._store import PartStore, Source
 from events.runs.counting._options import CountOptions
 
 QUARANTINE = "quarantine.jsonl"
@@ -139,7 +139,7 @@ class CountPart:
     def key(self) -> str:
         """The content key."""
         settings = self.counting.settings(*_OF_TABLES)
-        return content_key(settings, self.source.absolute, self.source.content, self.groups, self.excluded)
+        return self.store.key(settings, self.source.absolute, self.source.content, self.groups, self.excluded)
 
     @property
     def n_bytes(self) -> float:

@@ -18,13 +18,14 @@ import pyarrow.parquet as pq
 from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.documents._batch import DocumentBatch
+from corefsample.files._csv_cells import escaped_frame, escaped_texts
 from corefsample.files._reading import read_ahead
 from corefsample.formats.scored._parquet import ParquetWriter, abandon
-from events._csv_cells import escaped_frame, escaped_texts
 from events.counting._counted_rows import CountedRows, SortedRows, in_groups
-from events.plots import actor_comparison, bands_by_event, event_bands
+from events.plots import actor_comparison, event_bands
+from events.plots.bands import bands_by_event
 from events.plots.comparisons import comparisons_by_event
-from events.runs._pictures import save_pictures
+from events.runs._output_folder import save_pictures
 
 File = Callable[[str], Path]
 

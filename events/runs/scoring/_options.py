@@ -76,7 +76,7 @@ class Reading(Options):
             raise ParameterError("is for sampled parses, got no number of parses", parameter="parse_temperature")
 
     def article_options(self) -> dict[str, Any]:
-        """Keywords of `events.news.ArticleStream`."""
+        """Keywords of `ArticleStream`."""
         return self.chosen(*ARTICLE_OPTIONS)
 
 

@@ -18,7 +18,7 @@ from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
 from corefsample.files._digests import sha256
-from corefsample.parses import ParseSampler
+from corefsample.parses._sampling import ParseSampler
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._schemes import SCHEME_FIELD, document_schemes, pipeline_scheme
 from events.news._fields import Article

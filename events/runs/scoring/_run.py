@@ -23,15 +23,14 @@ from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, remove_file, require_free, write_json
 from corefsample.files._contents import read_json
+from corefsample.files._csv_cells import write_csv
 from corefsample.files._paths import Inputs, is_file, local_name, require_suffix, suffix_of
 from corefsample.formats.annotated._corefud import write_corefud
-from corefsample.formats.scored._parquet import ParquetWriter
 from corefsample.formats.scored._stream import SUFFIXES
-from corefsample.formats.scored._writing import join, quarantine_file
+from corefsample.formats.scored._writing import join, quarantine_file, write_documents
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.scorers._scoring import ScoringTally, few_known_words
 from corefsample.scorers.protocol import MentionSource
-from events._csv_cells import write_csv
 from events._options import Progress, Result, fields_of
 from events._selection import Selection
 from events.news._fields import Article
@@ -40,7 +39,7 @@ from events.runs._annotated_output import clustered
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, RepeatedTexts
 from events.runs._engines import Engine
 from events.runs._record import checksums, free_outputs, run_record
-from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, content_key, opened_store
+from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs.scoring._options import ScoreOptions, ScoringOptions
 from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task
 
@@ -109,8 +108,7 @@ class _Parts:
             raise scored.rejected[0].error()
         with self.store.adding(task.key) as part:
             if scored.documents:
-                with ParquetWriter(str(part.folder / _DOCUMENTS)) as writer:
-                    writer.write(DocumentBatch.of(scored.documents))
+                write_documents(scored.documents, part.folder / _DOCUMENTS, batch_size=self.size)
             part.record.update(
                 documents=len(scored.documents),
                 tally=dataclasses.asdict(scored.tally),
@@ -124,7 +122,7 @@ class _Parts:
         for each in items:
             place = [each.source, each.place] if isinstance(each, ReadDocument) else []
             content.update(json.dumps([*place, each.to_json()]).encode())
-        return content_key(self.settings, content.hexdigest())
+        return self.store.key(self.settings, content.hexdigest())
 
 
 def _warn_early(scored: Scored) -> None:

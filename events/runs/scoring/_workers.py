@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import corefsample
-from corefsample.documents import Parse
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._faults import Rejected
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import Parse, ScoredDocument
 from corefsample.documents._tokens import span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import code_of, require_same
-from corefsample.parses import parse_temperature
+from corefsample.parses._sampling import parse_temperature
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._shipped import chosen_recalibration
@@ -289,7 +288,7 @@ def load_recalibration(
     Parameters
     ----------
     path, model, mentions
-        As for `corefsample.recalibration.chosen_recalibration`.
+        As for `chosen_recalibration`.
     language
         Of the model; None: not compared.
 

@@ -15,15 +15,8 @@ from expected_errors import error
 from spacy_stubs import stub_doc
 
 from corefsample import ParameterError, Tokens, map_clustering
-from corefsample.adapters import (
-    arcs_from_spacy_experimental,
-    arcs_from_stanza,
-    arcs_from_supar,
-    from_fastcoref,
-    from_spacy_experimental,
-    from_stanza,
-    recorded_stanza_scores,
-)
+from corefsample.adapters import from_fastcoref, from_spacy_experimental, from_stanza, recorded_stanza_scores
+from corefsample.adapters._arc_scores import arcs_from_spacy_experimental, arcs_from_stanza, arcs_from_supar
 from corefsample.adapters._stanza import StanzaScores
 from corefsample.trees import ArcDistribution
 

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from references import parses as references
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, Tokens
-from corefsample.documents import Parse, sample_parses
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Rejected
+from corefsample.documents._scored import Parse, sample_parses
 
 pytestmark = pytest.mark.kernels
 

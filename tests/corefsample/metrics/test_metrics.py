@@ -20,18 +20,18 @@ from references.metrics import Clustering
 from scipy.optimize import linear_sum_assignment
 from tolerance import plausible_means
 
-from corefsample import (
-    AntecedentDistribution,
-    ClusteringSamples,
-    ParameterError,
-    map_clustering,
-    read_documents,
-    sample_clusterings,
-)
-from corefsample.metrics import corpus_posterior, corpus_scores
+from corefsample import AntecedentDistribution, ParameterError, map_clustering, read_documents, sample_clusterings
+from corefsample.coreference._clusterings import ClusteringSamples
 from corefsample.metrics._bootstrap import resampled_f1, score_differences
 from corefsample.metrics._counts import METRICS, PARTS, Metric, Part
-from corefsample.metrics._scores import ClusteringScores, Scores, clustering_scores, metric_posterior
+from corefsample.metrics._scores import (
+    ClusteringScores,
+    Scores,
+    clustering_scores,
+    corpus_posterior,
+    corpus_scores,
+    metric_posterior,
+)
 
 every_metric = pytest.mark.parametrize("metric", METRICS)
 whether_singletons = pytest.mark.parametrize("singletons", [True, False])

@@ -30,21 +30,21 @@ from strategies import documents as strategies
 
 import corefsample as cs
 from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, scorers
-from corefsample.posterior import DocumentPosterior
+from corefsample.posterior._posterior import DocumentPosterior
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import N_KINDS, KindOffsets, Recalibration
 from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from corefsample.scorers import AntecedentModel, load_scorer
+from corefsample.scorers import load_scorer
 from corefsample.scorers._scoring import score_mentions
-from corefsample.scorers.log_linear._model import on_grid
+from corefsample.scorers.log_linear._model import AntecedentModel, on_grid
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.scorers.protocol import MIN_PROB, MentionSource
 from corefsample.spacy_bridge import _state as state
 from corefsample.spacy_bridge.component import is_scored, posterior_of, set_posterior
 from corefsample.spacy_bridge.documents import doc_of_tokens, tokens_of_doc, word_offsets
-from corefsample.syntax import mention_kinds
 from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._words import mention_kinds
 
 PAGE = PROJECT / "docs" / "spacy.md"
 ENGLISH = Path(scorers.__file__).parent / "log_linear" / "data" / "english.npz"

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from references import learning as references
 
 from corefsample import InputError
-from events.audit import AuditPlan, estimate_counts, extend_plan, learn, plan_audit, read_sheets
+from events.audit import estimate_counts, plan_audit, read_sheets
 from events.audit._features import Features, RunFeatures, numeric_columns, probability_features
 from events.audit._learned_model import Labelled, LogisticRegression, Standardised, cross_fitted, period_test
 from events.audit._learned_total import difference_total, total_draws
-from events.audit._learning import LEAST_LABELS, TargetLearning, target_labels
+from events.audit._learning import LEAST_LABELS, TargetLearning, learn, target_labels
 from events.audit._paired import average_precision
+from events.audit._plan import AuditPlan, extend_plan
 from events.audit._sheets import MISSING, YES, SheetLabels
 
 FRAME = frame(400, seed=2)

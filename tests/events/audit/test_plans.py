@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tolerance import plausible_counts
 
 from corefsample import ParameterError
-from events.audit import AuditFrame, extend_plan, plan_audit
-from events.audit._plan import allocate, best_cuts
+from events.audit import AuditFrame, plan_audit
+from events.audit._plan import allocate, best_cuts, extend_plan
 
 
 def test_strata_are_ranges_of_p() -> None:

@@ -23,8 +23,8 @@ from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, write_documents
 from events import simulate_documents
-from events.audit import _kernels, estimate_total, read_run_documents
-from events.audit._documents import read_scores
+from events.audit import _kernels, estimate_total
+from events.audit._documents import read_run_documents, read_scores
 from events.audit._totals import METHODS
 from events.commands import (
     AuditEstimateOptions,

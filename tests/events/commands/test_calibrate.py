@@ -23,8 +23,9 @@ from corefsample import (
     write_documents,
 )
 from corefsample.links import calibrate_links, compare_links, scorer_links
-from events.commands import CalibrateOptions, CalibrateParsesOptions, run_calibrate, run_calibrate_parses
 from events.commands._results import CalibrationFolder
+from events.commands.calibrate import CalibrateOptions, run_calibrate
+from events.commands.calibrate_parses import CalibrateParsesOptions, run_calibrate_parses
 
 OPTIONS = CalibrateOptions(bin_size=50, n_resamples=100)
 

@@ -15,7 +15,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import write_documents
 from events import simulate_documents
-from events.pages import write_report
+from events.pages._report import write_report
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from report_pages import (
 )
 
 from corefsample import ScoredDocument, read_documents
-from events.pages import write_report
+from events.pages._report import write_report
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))

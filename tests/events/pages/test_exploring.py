@@ -31,10 +31,10 @@ from report_pages import (
 from run_cases import CountOptions, count_events
 
 from corefsample import read_documents, write_documents
-from corefsample.recalibration import english_recalibration
+from corefsample.recalibration._shipped import english_recalibration
 from events import simulate_documents
 from events.counting import read_count_samples
-from events.pages import write_report
+from events.pages._report import write_report
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))

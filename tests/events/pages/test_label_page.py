@@ -17,7 +17,8 @@ from events_audit_made import actor_frame, frame
 from page_documents import HOSTILE_ID, HOSTILE_NAME, HOSTILE_WORDS
 from report_pages import allow_downloads, downloaded
 
-from events.audit import AuditFrame, AuditPlan, plan_audit, read_sheets, sheet_table
+from events.audit import AuditFrame, plan_audit, read_sheets, sheet_table
+from events.audit._plan import AuditPlan
 from events.audit._sheets import NO, RESOLVED, SHEET_COLUMNS, UNSURE, YES, disagreement_sheet
 from events.pages._document_texts import NAME, PLAIN, TRIGGER, MarkedText
 from events.pages._labelling import rendered_sheet

@@ -22,9 +22,9 @@ from corefsample import AntecedentDistribution, Tokens, map_clustering, read_doc
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import point_estimate
 from events import load_lexicon, load_rules
-from events.counting import evaluate_matches
+from events.counting._evaluation import evaluate_matches
 from events.counting._evidence import ParsedMentions, evidence_rows
-from events.matching import match_document
+from events.matching._matching import match_document
 from events.pages._document_texts import NAME, PLAIN, TRIGGER, Marker, named_places, spaced
 from events.pages._report_content import _ordered_actors, read_report, sampled_pairs
 

@@ -19,11 +19,11 @@ from learned_folders import made_learned
 from report_pages import allow_downloads, downloaded, evidence, unpacked
 
 from corefsample import InputError, read_documents
-from events.audit import read_run_documents
+from events.audit._documents import read_run_documents
 from events.audit._sheets import SHEET_COLUMNS
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
-from events.pages import write_report
 from events.pages._labels import LabelTargets
+from events.pages._report import write_report
 from events.pages._report_content import read_report
 
 REASON = missing()

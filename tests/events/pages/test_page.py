@@ -19,8 +19,7 @@ from report_pages import quiet_run
 from run_cases import CountOptions, count_events
 
 from corefsample import ParameterError
-from events.pages import write_report
-from events.pages._report import rendered_page
+from events.pages._report import rendered_page, write_report
 from events.pages._report_content import read_report
 
 pytest.importorskip("altair", reason="extra `report`")

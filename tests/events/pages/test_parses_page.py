@@ -14,7 +14,7 @@ from references import parses as pr
 from report_pages import all_of, choose_actor, one, open_document, text
 from run_cases import CountOptions, count_events
 
-from events.pages import write_report
+from events.pages._report import write_report
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))

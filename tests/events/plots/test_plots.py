@@ -17,11 +17,12 @@ from matplotlib.patches import StepPatch
 
 from corefsample import ParameterError
 from corefsample.plots import save_figure
-from events.counting import CountDistribution, count_pmf
-from events.plots import actor_comparison, audit_bands, count_bars, event_band, event_bands, query_coverage
+from events.counting import count_pmf
+from events.counting._count_posterior import CountDistribution
+from events.plots import actor_comparison, audit_bands, count_bars, event_band, event_bands
 from events.plots.audit import learned_bands
 from events.plots.comparisons import comparisons_by_event
-from events.plots.queries import query_quantiles
+from events.plots.queries import query_coverage, query_quantiles
 
 
 def counts(*countries: str, periods: int = 4) -> pd.DataFrame:

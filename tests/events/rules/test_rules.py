@@ -12,10 +12,9 @@ from expected_errors import error
 from places import TEST_DATA
 
 from corefsample import InputError, ParameterError
-from corefsample.syntax import SCHEMES
+from corefsample.syntax._schemes import SCHEMES
 from events.counting._examples import check_examples
-from events.rules import shipped_rules
-from events.rules._rules import load_presets, load_rules
+from events.rules._rules import load_presets, load_rules, shipped_rules
 
 PARSE = """
 1 Iraq Iraq PROPN 2 nsubj

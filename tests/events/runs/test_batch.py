@@ -27,15 +27,15 @@ from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
 import events.counting._counter
-import events.runs._pictures
+import events.runs._output_folder
 import events.runs.counting._parts
 import events.runs.counting._tables
 from corefsample import InputError, OutputError, read_documents
 from corefsample._machine import processors
+from corefsample.files._csv_cells import unescaped
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
-from events._csv_cells import unescaped
-from events.audit import read_run_documents
+from events.audit._documents import read_run_documents
 from events.audit._features import _RunTables
 from events.counting._counted_rows import rows_batch
 from events.counting._evidence import EvidenceRow, evidence_schema
@@ -303,7 +303,7 @@ def _full(*args: Any, **keywords: Any) -> None:
         "corefsample.formats.scored._writing.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
-        "events.runs._pictures.save_figure",
+        "events.runs._output_folder.save_figure",
         "pathlib.Path.write_text",
         "pathlib.Path.mkdir",
         "os.replace",

@@ -14,8 +14,8 @@ from run_cases import in_groups
 
 from corefsample import read_documents
 from events import EventCounter, load_rules
-from events.counting._sentences import exclusion_texts
-from events.pages import write_report
+from events.counting._notes import exclusion_texts
+from events.pages._report import write_report
 
 HAPPENED = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj"
 NEGATED = "Iraq/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:advmod attack/VERB>0:root Iran/PROPN>4:obj"

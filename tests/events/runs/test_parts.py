@@ -22,7 +22,7 @@ from run_cases import PART, Case, complete, documents, engine_options, failing, 
 from corefsample import InputError, OutputError, ParameterError
 from events.runs import missing_parts
 from events.runs._engines import Engine
-from events.runs._store import PartStore, content_key
+from events.runs._store import PartStore
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster's
 
@@ -174,7 +174,21 @@ def test_a_checksum_is_remembered_until_the_file_changes(tmp_path: Path, monkeyp
     os.utime(path, (1, 1))
     (after,) = store.sources([str(path)])
     assert after.content != before.content
-    assert content_key(before.content) != content_key(after.content)
+    assert store.key(before.content) != store.key(after.content)
+
+
+def test_a_damaged_part_is_not_found_again(tmp_path: Path) -> None:
+    store = PartStore(tmp_path)
+    with store.adding(store.key("a")) as (folder, record):
+        (folder / "result").write_text("right")
+        record["documents"] = 1
+    assert store.n_complete() == 1
+    (folder / "result").write_text("wrong")
+    assert store.find(store.key("a")) is None
+    with store.adding(store.key("a")) as part:
+        (part.folder / "result").write_text("right")
+    assert store.find(store.key("a"), verify=False) == store.find(store.key("a"))
+    assert store.find(store.key("b")) is None
 
 
 # --- finished runs --------------------------------------------------------------------------------------------

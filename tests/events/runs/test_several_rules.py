@@ -16,7 +16,7 @@ from run_cases import CountOptions, count_events
 from corefsample import InputError, ParameterError, read_documents, write_documents
 from corefsample.recalibration import read_recalibration
 from events import EventCounter, TrueEvents, load_rules
-from events.commands import run_calibrate
+from events.commands.calibrate import run_calibrate
 from events.counting import read_count_posterior
 from events.pages._report_content import read_report
 from events.runs.counting._options import EventsResult

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from corefsample import InputError, ParameterError
 from corefsample.languages._language import load_language
-from corefsample.scorers import AntecedentModel, load_scorer
-from corefsample.scorers.log_linear._model import rounded
+from corefsample.scorers import load_scorer
+from corefsample.scorers.log_linear._model import AntecedentModel, rounded
 from corefsample.scorers.log_linear.features._encoding import features_hash
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 

@@ -19,9 +19,10 @@ from corefsample import ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.scorers import AntecedentModel, load_scorer, score_documents
+from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear import _training as module
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import EpochReport, HeldOutFigures, SoftmaxMargin, held_out_figures, train
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.syntax._words import word_hash
