@@ -147,7 +147,10 @@ class EventCounter(CountedEvents):
                 definitions=definitions.texts,
                 codes=definitions.lexicon.codes,
                 outcomes=definitions.actors_of_outcomes,
-                has_defaults=any(each.defaults for each in definitions.rules),
+                has_defaults=any(
+                    each.defaults or (each.distinct_actors and each.stands_for and definitions.lexicon.members)
+                    for each in definitions.rules
+                ),
                 **sampling,
             )
         keys = None if compared is None else {EventKey.of(name) for name in compared}
