@@ -22,23 +22,19 @@ from held_out_scores import ENGLISH_GENRES
 from link_kinds import links_by_kind
 
 from corefsample import ScoredDocument, link_pairs, link_tables, map_clustering, sample_clusterings
-from corefsample.calibration import (
-    HistogramBinning,
-    IsotonicRecalibration,
-    PlattScaling,
-    ScalingBinning,
-    calibration_error,
-)
+from corefsample.calibration import IsotonicRecalibration, calibration_error
+from corefsample.calibration._binners import HistogramBinning, ScalingBinning
+from corefsample.calibration._logistic import PlattScaling
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.links import calibrate_links
-from corefsample.metrics import corpus_scores
-from corefsample.metrics._scores import ClusteringScores, clustering_scores
+from corefsample.metrics._scores import ClusteringScores, clustering_scores, corpus_scores
 from corefsample.recalibration import LinkScore, RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
-from corefsample.scorers import AntecedentModel, load_scorer, score_documents
+from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import ScoringTally
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import EpochReport, held_out_figures, train
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"

@@ -25,12 +25,13 @@ import pyarrow.parquet as pq
 
 from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample.documents._scored import Parse
+from corefsample.files._csv_cells import write_csv
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._shipped import recalibration_file
-from corefsample.tagging import HiddenMarkovModel, TaggedSentence, load_model, save_model
+from corefsample.tagging import HiddenMarkovModel, TaggedSentence, load_tagger, save_tagger
 from events import simulate_documents
-from events._csv_cells import write_csv
-from events.audit import plan_audit, read_run_documents, read_sheets, sheet_table
+from events.audit import plan_audit, read_sheets, sheet_table
+from events.audit._documents import read_run_documents
 from events.commands import EventsOptions, run_events
 from events.counting import read_count_posterior
 from events.counting._count_posterior import read_counts
@@ -176,7 +177,7 @@ def made(folder: Path) -> dict[str, Input]:
     record = folder / "recalibration.json"
     record.write_bytes(Path(recalibration_file("english")).read_bytes())
     model = folder / "model.zip"
-    save_model(HiddenMarkovModel().fit([TaggedSentence(("the", "dog", "barks"), ("D", "N", "V"), "a")] * 3), model)
+    save_tagger(HiddenMarkovModel().fit([TaggedSentence(("the", "dog", "barks"), ("D", "N", "V"), "a")] * 3), model)
     run, sheet = folder / "run", folder / "sheet.csv"
     plan = plan_audit(read_run_documents(run), 12, floor=1)
     write_csv(sheet_table(plan, 1, {each.doc_id: "-1 text" for each in documents}).assign(label="yes"), str(sheet))
@@ -188,7 +189,7 @@ def made(folder: Path) -> dict[str, Input]:
         "version 2, JSON Lines": (lines, mutated, lambda: read_parsed(lines)),
         "version 2, Parquet": (table, changed_parquet, lambda: read_parsed(table)),
         "recalibration": (record, mutated, lambda: read_recalibration(record).sampled("fit", 5)),
-        "tagging model": (model, changed_archive, lambda: load_model(model).posterior(["dog"]).marginals()),
+        "tagging model": (model, changed_archive, lambda: load_tagger(model).posterior(["dog"]).marginals()),
         "sheet": (sheet, mutated, lambda: read_sheets(plan, [sheet])),
         **{name: (run / f"{name}.parquet", changed_parquet, lambda: read_tables(run)) for name in TABLES},
     }

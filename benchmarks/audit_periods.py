@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from audit_corpora import LEVEL, Bools, Floats, Ints, framed, probabilities
 
-from events.audit import AuditPlan, estimate_total, plan_audit
-from events.audit._cells import target_cells
+from events.audit import estimate_total, plan_audit
 from events.audit._estimates import STABLE_ERRORS, Assumption, _TargetCounts
+from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
-from events.audit._totals import DEFAULT_METHOD
+from events.audit._totals import DEFAULT_METHOD, target_cells
 
 YEARS, PER_YEAR = 8, 500
 LABELS = (100, 200, 500)

@@ -11,7 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from audit_corpora import scored
 
-from events.audit import AuditFrame, AuditPlan, estimate_counts, estimate_total, learn, plan_audit
+from events.audit import AuditFrame, estimate_counts, estimate_total, plan_audit
+from events.audit._learning import learn
+from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
 from events.audit._totals import METHODS
 

@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from measure import Row, faster, in_turn, within
 
-from corefsample.calibration import CalibrationTable, calibration_error
+from corefsample.calibration import calibration_error
 from corefsample.calibration._binning import block_bin_pairs
 from corefsample.calibration._bins import BlockBins
 from corefsample.calibration._draws import ErrorDraws, bootstrap_draws, simulated_draws
+from corefsample.calibration._table import CalibrationTable
 
 __all__ = ["calibration_rows"]
 

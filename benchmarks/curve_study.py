@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from tagger_studies import corpora
 from tagger_studies.results import measured
 
-from corefsample._arrays import Floats
+from corefsample._arrays import Bools, Floats
 from corefsample.calibration import calibration_error, reliability_curve
 from corefsample.calibration._binning import default_bin_size
 from corefsample.calibration._error import binned_error
@@ -23,8 +23,8 @@ from corefsample.calibration._smooth_curves import SmoothCurve, smooth_curve
 from corefsample.plots import reliability_axes
 from corefsample.tagging import HiddenMarkovModel
 
-N_PAIRS = 20_000
-BOTH_ENDS, SKEWED = {"alpha": 0.5, "beta": 0.5}, {"alpha": 0.1, "beta": 1.0}
+N_PAIRS, FEW_PAIRS = 20_000, 2000
+BOTH_ENDS, SKEWED, EVEN = {"alpha": 0.5, "beta": 0.5}, {"alpha": 0.1, "beta": 1.0}, {"alpha": 1.0, "beta": 1.0}
 
 
 class Bent(Design):
@@ -34,12 +34,42 @@ class Bent(Design):
         return np.asarray(q + 0.1 * np.sin(2.0 * np.pi * q))
 
 
+class Power(Design):
+    """Predictions that are too high, most of all near zero: the true probability is q^1.4."""
+
+    def true_probs(self, q: Floats) -> Floats:
+        return np.asarray(q**1.4)
+
+
 TRUTHS: dict[str, Callable[..., Design]] = {
     "perfect": Design,
     "temperature 2": lambda **options: Design(temperature=2.0, **options),
     "bent": Bent,
     "off by .1": lambda **options: Design(shift=0.1, **options),
 }
+
+
+def coverage(n_replications: int) -> pd.DataFrame:
+    """How often the band of few pairs contains the true curve, whole or in part."""
+    rows = []
+    for dependence, words in ((0.0, "independent"), (0.1, "in documents")):
+        for truth, made in {"perfect": Design, "q^1.4": Power, "bent": Bent}.items():
+            design = made(**EVEN, dependence=dependence)
+            curves = []
+            for seed in range(n_replications):
+                pairs = synthetic_pairs(FEW_PAIRS, design, seed=seed)
+                documents = pairs.documents if dependence else None
+                curves.append(held(smooth_curve(pairs.q, pairs.y, documents=documents), design))
+            inside = np.array([each.mean() for each in curves])
+            means = {"band holds": np.mean(inside == 1.0), "part of the curve held": inside.mean()}
+            rows.append({"pairs": words, "truth": truth, **means})
+    return pd.DataFrame(rows)
+
+
+def held(curve: SmoothCurve, design: Design) -> Bools:
+    """At which places the band contains the true share."""
+    truth = design.true_probs(curve.q)
+    return np.asarray((curve.lower <= truth) & (truth <= curve.upper))
 
 
 def tables(n_replications: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -64,13 +94,12 @@ def tables(n_replications: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 def one(pairs: SyntheticPairs, design: Design) -> dict[str, Any]:
     """What one set of pairs gives."""
     curve = smooth_curve(pairs.q, pairs.y, documents=pairs.documents)
-    truth = design.true_probs(curve.q)
-    held = (curve.lower <= truth) & (truth <= curve.upper)
+    inside = held(curve, design)
     row: dict[str, Any] = {
         "bandwidth": curve.bandwidth,
         "bin size": curve.bin_size,
-        "band holds": bool(held.all()),
-        "part of the curve held": held.mean(),
+        "band holds": bool(inside.all()),
+        "part of the curve held": inside.mean(),
         "width": (curve.upper - curve.lower).mean(),
         "smooth": rms(np.interp(pairs.q, curve.q, curve.share) - pairs.p),
         "true": pairs.true_error,

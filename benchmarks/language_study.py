@@ -26,11 +26,11 @@ from corefsample._arrays import Bools, Floats
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.languages._language import load_language
-from corefsample.metrics import corpus_scores
-from corefsample.metrics._scores import clustering_scores
+from corefsample.metrics._scores import clustering_scores, corpus_scores
 from corefsample.recalibration import LinkScore, RecalibrationFitter
-from corefsample.scorers import AntecedentModel, score_documents
+from corefsample.scorers import score_documents
 from corefsample.scorers._scoring import gold_of_found
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import HeldOutFigures, Start, held_out_figures, train
 from corefsample.scorers.protocol import MentionSource
 

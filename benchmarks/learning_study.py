@@ -26,12 +26,14 @@ from studies import markdown
 
 from corefsample import InputError
 from corefsample.calibration import calibration_error
-from events.audit import AuditFrame, AuditPlan, extend_plan, plan_audit, read_run_documents
+from events.audit import AuditFrame, plan_audit
+from events.audit._documents import read_run_documents
 from events.audit._features import Features, RunFeatures
 from events.audit._learned_model import AS_IT_IS, TextFeatures, log_losses
 from events.audit._learned_total import difference_total
 from events.audit._learning import LEAST_LABELS, TargetLearning
 from events.audit._paired import average_precision
+from events.audit._plan import AuditPlan, extend_plan
 from events.audit._sheets import SheetLabels
 from events.audit._totals import total_interval
 

@@ -27,19 +27,18 @@ FIRST_DAY, N_DAYS = np.datetime64("1987-01-01"), 7_670
 # Each step in a process of its own: what one step keeps does not hide the peak of the next.
 STEP = """
 import json, sys
-from events.runs import CountOptions, finalise_run, initialise_run, run_partition
+from events.commands import EventsOptions, run_events
+from events.runs import CountOptions, missing_parts
 step, path, out = sys.argv[1:]
-if step == "initialise":
-    initialise_run(path, out, CountOptions(n_samples=100))
-elif step == "partitions":
-    for number in initialise_run(path, out, CountOptions(n_samples=100)):
-        run_partition(out, number)
+if step == "parts":
+    for part in missing_parts(path, out, CountOptions(n_samples=100)):
+        part.compute()
 else:
-    finalise_run(out, pictures=False)
+    run_events(path, EventsOptions(out=out, n_samples=100, pictures=False))
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(1024 * int(status["VmHWM"].split()[0]))
 """
-STEPS = ("initialise", "partitions", "finalise")
+STEPS = ("parts", "merging")
 
 
 def document(*, with_event: bool) -> ScoredDocument:

@@ -25,8 +25,9 @@ from corefsample import map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.metrics import corpus_scores
 from corefsample.metrics._scores import clustering_scores
-from corefsample.scorers import AntecedentModel, load_scorer, score_documents
+from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import gold_entities
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS
 from corefsample.scorers.log_linear._training import examples_of, figures, train
 from corefsample.scorers.protocol import MentionSource

@@ -27,7 +27,8 @@ from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.parses import parse_samples
 from corefsample.recalibration._model import Recalibration
-from corefsample.scorers import AntecedentModel, load_scorer, score_documents
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._mentions import mentions_from_parse
 from events.counting import count_pmf

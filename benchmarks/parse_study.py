@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from events.commands import CalibrateParsesOptions, run_calibrate_parses
+from events.commands.calibrate_parses import CalibrateParsesOptions, run_calibrate_parses
 
 SHARED = Path(__file__).parents[2] / "shared"
 PIPELINES = ("en_gum_ud", "en_core_web_sm")

@@ -19,10 +19,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from corefsample import write_documents
-from events.commands import DemoOptions, EventsOptions, run_demo, run_events
+from events.commands import EventsOptions, run_events
+from events.commands.demo import DemoOptions, run_demo
 from events.lexicon._lexicon import load_lexicon
-from events.pages import write_report
 from events.pages._charts import chart_library
+from events.pages._report import write_report
 from events.simulation._countries import SimulatedCountry, default_countries
 from events.simulation._documents import simulate_documents
 

@@ -47,7 +47,8 @@ from corefsample.calibration._intervals import bootstrap_interval, simulated_int
 from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links._pairs import link_tables
-from corefsample.recalibration import RecalibrationFitter, english_recalibration, score_english
+from corefsample.recalibration import RecalibrationFitter
+from corefsample.recalibration._shipped import english_recalibration, score_english
 from corefsample.recalibration._uncertain import Uncertainty
 from corefsample.scorers import load_scorer
 from events.commands import EventsOptions, run_events

@@ -49,6 +49,7 @@ COLUMNS = {
     "n_draws": "n_resamples",
     "refits": "n_resamples",
     "jobs": "workers",
+    "n_partitions": "n_parts",
 }
 # Columns and keys that only the new tree may have.
 ADDED = {"schema_version", "version"}

@@ -1,4 +1,4 @@
-"""Rows of the events job on a large corpus: time, memory, growth, workers, partitions and resuming.
+"""Rows of the events job on a large corpus: time, memory, growth, workers, parts and resuming.
 
 The corpus is that of benchmarks/large_corpus.py in the folder that the environment names as COREFSAMPLE_LARGE_CORPUS.
 Without it a smaller one is simulated, which takes about a minute.
@@ -49,7 +49,7 @@ def scale_rows(runs: int) -> Iterator[Row]:
         files = _corpus(Path(folder))
         sizes = [pq.ParquetFile(path).metadata.num_rows for path in files]
         yield from _against_reading(files, sum(sizes), folder, runs)
-        yield from _partitions(files, sizes, folder, runs)
+        yield from _parts(files, sizes, folder, runs)
         yield from _growth(files, sizes, folder)
         yield from _sampler_threads(files[0], runs)
         yield from _workers(files, sum(sizes), runs)
@@ -115,8 +115,8 @@ def _against_reading(files: Sequence[Path], n_documents: int, folder: str, runs:
     yield row if n_documents >= LARGE else replace(row, figure="", met=None)
 
 
-def _partitions(files: Sequence[Path], sizes: Sequence[int], folder: str, runs: int) -> Iterator[Row]:
-    """Each file a partition, against the same row groups in one file and one partition."""
+def _parts(files: Sequence[Path], sizes: Sequence[int], folder: str, runs: int) -> Iterator[Row]:
+    """Each file a part, against the same row groups in one file and one part."""
     files, n_documents = files[:N_FILES], sum(sizes[:N_FILES])
     whole = Path(folder) / "whole.parquet"
     with pq.ParquetWriter(whole, pq.read_schema(files[0]), compression="zstd") as writer:
@@ -124,7 +124,7 @@ def _partitions(files: Sequence[Path], sizes: Sequence[int], folder: str, runs: 
             for group in range(file.num_row_groups):
                 writer.write_table(file.read_row_group(group))
     work = f"events job, {n_documents:,} documents in {len(files)} partitions"
-    ours, theirs = _job(files, folder), _job([whole], folder, partition_size=10 * n_documents)
+    ours, theirs = _job(files, folder), _job([whole], folder, part_size=10 * n_documents)
     yield from _both(work, "in one partition", ours, theirs, runs, MOST_OVERHEAD)
     whole.unlink()
 

@@ -345,6 +345,7 @@ def noise_figure(table: pd.DataFrame) -> Figure:
 def run_curves(effort: Effort, folder: Path | None) -> None:
     curves, errors = curve_study.tables(2 if effort is QUICK else 12)
     markdown("Smooth curves: share of bands that hold the whole true curve; RMS distance from it", curves)
+    markdown("The band of 2,000 pairs", curve_study.coverage(5 if effort is QUICK else 200))
     markdown("Errors in bins of the default size and of the size with the best held-out log score", errors, 4)
     save(curve_study.figure(), folder, "study-smooth-curves.png")
 

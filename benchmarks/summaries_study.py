@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corefsample import ClusteringSamples, ScoredDocument, map_clustering, read_documents, sample_clusterings
+from corefsample import ScoredDocument, map_clustering, read_documents, sample_clusterings
+from corefsample.coreference._clusterings import ClusteringSamples
 from corefsample.links._pairs import gold_codes
-from corefsample.metrics import corpus_scores
-from corefsample.metrics._scores import ClusteringScores, clustering_scores, metric_posterior
+from corefsample.metrics._scores import ClusteringScores, clustering_scores, corpus_scores, metric_posterior
 from corefsample.summaries import credible_ball, point_estimate
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"

@@ -98,11 +98,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--partition-size", default="1000", help="documents of a partition (default: 1000)")
+    parser.add_argument("--part-size", default="1000", help="documents of a part (default: 1000)")
     chosen = parser.parse_args()
     inputs = sorted(chosen.corpus.glob("*.parquet"))
     n_documents = sum(pq.ParquetFile(path).metadata.num_rows for path in inputs)
-    options = ("--partition-size", chosen.partition_size)
+    options = ("--part-size", chosen.part_size)
     print(f"| {n_documents:,} documents | seconds | core time a document, ms | same bytes |\n|---|---:|---:|---|")
     with tempfile.TemporaryDirectory() as folder:
         reference = Path(folder) / "one"

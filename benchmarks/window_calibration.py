@@ -19,7 +19,7 @@ import pandas as pd
 
 from corefsample import link_pairs
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.recalibration import english_recalibration
+from corefsample.recalibration._shipped import english_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import gold_entities, required_tokens
 from corefsample.scorers.log_linear._readings import Reading, _cut, readings

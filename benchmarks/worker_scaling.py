@@ -1,7 +1,7 @@
-"""Seconds of a corpus's partitions on two Dask workers and on one: python benchmarks/worker_scaling.py RUNS FILE ...
+"""Seconds of a corpus's parts on two Dask workers and on one: python benchmarks/worker_scaling.py RUNS FILE ...
 
 Each worker has one thread and a processor of its own, so that two workers have twice the processors of one. The clock
-runs from the first partition's start to the last one's end: workers are started, and have run a partition, before.
+runs from the first part's start to the last one's end: workers are started, and have computed a part, before.
 Prints the two medians as JSON, those of two workers first.
 """
 
@@ -17,7 +17,8 @@ from typing import Any
 
 import distributed
 
-from events.runs import CountOptions, initialise_run, run_partition
+from events.runs import CountOptions, missing_parts
+from events.runs.counting._parts import CountPart
 
 
 def confined(processor: int) -> None:
@@ -29,15 +30,12 @@ def confined(processor: int) -> None:
     pa.set_cpu_count(1)
 
 
-def partitions(client: Any, files: list[str], addresses: list[str]) -> float:
-    """Seconds of all partitions of a new run on some of the workers, one partition at a time on each."""
+def parts(client: Any, files: list[str], addresses: list[str]) -> float:
+    """Seconds of all parts of a new run on some of the workers, one part at a time on each."""
     with tempfile.TemporaryDirectory() as folder:
-        numbers = initialise_run(files, f"{folder}/run", CountOptions())
+        missing = missing_parts(files, f"{folder}/run", CountOptions())
         started = time.perf_counter()
-        futures = [
-            client.submit(run_partition, f"{folder}/run", number, threads=1, workers=addresses, pure=False)
-            for number in numbers
-        ]
+        futures = [client.submit(CountPart.compute, part, threads=1, workers=addresses, pure=False) for part in missing]
         client.gather(futures)
         return time.perf_counter() - started
 
@@ -48,9 +46,9 @@ def main(runs: int, files: list[str]) -> None:
         both = sorted(client.scheduler_info()["workers"])
         for processor, address in zip(sorted(os.sched_getaffinity(0)), both, strict=False):
             client.run(confined, processor, workers=[address])
-        partitions(client, files[:1], both[:1])
-        partitions(client, files[:1], both[1:])
-        pairs = [(partitions(client, files, both), partitions(client, files, both[:1])) for _ in range(runs)]
+        parts(client, files[:1], both[:1])
+        parts(client, files[:1], both[1:])
+        pairs = [(parts(client, files, both), parts(client, files, both[:1])) for _ in range(runs)]
     print(json.dumps([statistics.median(side) for side in zip(*pairs, strict=True)]))
 
 

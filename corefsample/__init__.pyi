@@ -1,7 +1,5 @@
 from . import adapters as adapters
 from . import calibration as calibration
-from . import coreference as coreference
-from . import documents as documents
 from . import errors as errors
 from . import formats as formats
 from . import links as links
@@ -12,18 +10,15 @@ from . import recalibration as recalibration
 from . import scorers as scorers
 from . import spacy_bridge as spacy_bridge
 from . import summaries as summaries
-from . import syntax as syntax
 from . import tagging as tagging
 from . import trees as trees
 from .coreference._antecedents import AntecedentDistribution as AntecedentDistribution
-from .coreference._clusterings import ClusteringSamples as ClusteringSamples
 from .coreference._clusterings import clustering_log_prob as clustering_log_prob
 from .coreference._clusterings import entity_count_pmf as entity_count_pmf
 from .coreference._clusterings import link_marginals as link_marginals
 from .coreference._clusterings import map_clustering as map_clustering
 from .coreference._clusterings import root_posterior as root_posterior
 from .coreference._clusterings import sample_clusterings as sample_clusterings
-from .coreference._graphs import to_networkx as to_networkx
 from .documents._scored import ScoredDocument as ScoredDocument
 from .documents._tokens import Tokens as Tokens
 from .errors import CorefsampleError as CorefsampleError

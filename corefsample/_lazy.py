@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import lazy_loader
@@ -18,6 +20,8 @@ def attached(
     name: str, file: str, needs: tuple[str, ...] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package, by its ``__init__.pyi``.
+
+    The error of a name that another package of ours exports says which one.
 
     Parameters
     ----------
@@ -33,12 +37,29 @@ def attached(
             found = load(attribute)
         except ModuleNotFoundError as error:
             raise explained(error, name) from None
+        except AttributeError:
+            exporting = "" if attribute.startswith("_") else _exporting(attribute)
+            if not exporting:
+                raise
+            message = f"{name} has no attribute {attribute}: use {exporting}.{attribute}"
+            raise AttributeError(message, name=attribute) from None
         for module in needs:
             if find_spec(module) is None:
                 raise explained(ModuleNotFoundError(name=module), name)
         return found
 
     return loaded, names, public
+
+
+def _exporting(attribute: str) -> str:
+    """The package that exports a name, or nothing."""
+    for top in ("corefsample", "events"):
+        spec = find_spec(top)
+        for folder in [] if spec is None else spec.submodule_search_locations or []:
+            for face in sorted(Path(folder).rglob("__init__.pyi")):
+                if re.search(rf"^from \S*\w import {attribute} as ", face.read_text(encoding="utf-8"), re.MULTILINE):
+                    return ".".join([top, *face.parent.relative_to(folder).parts])
+    return ""
 
 
 def explained(error: ModuleNotFoundError, whose: str) -> ModuleNotFoundError:

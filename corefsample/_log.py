@@ -9,7 +9,7 @@ STEPS = "steps"
 
 
 def logger(name: str = "") -> logging.Logger:
-    """Logger of a part of the library: `corefsample.NAME`, or `corefsample` itself.
+    """Logger of a part of the library, below the logger `corefsample`, or that itself.
 
     Levels: DEBUG for single files and kernels; INFO for progress and what takes long; WARNING for what may be wrong.
     """
@@ -21,5 +21,5 @@ def logger(name: str = "") -> logging.Logger:
 
 
 def log_step(message: str, *values: object) -> None:
-    """Log one of many steps of long work, to `corefsample.steps` as INFO; programs show one every so often."""
+    """Log one of many steps of long work, to the logger `steps` as INFO; programs show one every so often."""
     logger(STEPS).info(message, *values)

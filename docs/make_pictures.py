@@ -13,7 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from corefsample import ScoredDocument, plots
-from corefsample.calibration import ReliabilityCurve, tag_calibration_errors
+from corefsample.calibration import ReliabilityCurve
+from corefsample.calibration._tag_errors import tag_calibration_errors
 from corefsample.calibration._tag_scores import TagScores
 from corefsample.links import calibrate_links
 from corefsample.links._pairs import link_tables

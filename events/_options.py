@@ -31,6 +31,8 @@ from corefsample._html import HtmlTable
 _Class = TypeVar("_Class", bound=type)
 _ATTRIBUTES = "\n\nAttributes\n----------\n"
 
+Progress = Callable[[int, int, int], None]  # bytes read, bytes in all, documents
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Declared:
@@ -204,8 +206,9 @@ class Result(HtmlTable):
     __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name, and more that follows from those that JSON cannot represent."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        """The fields that are compared, by name, and more that follows from those that JSON cannot represent."""
+        fields = [field.name for field in dataclasses.fields(self) if field.compare]  # type: ignore[arg-type]
+        values = {name: getattr(self, name) for name in fields}
         return {**{name: _json(value) for name, value in values.items() if _is_json(value)}, **self._more()}
 
     def _more(self) -> dict[str, Any]:

@@ -213,10 +213,7 @@ class RunOptions(Options):
         processor]
     scheduler
         Existing Dask scheduler, tcp://host:8786, instead of --workers. [default: none]
-    restart
-        Begin anew: discard the finished parts of an interrupted run.
     """
 
     workers: int | None = option(default=None, at_least=1, is_recorded=False)
     scheduler: str | None = option(default=None, metavar="ADDRESS", is_recorded=False)
-    restart: bool = option(default=False, is_recorded=False)

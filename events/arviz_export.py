@@ -8,7 +8,7 @@ import numpy as np
 
 from corefsample import __version__
 from corefsample._extras import require_extra
-from events.counting import CountSamples
+from events.counting._count_samples import CountSamples
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -25,7 +25,7 @@ def to_arviz(samples: CountSamples) -> DataTree:
     Parameters
     ----------
     samples
-        From `events.counting.count_samples`.
+        From `events.count_samples`.
 
     Returns
     -------

@@ -30,7 +30,8 @@ from matplotlib.ticker import PercentFormatter
 from scipy.stats import binomtest
 
 from corefsample.calibration import reliability_curve
-from corefsample.plots import COLOURS, LINE_STYLES, MARKERS, reliability_axes
+from corefsample.plots import reliability_axes
+from corefsample.plots.style import COLOURS, LINE_STYLES, MARKERS
 from events import (
     EventCounter,
     TrueEvents,

@@ -28,7 +28,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from corefsample.plots import COLOURS
+from corefsample.plots.style import COLOURS
 from events import EventCounter, TrueEvents, load_lexicon, load_rules, simulate_documents
 from events.plots import event_band
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from events.audit import AuditFrame, AuditPlan, sheet_table
+from events.audit import AuditFrame, sheet_table
+from events.audit._plan import AuditPlan
 
 
 def frame(n: int = 300, *, seed: int = 0) -> AuditFrame:

@@ -32,7 +32,8 @@ TABLES = (
     *("events.csv", "count_samples.parquet"),
     *("documents.parquet", "all_documents.parquet"),
 )
-OPTIONS = CountOptions(n_samples=60, compare=("USA", "IRQ"), partition_size=9, threads=1)
+OPTIONS = CountOptions(n_samples=60, compare=("USA", "IRQ"), part_size=9, threads=1)
+PART = 16  # documents of a part of `score`
 # Loaded by every process of a job: it waits before each record, and before it scores the documents of a part.
 SLOW = """
 import os, time
@@ -43,7 +44,7 @@ def slower(function):
         time.sleep(float(os.environ["SLOW"]))
         return function(*arguments, **keywords)
     return slow
-store.Store._complete = slower(store.Store._complete)
+store.write_sealed = slower(store.write_sealed)
 workers.Scorer.score = slower(workers.Scorer.score)
 """
 
@@ -60,7 +61,7 @@ def score_corpus(
     inputs: Any, out: Any, options: ScoringOptions | None = None, *, on_progress: Any = None, **more: Any
 ) -> ScoreResult:
     """Run `score` with options of scoring and others."""
-    chosen = ScoreOptions(out=out, **vars(options or ScoringOptions()), **more)
+    chosen = ScoreOptions(out=out, **vars(options or ScoringOptions()), **{"part_size": PART, **more})
     return run_score(inputs, chosen, on_progress=on_progress)
 
 
@@ -86,7 +87,8 @@ class Case:
     model: str = ""
 
     def out(self, folder: Path) -> Path:
-        """The output in a folder."""
+        """The output in a folder, which is made."""
+        folder.mkdir(exist_ok=True)
         return folder / ("run" if self.name == "events" else "scored.jsonl")
 
     def options(self, **changed: Any) -> Any:
@@ -102,20 +104,22 @@ class Case:
 
     def n_left(self, summary: Any) -> int:
         """Parts, or documents, that an earlier run had left."""
-        return int(summary.n_partitions - summary.n_computed if self.name == "events" else summary.n_resumed)
+        return int(summary.n_parts - summary.n_computed if self.name == "events" else summary.n_resumed)
 
     def content(self, out: Path) -> dict[str, bytes]:
         """Bytes of what a run writes."""
-        return {name: (out / name).read_bytes() for name in TABLES} if out.is_dir() else {out.name: out.read_bytes()}
+        if not out.is_dir():
+            return {out.name: out.read_bytes()}
+        return {name: (out / name).read_bytes() for name in TABLES if (out / name).exists()}
 
     def command(self, out: Any, *more: Any) -> list[str]:
         """Arguments of the command line."""
         arguments: list[Any] = [self.name, self.corpus, "--out", out, "--quiet", *more]
         if self.name == "events":
-            arguments += ["--samples", 60, "--compare", "USA", "IRQ", "--partition-size", 9, "--threads", 1]
+            arguments += ["--samples", 60, "--compare", "USA", "IRQ", "--part-size", 9, "--threads", 1]
             arguments += ["--no-pictures"]
         else:
-            arguments += ["--model", self.model]
+            arguments += ["--model", self.model, "--part-size", PART]
         return list(map(str, arguments))
 
 
@@ -155,13 +159,13 @@ def engine_options(engine: str, request: pytest.FixtureRequest) -> dict[str, Any
 
 
 def left(out: Path) -> Path:
-    """The folder of an unfinished run."""
-    return out.with_name(f"{out.name}.partial")
+    """The folder of the parts of a run."""
+    return out.with_name(f"{out.name}.parts") if out.suffix else out / "parts"
 
 
 def complete(out: Path) -> list[Path]:
     """Records of its complete parts."""
-    return sorted(left(out).glob("part-*.json"))
+    return sorted(left(out).glob("*/record.json"))
 
 
 def stop_after(n_parts: int, out: Path, error: type[BaseException] = KeyboardInterrupt) -> Callable[..., None]:

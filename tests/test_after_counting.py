@@ -11,7 +11,7 @@ import pytest
 from places import PROJECT
 from scipy.stats import linregress, nbinom
 
-from events.commands import DemoOptions, run_demo
+from events.commands.demo import DemoOptions, run_demo
 
 PAGE = PROJECT / "docs" / "after-counting.md"
 

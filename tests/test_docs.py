@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from places import PROJECT
 
-from events.commands import run_doctor
 from events.commands._file_check import FileReport
+from events.commands.doctor import run_doctor
 from events.lexicon._lexicon import load_lexicon
 
 PAGE = PROJECT / "docs" / "rules.md"

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from corefsample.calibration import calibration_error
-from corefsample.tagging import LabelledText, LogisticRegression, NaiveBayes
+from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
+from corefsample.tagging._sentences import LabelledText
 from tagger_studies import corpora
 from tagger_studies.results import (
     DOES_NOT_HOLD,

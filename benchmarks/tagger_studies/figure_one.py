@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from corefsample.calibration import calibration_error, reliability_curve
 from corefsample.calibration._reliability import ReliabilityCurve
-from corefsample.plots import COLOURS
+from corefsample.plots.style import COLOURS
 from corefsample.tagging import HiddenMarkovModel
 from corefsample.tagging._events import EventPairs
 from tagger_studies import corpora

@@ -17,10 +17,10 @@ from matplotlib.ticker import PercentFormatter
 from corefsample._arrays import Floats
 from corefsample.documents._scored import ScoredDocument
 from corefsample.links._pairs import gold_codes
-from corefsample.plots import COLOURS, MARKERS
+from corefsample.plots.style import COLOURS, MARKERS
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.counting._truth import TrueEvents
-from events.matching import match_document
+from events.matching._matching import match_document
 from tagger_studies.results import DOES_NOT_HOLD, HOLDS, NOT_DECIDED, Output, ends_of, holds, ratio, resamples, shown
 
 N_DOCUMENTS, N_SAMPLES = 1000, (10, 100, 1000)

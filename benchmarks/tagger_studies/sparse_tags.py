@@ -15,31 +15,19 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from corefsample._arrays import Floats
-from corefsample.calibration import (
-    GroupedRecalibrator,
-    HistogramBinning,
-    IsotonicRecalibration,
-    ScalingBinning,
-    calibration_error,
-    grouped_calibration_errors,
-    shared_calibration_error,
-    tag_frequency_groups,
-)
+from corefsample.calibration import IsotonicRecalibration, calibration_error
+from corefsample.calibration._binners import HistogramBinning, ScalingBinning
 from corefsample.calibration._binning import block_bin_pairs
 from corefsample.calibration._bins import BlockBins
-from corefsample.calibration._tag_groups import TagGroups
-from corefsample.calibration._tag_scores import TagScores
-from corefsample.plots import COLOURS, MARKERS
-from corefsample.tagging import (
-    LabelledText,
-    LinearChain,
-    LogisticRegression,
-    TaggedSentence,
-    event_pairs,
-    labelled_posteriors,
-    tag_scores,
-)
+from corefsample.calibration._grouped import GroupedRecalibrator
+from corefsample.calibration._tag_errors import grouped_calibration_errors, shared_calibration_error
+from corefsample.calibration._tag_scores import TagGroups, TagScores, tag_frequency_groups
+from corefsample.plots.style import COLOURS, MARKERS
+from corefsample.tagging import LinearChain, TaggedSentence, event_pairs, labelled_posteriors
+from corefsample.tagging._classifiers import LogisticRegression
 from corefsample.tagging._crf import advanced_attributes
+from corefsample.tagging._events import tag_scores
+from corefsample.tagging._sentences import LabelledText
 from tagger_studies import corpora
 from tagger_studies.results import (
     DOES_NOT_HOLD,

@@ -14,13 +14,10 @@ import numpy as np
 import pandas as pd
 
 from corefsample._arrays import Floats, Ints
-from corefsample.calibration import (
-    GroupedRecalibrator,
-    HistogramBinning,
-    IsotonicRecalibration,
-    calibration_error,
-    tag_frequency_groups,
-)
+from corefsample.calibration import IsotonicRecalibration, calibration_error
+from corefsample.calibration._binners import HistogramBinning
+from corefsample.calibration._grouped import GroupedRecalibrator
+from corefsample.calibration._tag_scores import tag_frequency_groups
 from corefsample.tagging import TaggedSentence, labelled_posteriors
 from tagger_studies import corpora
 from tagger_studies.results import Output, difference_of_shares, holds, shown

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from corefsample._arrays import Floats
 from corefsample.calibration import calibration_error
 from corefsample.calibration._bins import BlockBins
-from corefsample.plots import COLOURS
+from corefsample.plots.style import COLOURS
 from corefsample.tagging import (
     ConditionalRandomField,
     HiddenMarkovModel,

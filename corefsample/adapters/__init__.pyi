@@ -1,6 +1,3 @@
-from ._arc_scores import arcs_from_spacy_experimental as arcs_from_spacy_experimental
-from ._arc_scores import arcs_from_stanza as arcs_from_stanza
-from ._arc_scores import arcs_from_supar as arcs_from_supar
 from ._assembly import drop_unlinked as drop_unlinked
 from ._assembly import linked_probabilities as linked_probabilities
 from ._berkeley import from_berkeley as from_berkeley

@@ -41,10 +41,10 @@ def bin_index(edges: Floats, values: Floats) -> Ints:
     return np.asarray(np.searchsorted(edges[1:-1], values, side="right"), np.int64)
 
 
-def checked_n_bins(n_bins: object, n: int) -> int:
-    """Return the number of bins, or raise if it is more than the number of pairs."""
+def checked_n_bins(n_bins: object, n: int, strategy: Strategy = "adaptive") -> int:
+    """Return the number of bins, or raise if adaptive ones are more than the number of pairs."""
     bins = _checks.whole("n_bins", n_bins, 1)
-    if bins > n:
+    if bins > n and strategy == "adaptive":
         raise ParameterError(f"must be at most the number of pairs ({n}), got {bins}", parameter="n_bins")
     return bins
 
@@ -55,7 +55,7 @@ class HistogramBinning(Recalibrator):
     Parameters
     ----------
     n_bins
-        Requested number of bins, at most the number of pairs.
+        Requested number of bins, of adaptive ones at most the number of pairs.
     strategy
         "adaptive": bins of nearly equal weight; pairs of equal prediction share a bin, so there may be fewer.
         "uniform": bins of equal width; an empty bin joins the one below it (the lowest: the one above).
@@ -86,8 +86,8 @@ class HistogramBinning(Recalibrator):
         self.strategy = strategy
 
     def _fit(self, pairs: Pairs) -> None:
-        n_bins = checked_n_bins(self.n_bins, pairs.n)
         _checks.choice("strategy", self.strategy, STRATEGIES)
+        n_bins = checked_n_bins(self.n_bins, pairs.n, self.strategy)
         ties = pooled(pairs.q, pairs.y, pairs.weights)
         if self.strategy == "adaptive":
             edges = equal_mass_edges(ties.q, ties.weights, n_bins)

@@ -31,11 +31,10 @@ class BinRule:
     strategy: Strategy
     bin_size: int | None
     n_bins: int | None
-    by_default: bool = False  # the number of bins is the default, for which there may be fewer pairs
 
     def of_pairs(self, n_pairs: int) -> BinRule:
-        """The rule with the default size of bins for this number of pairs; raise if there are fewer than bins."""
-        if self.n_bins is not None and self.n_bins > n_pairs and not self.by_default:
+        """The rule with the default size of bins for this number of pairs; raise if adaptive bins outnumber them."""
+        if self.n_bins is not None and self.n_bins > n_pairs and self.strategy == "adaptive":
             raise ParameterError(
                 f"must be at most the number of pairs ({n_pairs}), got {self.n_bins}", parameter="n_bins"
             )
@@ -73,7 +72,7 @@ def bin_rule(bin_size: object, n_bins: object, strategy: str) -> BinRule:
         _checks.at_most("n_bins", number, MAX_BINS)
         return BinRule(chosen, None, number)
     if chosen == "uniform":
-        return BinRule(chosen, None, DEFAULT_N_BINS, by_default=True)
+        return BinRule(chosen, None, DEFAULT_N_BINS)
     return BinRule(chosen, None if bin_size is None else _checks.whole("bin_size", bin_size, 1), None)
 
 
@@ -116,7 +115,7 @@ def bin_pairs(
         Target size of adaptive bins; if `n_bins` is not given either, 5,000, or for fewer than 100,000 pairs a
         twentieth of them, but at least 50.
     n_bins
-        Number of bins, at most n_pairs; by default there are 15 uniform bins.
+        Number of bins, of adaptive ones at most n_pairs; by default there are 15 uniform bins.
     strategy
         "adaptive" or "uniform".
     n_samples
@@ -131,7 +130,7 @@ def bin_pairs(
     ------
     ParameterError
         If a prediction or a label breaks its rule, lengths differ, there is no pair, or there are fewer pairs than
-        requested bins.
+        requested adaptive bins.
 
     References
     ----------

@@ -212,7 +212,6 @@ class BetaCalibration(Recalibrator):
 
     Examples
     --------
-    >>> from corefsample.calibration import BetaCalibration
     >>> q = np.repeat([0.1, 0.5, 0.9], 1000)
     >>> y = np.concatenate([np.arange(1000) < 1000 * p for p in (0.3, 0.5, 0.9)])  # only low ones are too low
     >>> BetaCalibration().fit(q, y).predict([0.1, 0.5, 0.9]).round(2)
@@ -265,7 +264,6 @@ class BinaryTemperatureScaling(_OneTemperature, Recalibrator):
 
     Examples
     --------
-    >>> from corefsample.calibration import BinaryTemperatureScaling
     >>> model = BinaryTemperatureScaling().fit([0.9] * 4, [1, 1, 1, 0])  # odds of 9, but 3 to 1: the square root
     >>> round(model.temperature_, 6), model.predict([0.9, 0.1]).round(6).tolist()
     (2.0, [0.75, 0.25])

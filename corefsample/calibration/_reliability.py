@@ -120,7 +120,7 @@ def reliability_curve(
     method
         "normal" (the paper's) or "clopper-pearson".
     smooth
-        Add a smooth curve with a band for all of it, and the bin size with the best held-out log score. It takes
+        Add a smooth curve with an approximate band, and the bin size with the best held-out log score. It takes
         predictions at face value, so it cannot be had with `n_samples`.
 
     Raises

@@ -21,21 +21,29 @@ MAX_LEVELS = 10_000_000  # keeps neighbouring levels far apart compared with tha
 
 def numbers(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
     """Return a contiguous array of one dimension, copied only where necessary, or raise."""
-    array = np.asarray(values)
-    if array.ndim != 1 or array.dtype.kind not in "iuf":
-        raise ParameterError(f"must be numbers in one dimension, got {array.ndim} of {array.dtype}", parameter=name)
-    return np.ascontiguousarray(array, dtype)
+    return np.ascontiguousarray(_plain(name, values, "iuf", "numbers"), dtype)
 
 
 def _labels(name: str, values: npt.ArrayLike) -> Labels:
     """Return contiguous labels of a type that kernels read (uint8, int64, float64), copied only where necessary."""
-    array = np.asarray(values)
-    if array.ndim != 1 or array.dtype.kind not in "biuf":
-        found = f"{array.ndim} of {array.dtype}"
-        raise ParameterError(f"must be labels 0 or 1 in one dimension, got {found}", parameter=name)
+    array = _plain(name, values, "biuf", "labels 0 or 1")
     if array.dtype.kind == "b":
         return np.ascontiguousarray(array).view(np.uint8)
     return np.ascontiguousarray(array, np.float64 if array.dtype.kind == "f" else np.int64)
+
+
+def _plain(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArray[Any]:
+    """Return an array of one dimension and a numeric type, which columns of objects (pandas) may have; or raise."""
+    array = np.asarray(values)
+    if array.ndim == 1 and array.dtype.kind in "OU":
+        for k, value in enumerate(array.tolist()):
+            if not isinstance(value, (bool, int, float, np.number, np.bool_)):
+                found = f"{_checks.shown(value)} ({type(value).__name__}) at index {k}"
+                raise ParameterError(f"must be {rule}, got {found}", parameter=name)
+        array = np.array(array.tolist())
+    if array.ndim != 1 or array.dtype.kind not in kinds:
+        raise ParameterError(f"must be {rule} in one dimension, got {array.ndim} of {array.dtype}", parameter=name)
+    return array
 
 
 def pair_arrays(

@@ -1,3 +1,3 @@
 from ._calibration import calibrate_links as calibrate_links
-from ._comparison import compare_links as compare_links
-from ._comparison import scorer_links as scorer_links
+from ._calibration import compare_links as compare_links
+from ._calibration import scorer_links as scorer_links

@@ -37,8 +37,20 @@ from corefsample._monte_carlo import agreement_bound
 from corefsample._results import Result
 from corefsample.coreference._clusterings import ClusteringSamples
 from corefsample.errors import ParameterError
-from corefsample.metrics._alignment import Key, Labels, key_over, label_codes
-from corefsample.metrics._counts import METRICS, PARTS, Counts, Metric, Part, counted_for, counts_of, scores_of
+from corefsample.metrics._counts import (
+    METRICS,
+    PARTS,
+    Counts,
+    Key,
+    Labels,
+    Metric,
+    Part,
+    counted_for,
+    counts_of,
+    key_over,
+    label_codes,
+    scores_of,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,7 +32,7 @@ class PropertyCalibration:
     Attributes
     ----------
     name
-        Of the property, as of `corefsample.parses.properties_of`, or "role paths".
+        Of the property, as of `properties_of`, or "role paths".
     error
         Root mean square distance of the mean probability and the share confirmed, over ten bins of equal width.
     by_document

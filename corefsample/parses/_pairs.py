@@ -12,10 +12,10 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.syntax import SCHEMES
 from corefsample.syntax._codes import Role
 from corefsample.syntax._paths import ParseView, follow
 from corefsample.syntax._roles import NeutralParse
+from corefsample.syntax._schemes import SCHEMES
 
 MOST_ARCS = 7
 ROLE_PATHS = "role paths"
@@ -138,7 +138,7 @@ def parse_pairs(
     samples
         Parses of the same words.
     schemes
-        Dependency schemes of the treebank and of the samples: see `corefsample.parses.properties_of`.
+        Dependency schemes of the treebank and of the samples: see `properties_of`.
     roles, upos
         Paths by scheme for each role of a rule, for the property "role paths": a token with one of these parts of
         speech, a role, and a token at the end of one of its paths. None leaves it out.

@@ -16,9 +16,8 @@ from corefsample._log import logger
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import ClusteringSamples, map_clustering, sample_clusterings
 from corefsample.coreference._conditioning import Apart, Conditioned
-from corefsample.documents import sample_parses
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import ScoredDocument, sample_parses
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.recalibration._model import Recalibration, described, kinds_of
 from corefsample.recalibration._shipped import known_recalibration
@@ -45,7 +44,7 @@ class DrawnRecalibration:
     recalibration
         The fit, for the likeliest antecedents.
     draws
-        Recalibrations of the samples, in order: see `corefsample.recalibration.mixture_labels`.
+        Recalibrations of the samples, in order: see `mixture_labels`.
     mixed
         The same as arrays.
     """
@@ -211,7 +210,7 @@ class WeightedParse:
     antecedents
         Distribution over the antecedents of its mentions, as scored.
     weight
-        As of `corefsample.documents.Parse`.
+        As of `Parse`.
     kinds
         uint8 (n_mentions,): kinds of its mentions, if a recalibration needs them.
     """
@@ -300,7 +299,7 @@ class DocumentPosterior:
         """Draw samples.
 
         A sample depends on (seed, doc_id, its number) alone. Parses are drawn by
-        `corefsample.documents.sample_parses`, more evenly than independent draws would be. The j-th sample with parse
+        `sample_parses`, more evenly than independent draws would be. The j-th sample with parse
         k has clustering k 2**40 + j of the document's random stream. With a recalibration, sample s has the same draw
         in every document.
 

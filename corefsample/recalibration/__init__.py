@@ -8,7 +8,7 @@ There are three kinds of objective, each a sum over documents with gold:
 ``"links"``
     The Brier score of the exact link marginals, over all pairs of annotated mentions (`LinkScore`; also the log score).
 a callable
-    Any loss of a document under a recalibration, such as `events.queries.QueryScore`.
+    Any loss of a document under a recalibration, such as `QueryScore`.
 
 Some of gold is left out and counted (`GoldCounts`):
 

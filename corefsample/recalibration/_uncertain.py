@@ -271,7 +271,7 @@ def mixture_labels(
     apart
         Mentions on whose being apart the clusterings are conditioned; each recalibration keeps its samples.
     seed, doc_id, first_sample
-        As for `corefsample.coreference.sample_clusterings`.
+        As for `corefsample.sample_clusterings`.
 
     Returns
     -------

@@ -40,7 +40,7 @@ def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse")
     """Load a scorer; those of the package are loaded once per process.
 
     Their scores are as they were trained. `corefsample score` and the spaCy component recalibrate them, as
-    `corefsample.recalibration.score_english` does.
+    `score_english` does.
 
     Parameters
     ----------

@@ -22,6 +22,7 @@ from corefsample.languages._language import ENGLISH, declared_language, require_
 from corefsample.scorers._names import other_scorer
 from corefsample.scorers.protocol import MENTION_SOURCES, MIN_PROB, AntecedentScorer, MentionDocument, MentionSource
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
+from corefsample.syntax._schemes import declared_scheme, undecided, universal_scheme
 
 SEEN_FIELD = "in_training_data"  # of the metadata of documents that the scorer was trained on
 FEW_KNOWN = 0.6  # share of words: about 0.85 in English of any genre, 0.3 in Spanish
@@ -126,17 +127,18 @@ def score_documents(
             if "dep" in scorer.needs and len(tokens) and tokens.is_unparsed:
                 raise ParameterError("tokens must be parsed to score mentions, got no dependency labels")
             spans, gold = np.asarray(document.mentions), gold_entities(document)
+            own_scheme = scheme or document_scheme(document)
             if mentions == "parse":
-                found = mentions_from_parse(tokens, scheme=scheme, language=scorer.language)
+                found = mentions_from_parse(tokens, scheme=own_scheme, language=scorer.language)
                 gold = None if gold is None else gold_of_found(spans, gold, found)
                 spans = found
-            (scored,) = score_mentions(scorer, [tokens], [spans], min_prob, scheme)
+            (scored,) = score_mentions(scorer, [tokens], [spans], min_prob, own_scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
         seen = document_checksum(document.tokens) in scorer.seen
         if tally is not None:
             tally.add(scored, gold, known_words(scorer, tokens), seen=seen)
-        metadata = scored_metadata(scorer, document.metadata, seen=seen)
+        metadata = scored_metadata(scorer, {**document.metadata, **undecided(own_scheme, tokens.dep)}, seen=seen)
         if isinstance(document, ScoredDocument):
             yield dataclasses.replace(
                 document, mentions=spans, antecedents=scored.distribution, gold=gold, metadata=metadata
@@ -144,6 +146,15 @@ def score_documents(
         else:
             rest = (document.date, document.tokens, gold, metadata)
             yield ScoredDocument(document.doc_id, spans, scored.distribution, *rest)
+
+
+def document_scheme(document: MentionDocument) -> str | None:
+    """The scheme that a document declares; of an annotated one, which comes from CoNLL-U, else a universal one."""
+    if document.tokens is None:
+        return None
+    labels = document.tokens.dep
+    own = declared_scheme(document.metadata, labels)
+    return own or (universal_scheme(labels) if isinstance(document, AnnotatedDocument) else None)
 
 
 def score_parses(

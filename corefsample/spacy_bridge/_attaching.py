@@ -16,7 +16,7 @@ from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
 from corefsample.spacy_bridge._settings import Settings, component_groups
 from corefsample.spacy_bridge._state import store
-from corefsample.spacy_bridge._words import word_offsets
+from corefsample.spacy_bridge.documents import word_offsets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span

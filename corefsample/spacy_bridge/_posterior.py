@@ -26,6 +26,7 @@ from corefsample.spacy_bridge._state import Content, content_of
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, SpanGroup
 
+    from corefsample.coreference._clusterings import ClusteringSamples
     from corefsample.summaries._losses import Loss
 
 
@@ -214,6 +215,8 @@ class DocPosterior(HtmlTable):
         The first parse is that of the Doc, whose weight is its number of samples, perhaps 0. Parameters are as of
         `scored_document`.
         """
+        from corefsample.documents._scored import Parse
+
         own = self.scored_document(doc_id=doc_id, date=date, metadata=metadata)
         weights, documents = [0], [own]
         for n_samples, doc in self._content.drawn_parses(self.doc):
@@ -224,7 +227,7 @@ class DocPosterior(HtmlTable):
                 weights.append(n_samples)
                 documents.append(document)
         parses = [
-            cs.documents.Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
+            Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
             for weight, each in zip(weights, documents, strict=True)
         ]
         return cs.ScoredDocument.of_parses(own.doc_id, parses, date=own.date, metadata=own.metadata)
@@ -239,7 +242,7 @@ class DocPosterior(HtmlTable):
     # --- clusterings ---------------------------------------------------------------------------------------
 
     @property
-    def samples(self) -> cs.ClusteringSamples:
+    def samples(self) -> ClusteringSamples:
         """The clusterings drawn: those of `sample_clusterings` with this distribution, seed and doc_id.
 
         If the uncertainty of the recalibration is known, each sample has a draw of it, as in counts of events.

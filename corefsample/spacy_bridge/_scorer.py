@@ -85,9 +85,10 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
 def _values(documents: list[ClusteringScores], posteriors: list[ScoreSamples]) -> dict[str, float | None]:
     """Scores by their names without the prefix; None without documents."""
     from corefsample.metrics._counts import METRICS
+    from corefsample.metrics._scores import corpus_posterior, corpus_scores
 
-    corpus = cs.metrics.corpus_scores(documents).corpus if documents else None
-    whole = cs.metrics.corpus_posterior(posteriors).corpus if posteriors else None
+    corpus = corpus_scores(documents).corpus if documents else None
+    whole = corpus_posterior(posteriors).corpus if posteriors else None
     found: dict[str, float | None] = {}
     for metric in ("conll", *METRICS):
         for short, part in _PARTS.items():

@@ -19,11 +19,12 @@ import numpy as np
 import corefsample as cs
 from corefsample._arrays import Bytes, Floats, Ints32
 from corefsample.errors import ParameterError
-from corefsample.spacy_bridge._words import word_offsets
+from corefsample.spacy_bridge.documents import word_offsets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
+    from corefsample.coreference._clusterings import ClusteringSamples
     from corefsample.posterior._posterior import DrawnRecalibration
     from corefsample.summaries._losses import Loss
 
@@ -90,11 +91,11 @@ class Content:
         return marginals
 
     @cached_property
-    def samples(self) -> cs.ClusteringSamples:
+    def samples(self) -> ClusteringSamples:
         """The clusterings drawn, by default under the draws of an uncertain recalibration."""
         return self.sampled(self.state["doc_id"])
 
-    def sampled(self, doc_id: str) -> cs.ClusteringSamples:
+    def sampled(self, doc_id: str) -> ClusteringSamples:
         """Clusterings that depend on this doc_id."""
         from corefsample.posterior._posterior import DocumentPosterior, DrawnRecalibration, WeightedParse
         from corefsample.recalibration._model import N_PARAMETERS

@@ -15,6 +15,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +31,8 @@ from corefsample.errors import ParameterError
 from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
 from corefsample.spacy_bridge._mention_results import JoinProbability, SpanAntecedents
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
-from corefsample.spacy_bridge._saved_model import packed, read_model, unpack, write_model
 from corefsample.spacy_bridge._scorer import scores_of_examples
-from corefsample.spacy_bridge._settings import FROM_PARSE, Settings
+from corefsample.spacy_bridge._settings import FROM_PARSE, Settings, packed, read_model, unpack, write_model
 from corefsample.spacy_bridge._state import KEY, store, store_parses
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class CorefComponent(Pipe):
         """
         from corefsample.scorers._scoring import score_mentions
         from corefsample.spacy_bridge.documents import tokens_of_doc
-        from corefsample.syntax import mention_kinds
+        from corefsample.syntax._words import mention_kinds
 
         settings, doc_id = self.settings, doc_id_of(doc)
         try:
@@ -249,7 +249,7 @@ class CorefComponent(Pipe):
             self._count(tokens)
             mentions = self._mentions(doc, tokens)
             scorer = self.antecedent_model
-            (scored,) = score_mentions(scorer, [tokens], [mentions], settings.min_prob, settings.scheme)
+            (scored,) = score_mentions(scorer, [tokens], [mentions], settings.min_prob, self._scheme)
             distribution = scored.distribution
         except ParameterError as error:
             if doc.user_data.get("doc_id") is None:
@@ -276,6 +276,13 @@ class CorefComponent(Pipe):
         if uncertain is None or uncertain.widest == "none":
             return None
         return drawn_recalibration(uncertain, uncertain.widest, self.settings.seed, "", had_it=True)
+
+    @cached_property
+    def _scheme(self) -> str | None:
+        """The scheme of the settings, or else of all labels of the pipeline's parser."""
+        from corefsample.syntax._schemes import pipeline_scheme
+
+        return self.settings.scheme or (None if self._nlp is None else pipeline_scheme(self._nlp))
 
     def _count(self, tokens: cs.Tokens) -> None:
         """Warn once, after some words, if the model knows few of them."""
@@ -311,7 +318,7 @@ class CorefComponent(Pipe):
 
         if self.settings.mentions == FROM_PARSE:
             language = self.antecedent_model.language
-            return mentions_from_parse(tokens, scheme=self.settings.scheme, language=language)
+            return mentions_from_parse(tokens, scheme=self._scheme, language=language)
         if self.settings.mentions not in doc.spans:
             groups = ", ".join(doc.spans) or "none"
             raise ParameterError(f"doc.spans must have the group {self.settings.mentions!r} of mentions, got {groups}")

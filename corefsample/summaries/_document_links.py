@@ -104,7 +104,7 @@ def document_links(
     smallest
         Mentions whose entity has fewer mentions than this, at least 1, are left out.
     unannotated
-        How to treat mentions without a gold entity: see `corefsample.links.gold_codes`. Skipped ones are left out.
+        How to treat mentions without a gold entity: see `gold_codes`. Skipped ones are left out.
 
     Returns
     -------

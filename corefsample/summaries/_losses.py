@@ -57,7 +57,7 @@ def expected_loss(
     Parameters
     ----------
     posterior
-        A distribution, or samples: `ClusteringSamples`, a `corefsample.posterior.DocumentPosterior` that draws them
+        A distribution, or samples: `ClusteringSamples`, a `DocumentPosterior` that draws them
         (under the draws of its recalibration), or an int array of shape (n_samples, n_mentions).
     labels
         int (n_mentions,): mentions with the same label form a cluster.

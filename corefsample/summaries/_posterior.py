@@ -19,7 +19,7 @@ from corefsample.summaries import _kernels as kernels
 
 @runtime_checkable
 class Sampled(Protocol):
-    """What has samples, as a `corefsample.posterior.DocumentPosterior`, whose recalibration may be uncertain."""
+    """What has samples, as a `DocumentPosterior`, whose recalibration may be uncertain."""
 
     def clusterings(self) -> ClusteringSamples:
         """Sampled clusterings."""

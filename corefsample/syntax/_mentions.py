@@ -22,7 +22,7 @@ from corefsample._arrays import Bools, Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
-from corefsample.syntax import _mention_kernels
+from corefsample.syntax import _kernels
 from corefsample.syntax._codes import Role, Upos
 from corefsample.syntax._roles import NeutralParse
 
@@ -69,8 +69,8 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: 
     words = [text.lower() for text in tokens.text]
     found = np.empty((len(tokens), 3), np.int32)
     n_waiting, ready, low, high = np.zeros((4, len(tokens)), np.int32)
-    _mention_kernels.subtrees(parse.head, n_waiting, ready, low, high)
-    text = _mention_kernels.ParsedText(
+    _kernels.subtrees(parse.head, n_waiting, ready, low, high)
+    text = _kernels.ParsedText(
         head=parse.head,
         link=parse.link,
         upos=parse.upos,
@@ -82,7 +82,7 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: 
         closing=np.array([word in _CLOSING for word in words], np.bool_),
         bracketed=_bracketed(words),
     )
-    found = found[: _mention_kernels.phrases(text, np.zeros(len(tokens), np.bool_), found)]
+    found = found[: _kernels.phrases(text, np.zeros(len(tokens), np.bool_), found)]
     if language.possessive_determiners:
         own = _possessive_determiners(tokens, words, language)
         found = np.concatenate([found, own[~np.isin(own[:, 2], found[:, 2])]])

@@ -12,7 +12,7 @@ import numpy as np
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.syntax import _role_kernels
+from corefsample.syntax import _kernels
 from corefsample.syntax._codes import Label, Role, Upos
 from corefsample.syntax._schemes import SCHEMES, document_schemes
 
@@ -160,7 +160,7 @@ def _parse(tokens: Tokens, scheme: str) -> tuple[Ints32, Ints32, Ints32, Ints32,
     verbal = np.isin(upos, _VERBAL)
     head, link, role, governor = (np.empty(n_tokens, np.int32) for _ in range(4))
     marker, predicate = np.full(n_tokens, -1, np.int32), np.zeros(n_tokens, np.bool_)
-    parse = _role_kernels.Links(head, link, marker, predicate)
+    parse = _kernels.Links(head, link, marker, predicate)
     if scheme == "clearnlp":
         # A dative is a noun (give him) or a preposition (give to him); prepositions are complements (from under it)
         # and conjuncts (in and around it) of others too.
@@ -170,9 +170,9 @@ def _parse(tokens: Tokens, scheme: str) -> tuple[Ints32, Ints32, Ints32, Ints32,
         adposition |= labels == Label.PREPOSITION
         adposition &= labels != Label.PREPOSITION_OBJECT
         be = np.array([lemma.lower() == "be" for lemma in tokens.lemma], np.bool_)
-        verbs = _role_kernels.Verbs(np.full(n_tokens, -1, np.int32), np.zeros(n_tokens, np.bool_))
-        _role_kernels.from_clearnlp(labels, tokens.head, verbal, adposition, be, verbs, parse)
+        verbs = _kernels.Verbs(np.full(n_tokens, -1, np.int32), np.zeros(n_tokens, np.bool_))
+        _kernels.from_clearnlp(labels, tokens.head, verbal, adposition, be, verbs, parse)
     else:
-        _role_kernels.from_universal(labels, tokens.head, verbal, upos == Upos.PART, parse)
-    _role_kernels.share_roles(head, link, marker, predicate, governor, role)
+        _kernels.from_universal(labels, tokens.head, verbal, upos == Upos.PART, parse)
+    _kernels.share_roles(head, link, marker, predicate, governor, role)
     return head, link, role, governor, marker, upos

@@ -13,10 +13,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
+
+if TYPE_CHECKING:
+    from spacy.language import Language as Pipeline
 
 # Words of named paths where a rule or a language gives no others: prepositions by what they say, pronouns of relative
 # clauses, and verbs that say that someone did what a noun means.
@@ -92,12 +96,14 @@ _CLEARNLP = (
 )
 
 
-def _groups(of: str, group_of: str, origin: str, loyal: str, modifiers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _groups(
+    of: str, group_of: str, origin: str, loyal: str, owner: str, modifiers: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
     """Paths from a noun that only counts or groups to the modifiers of what it groups; and to where a mention is from.
 
     A group may be one of groups: "tens of thousands of French farmers", "members of the forces of Chad".
     """
-    members = (f"[lemma={{group}}]{of}", f"[lemma={{group}}]{group_of}{of}", loyal)
+    members = (f"[lemma={{group}}|{{forces}}]{of}", f"[lemma={{group}}]{group_of}{of}", loyal, owner)
     return {
         "group_member": tuple(f"{start}{end}" for start in members for end in ("", ">conj+", *modifiers)),
         "origin": (origin, f"{origin}>conj+"),
@@ -110,6 +116,7 @@ _UD_DESCRIPTIONS = {
         ">nmod[case={of},lemma={group}]",
         ">nmod[case={from}]",
         ">amod[lemma={loyal}]>obl|nmod[case={to}]",
+        ">nmod:poss[lemma={forces}]",
         (">amod", ">amod>conj+", ">compound", ">compound>conj+", ">nmod:poss", ">nmod[case={of}]"),
     ),
     "head": ("",),
@@ -233,6 +240,7 @@ _ALL = (
                 (">nmod:by", ">nmod:agent", ">obl:agent"),
                 (
                     "[upos=NOUN]<obj[lemma={doing},active]>nsubj",
+                    "[upos=NOUN]<obj[lemma={doing},active,no >nsubj|nsubj:pass]<conj>nsubj",
                     "[upos=NOUN]<nsubj:pass[lemma={doing}]>obl[case={by}]",
                     "[upos=NOUN]<nsubj:pass[lemma={doing}]>obl:agent",
                 ),
@@ -261,6 +269,7 @@ _ALL = (
                 (">nmod:by", ">nmod:agent"),
                 (
                     "[upos=NOUN]<dobj[lemma={doing},active]>nsubj",
+                    "[upos=NOUN]<dobj[lemma={doing},active,no >nsubj|nsubjpass]<conj>nsubj",
                     "[upos=NOUN]<nsubjpass[lemma={doing}]>nmod[case={by}]",
                     "[upos=NOUN]<nsubjpass[lemma={doing}]>nmod:agent",
                 ),
@@ -284,6 +293,7 @@ _ALL = (
                 ">prep[lemma={of}]>pobj[lemma={group}]",
                 ">prep[lemma={from}]>pobj",
                 ">amod[lemma={loyal}]>prep[lemma={to}]>pobj",
+                ">poss[lemma={forces}]",
                 (">amod", ">amod>conj+", ">compound|nmod", ">compound|nmod>conj+", ">poss", ">prep[lemma={of}]>pobj"),
             ),
             "conjoined_modifier": (
@@ -309,6 +319,7 @@ _ALL = (
                 (">agent>pobj",),
                 (
                     "[upos=NOUN]<dobj[lemma={doing},active]>nsubj",
+                    "[upos=NOUN]<dobj[lemma={doing},active,no >nsubj|nsubjpass]<conj>nsubj",
                     "[upos=NOUN]<nsubjpass[lemma={doing}]>agent>pobj",
                 ),
             ),
@@ -380,6 +391,34 @@ def document_schemes(labels: Iterable[str], scheme: str | None = None) -> tuple[
             f"(not in {closest.name}, the closest)"
         )
     return fitting
+
+
+SCHEME_FIELD = "scheme"  # metadata of a document whose labels fit several schemes: that of its pipeline or format
+UNIVERSAL = ("ud2", "ud1")
+
+
+def declared_scheme(metadata: Mapping[str, Any], labels: Iterable[str]) -> str | None:
+    """The scheme that a document's metadata declare, if its labels fit it."""
+    declared = metadata.get(SCHEME_FIELD)
+    return declared if declared in fitting_schemes(labels) else None
+
+
+def universal_scheme(labels: Iterable[str]) -> str | None:
+    """The newest version of Universal Dependencies that has all labels, as of a CoNLL-U file; None if none has."""
+    return next((name for name in fitting_schemes(labels) if name in UNIVERSAL), None)
+
+
+def pipeline_scheme(pipeline: Pipeline) -> str | None:
+    """The scheme of all labels of a spaCy pipeline's parser; None if it has no labels, or they fit none or several."""
+    labels = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
+    fitting = fitting_schemes(labels) if labels else ()
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def undecided(scheme: str | None, labels: Iterable[str]) -> dict[str, str]:
+    """Metadata that say by which scheme a document is read, where its labels alone do not."""
+    distinct = frozenset(labels)
+    return {SCHEME_FIELD: scheme} if scheme and distinct and len(fitting_schemes(distinct)) > 1 else {}
 
 
 def _unknown(scheme: Scheme, labels: list[str]) -> list[str]:

@@ -52,7 +52,7 @@ def _fields(kind: type[TrainedModel[Any]]) -> tuple[list[str], list[Field[Any]]]
     return [each.name for each in every if each.type not in _TYPES], [each for each in every if each.type in _TYPES]
 
 
-def save_model(model: Tagger, path: PathLike, *, overwrite: bool = False) -> None:
+def save_tagger(model: Tagger, path: PathLike, *, overwrite: bool = False) -> None:
     """Write a fitted model to a file, which appears under its name when it is complete.
 
     Raises
@@ -90,7 +90,7 @@ def _json(content: dict[str, Any]) -> bytes:
     return json.dumps(content, indent=1).encode()  # ASCII: a word may contain a lone surrogate
 
 
-def load_model(path: PathLike) -> Tagger:
+def load_tagger(path: PathLike) -> Tagger:
     """Read a model file.
 
     Raises

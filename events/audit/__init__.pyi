@@ -1,9 +1,5 @@
 from ._documents import AuditFrame as AuditFrame
-from ._documents import read_run_documents as read_run_documents
 from ._estimates import estimate_counts as estimate_counts
-from ._learning import learn as learn
-from ._plan import AuditPlan as AuditPlan
-from ._plan import extend_plan as extend_plan
 from ._plan import plan_audit as plan_audit
 from ._sheets import read_sheets as read_sheets
 from ._sheets import sheet_table as sheet_table

@@ -56,7 +56,7 @@ class AuditFrame:
     event
         Name of the event, for tables and questions.
     period
-        Length of the periods: see `events.counting.Calendar`.
+        Length of the periods: see `Calendar`.
     source
         Where the frame comes from: "kind" ("run", "table" or "arrays"), "path" and "sha256".
     properties

@@ -16,7 +16,6 @@ from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample.errors import InputError
-from events.audit._cells import Bounds, CellCounts, Cells, interval_of, target_cells
 from events.audit._documents import TOTAL, event_and_actor
 from events.audit._learned_total import LearnedTotal, learned_totals
 from events.audit._plan import AuditPlan
@@ -32,7 +31,17 @@ from events.audit._quality import (
     width_after,
 )
 from events.audit._sheets import MISSING, UNSURE, SheetLabels
-from events.audit._totals import DEFAULT_METHOD, Method, beta_binomial_interval, checked_interval
+from events.audit._totals import (
+    DEFAULT_METHOD,
+    Bounds,
+    CellCounts,
+    Cells,
+    Method,
+    beta_binomial_interval,
+    checked_interval,
+    interval_of,
+    target_cells,
+)
 from events.counting import count_pmf
 from events.counting._counts import quantile_interval
 

@@ -14,7 +14,7 @@ from corefsample._arrays import Floats, Ints, Ints8
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.calibration import ReliabilityCurve
-from events.audit._period_test import PeriodTest
+from events.audit._learned_model import PeriodTest
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING
 

@@ -24,17 +24,18 @@ from events.audit._learned_model import (
     Candidate,
     Labelled,
     LogisticRegression,
+    PeriodTest,
     Standardised,
     TextFeatures,
     log_losses,
     made_folds,
+    period_test,
     sigmoid,
     weighted_candidates,
 )
 from events.audit._learned_results import CandidateScore, LearnedCount, LearnedTarget, LearnResult, Score
 from events.audit._learned_total import total_draws
 from events.audit._paired import average_precision
-from events.audit._period_test import PeriodTest, period_test
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, YES, SheetLabels
 from events.counting import count_pmf

@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints8
-from events.audit._cells import Bounds, CellCounts, Cells, interval_of, target_cells
-from events.audit._plan import AuditPlan
+from events.audit._plan import AuditPlan, allocate, cut_names
 from events.audit._sheets import MISSING, RESOLVED, UNSURE, YES, SheetLabels
-from events.audit._strata import allocate, cut_names
-from events.audit._totals import Method
+from events.audit._totals import Bounds, CellCounts, Cells, Method, interval_of, target_cells
 
 THRESHOLD = 0.5
 _CURVE = tuple(round(0.1 * i, 1) for i in range(1, 10))

@@ -26,8 +26,8 @@ import numpy as np
 from corefsample._arrays import Ints8
 from corefsample._lazy import pd
 from corefsample.errors import InputError
+from corefsample.files._csv_cells import unescaped
 from corefsample.files._paths import PathLike
-from events._csv_cells import unescaped
 from events.audit._documents import NO_WORDS, NONE, OTHER, UNSURE_WORDS, YES_WORDS, read_text_table
 from events.audit._plan import AuditPlan
 

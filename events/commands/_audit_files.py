@@ -13,15 +13,22 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, write_bytes
 from corefsample.files._contents import read_json, read_parquet
+from corefsample.files._csv_cells import unescaped, write_csv
 from corefsample.files._paths import PathLike
-from events._csv_cells import unescaped, write_csv
-from events.audit import AuditFrame, AuditPlan, read_run_documents, read_sheets
-from events.audit._documents import RULES, as_written, event_and_actor, numbers_of, read_scores, read_text_table
-from events.audit._plan import draw
+from events.audit import AuditFrame, read_sheets
+from events.audit._documents import (
+    RULES,
+    as_written,
+    event_and_actor,
+    numbers_of,
+    read_run_documents,
+    read_scores,
+    read_text_table,
+)
+from events.audit._plan import AuditPlan, Stratum, draw
 from events.audit._sheets import SheetLabels
-from events.audit._strata import Stratum
+from events.pages._document_texts import PLAIN, MarkedText, run_definitions, run_texts
 from events.pages._labelling import rendered_sheet
-from events.pages._marked_texts import PLAIN, MarkedText, run_definitions, run_texts
 from events.pages._questions import Question, default_question, rule_question
 
 PLAN, STRATA, CODEBOOK = "plan.json", "strata.parquet", "codebook.txt"
@@ -56,7 +63,7 @@ def write_sheet(
     sheet_path
         The CSV file of the sheet.
     plan, sheet, texts, question
-        As in `events.pages.rendered_sheet`.
+        As in `rendered_sheet`.
     source
         The run or CSV file of which the plan is.
     """
@@ -200,6 +207,15 @@ def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Fl
             raise InputError(f"{column} of {name} must be in [0, 1], got another value", place=place)
         learned[name] = values[own]
     return learned
+
+
+def learned_counts(folder: PathLike) -> pd.DataFrame:
+    """Counts by period that `run_audit_learn` wrote."""
+    numbers = ("mean", "lower", "upper", "level")
+    with as_written("learned", os.fspath(folder)):
+        table = read_text_table(Path(folder) / "learned_counts.csv", ("event", "actor", "period", *numbers))
+        counts: pd.DataFrame = table.map(unescaped).astype(dict.fromkeys(numbers, float))
+    return counts
 
 
 def labelled_plan(

@@ -18,15 +18,14 @@ from corefsample.formats import DocumentStream
 from corefsample.formats.annotated._corefud_reading import PARTS
 from corefsample.languages._language import ENGLISH, declared_language, differ, load_language
 from corefsample.scorers import load_scorer
-from corefsample.scorers._scoring import known_words
+from corefsample.scorers._scoring import document_scheme, known_words
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
+from events._options import Progress
 from events.commands._reading import Report, batches
-from events.counting._merged_actors import MergedActors
-from events.counting._sentences import merging_text
+from events.counting._notes import MergedActors, merging_text
 from events.lexicon._lexicon import Lexicon
 from events.runs._document_inputs import DocumentInputs, ReadDocument
-from events.runs._progress import Progress
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,6 +109,7 @@ def _count(report: AnnotatedReport, document: AnnotatedDocument, language: str |
     if tokens.is_unparsed:
         report.n_unparsed += 1
     else:
+        scheme = scheme or document_scheme(document)
         found = mentions_from_parse(tokens, scheme=scheme, language=load_language(language or ENGLISH))
         spans, heads = {(start, end) for start, end, _ in found.tolist()}, set(found[:, 2].tolist())
         by_span = [(start, end) in spans for start, end, _ in mentions.tolist()]

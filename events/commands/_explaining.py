@@ -13,7 +13,7 @@ import numpy as np
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
-from events._options import Result
+from events._options import Progress, Result
 from events.commands._reading import Report, batches
 from events.counting._evidence import evidence_rows, parsed_mentions
 from events.counting._finders import RuleFinder
@@ -21,7 +21,6 @@ from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace, trace_document
 from events.rules._rules import Rule
-from events.runs._progress import Progress
 
 N_SAMPLES = 1000  # as `events` draws by default
 _ROUNDING = 1e-9  # of the sum of the shares of parses

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corefsample.errors import CorefsampleError, InputError
-from corefsample.syntax import SCHEMES
+from corefsample.syntax._schemes import SCHEMES
 from events._yaml_file import file_bytes, read_yaml
 from events.commands._reading import Report
 from events.commands._screen import listed

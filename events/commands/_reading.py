@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Fault, Rejected
+from corefsample.documents._faults import Fault, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import Inputs
 from corefsample.formats import DocumentStream
-from events._options import Result
+from events._options import Progress, Result
 from events.queries._queries import match_queries
-from events.runs._progress import Progress
 
 _SHOWN = 20  # problems
 
@@ -118,7 +117,7 @@ def gold_documents(
     for_queries
         Whether documents with gold must have what queries need: tokens, with labels that fit a scheme.
     role, scheme
-        As for `events.queries.match_queries`.
+        As for `match_queries`.
     on_rejected
         Called with each bad document, which is then left out; None: the first one raises.
     on_progress

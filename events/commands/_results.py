@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
-from corefsample.documents._rejected import Rejected
-from events.runs._output_folder import OutputFolder
-from events.runs._pictures import picture_files
+from corefsample.documents._faults import Rejected
+from corefsample.files._folders import OutputFolder
+from corefsample.formats.scored._writing import QuarantineFile
+from events.runs._output_folder import picture_files
 from events.runs._record import checksums, run_record
 
 _QUERY_TABLES = "scores reliability coverage intervals recalibrations groups quantiles"
@@ -23,7 +24,7 @@ class CalibrationFolder(OutputFolder):
     """Tables and pictures of `corefsample calibrate`."""
 
     RECORD: ClassVar[str] = "calibration.json"
-    _TABLES = "calibration.csv calibration.parquet reliability.csv paired.csv"
+    _TABLES = "calibration.csv calibration.parquet reliability.csv"
     FILES: ClassVar[frozenset[str]] = _files(RECORD, _TABLES, "reliability", "reliability_by_kind")
 
 
@@ -57,12 +58,15 @@ class Results:
         self.folder, self._options = folder, options
         self._started = time.time()
         self._n_quarantined = 0
+        self._quarantine: QuarantineFile | None = None
         self.on_rejected = self._set_aside if options.on_error == "quarantine" else None
 
     def _set_aside(self, rejected: Rejected) -> None:
         self._n_quarantined += 1
         if self.folder is not None:
-            self.folder.set_aside(rejected)
+            if self._quarantine is None:
+                self._quarantine = QuarantineFile(str(self.folder.file("quarantine.jsonl")))
+            self._quarantine(rejected)
 
     def summary(self) -> dict[str, Any]:
         """What every result has: the folder, the number of bad documents, and the wall time."""

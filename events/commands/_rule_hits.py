@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
+from events._options import Progress
 from events.commands._explaining import traced
 from events.commands._reading import Report
 from events.commands._screen import counted, listed
@@ -17,7 +18,6 @@ from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace
 from events.rules._rules import Rule, load_rules
-from events.runs._progress import Progress
 
 _LISTED = 12  # on the screen; all are in the JSON summary
 _MOST_STEPS = 3  # of paths from a trigger to an actor: longer ones are by chance
@@ -40,7 +40,7 @@ class RuleHits(Report):
         Of the documents with an event, those with one by actors of the lexicon, and with one of which the lexicon names
         nobody, where a role is optional.
     triggers
-        By trigger of the rule, the number of its hits by outcome (see `events.matching.TriggerTrace`).
+        By trigger of the rule, the number of its hits by outcome (see `TriggerTrace`).
     conditions
         By condition of the preset, the triggers of which it holds.
     aliases

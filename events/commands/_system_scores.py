@@ -16,9 +16,9 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import InputError
 from corefsample.metrics._scores import ClusteringScores, ScoreSamples, clustering_scores, metric_posterior
+from events._options import Progress
 from events.runs._annotated_output import labels_of
 from events.runs._document_inputs import DocumentInputs
-from events.runs._progress import Progress
 
 Match = Literal["span", "head"]
 Entities = Sequence[int | str | None]

@@ -18,6 +18,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,11 +31,12 @@ from events import audit
 from events._options import Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, covered_uncertainty, print_files, print_text
-from events.runs._pictures import picture_files, save_pictures
+from events.runs._output_folder import picture_files, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
     from events.audit._estimates import AuditEstimate
+    from events.audit._plan import AuditPlan
     from events.audit._sheets import SheetLabels
     from events.pages._questions import Question
 
@@ -140,7 +142,8 @@ def run_audit_estimate(
     """
     from corefsample.files._atomic import unwritable, write_json
     from events.audit._sheets import disagreement_sheet
-    from events.commands._audit_files import labelled_plan, plan_question, read_learned
+    from events.commands._audit_files import labelled_plan, learned_counts, plan_question, read_learned
+    from events.plots import audit_bands
     from events.runs._record import checksums, run_record
 
     options = options or AuditEstimateOptions()
@@ -159,8 +162,12 @@ def run_audit_estimate(
     record = run_record(arguments, checksums(names), started)
     try:
         place.mkdir(parents=True, exist_ok=True)
-        covers = _covered(source) if options.pictures else ""
-        files = _written(plan, labels, estimate, place, pictures=options.pictures, covers=covers)
+        files = _written(plan, labels, estimate, place)
+        if options.pictures:
+            counts = None if options.learned is None else learned_counts(options.learned)
+            figure = partial(audit_bands, estimate.to_frame(), covers=_covered(source), learned=counts)
+            save_pictures({"audited": figure}, lambda name: place / name)
+            files += tuple(name for name in picture_files("audited") if (place / name).is_file())
         files += _sheet_to_resolve(plan, to_resolve, place, sheets, source=source, question=plan_question(folder, plan))
         result = _result(plan, estimate, place, files, options, n_resolve=len(to_resolve))
         write_json(place / RECORD, {**record, "summary": result.to_json()})
@@ -181,16 +188,13 @@ def _covered(source: PathLike) -> str:
     return covered_uncertainty(parses=bool(summary.get("n_several_parses")), recalibration=is_recalibrated)
 
 
-def _written(
-    plan: audit.AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path, *, pictures: bool, covers: str
-) -> tuple[str, ...]:
-    """Write the tables and the picture; return their names."""
+def _written(plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path) -> tuple[str, ...]:
+    """Write the tables; return their names."""
     from events.audit._estimates import rows_frame
     from events.audit._learned_total import LearnedTotal
     from events.audit._quality import CurvePoint, Disagreement, ModelQuality
     from events.audit._sheets import label_table
     from events.commands._audit_files import write_tables
-    from events.plots import audit_bands
 
     found = rows_frame(estimate.disagreements, Disagreement)
     tables = {
@@ -205,15 +209,11 @@ def _written(
     else:
         (place / "audited-learned.csv").unlink(missing_ok=True)  # of an earlier estimate
     write_tables(place, tables)
-    names = list(tables)
-    if pictures:
-        save_pictures({"audited": lambda: audit_bands(tables["audited.csv"], covers=covers)}, lambda name: place / name)
-        names += [name for name in picture_files("audited") if (place / name).is_file()]
-    return tuple(names)
+    return tuple(tables)
 
 
 def _sheet_to_resolve(
-    plan: audit.AuditPlan,
+    plan: AuditPlan,
     sheet: pd.DataFrame,
     place: Path,
     sheets: Sequence[PathLike],
@@ -237,7 +237,7 @@ def _sheet_to_resolve(
 
 
 def _result(
-    plan: audit.AuditPlan,
+    plan: AuditPlan,
     estimate: AuditEstimate,
     place: Path,
     files: tuple[str, ...],

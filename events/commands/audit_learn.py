@@ -26,15 +26,15 @@ import click
 
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from events import _shared_options as shared
-from events import audit
 from events._options import Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
-from events.runs._pictures import picture_files, save_pictures
+from events.runs._output_folder import picture_files, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
     from events.audit._learned_results import LearnedTarget, LearnResult
+    from events.audit._plan import AuditPlan
 
 
 @declared
@@ -115,6 +115,7 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
         If an option, a sheet or the folder breaks its rule, or there are too few labels; then nothing is written.
     """
     from events.audit._features import numeric_columns
+    from events.audit._learning import learn
     from events.commands._audit_files import LEARNED, labelled_plan
     from events.runs._record import checksums
 
@@ -130,7 +131,7 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
     texts = _texts(source, plan) if options.words else None
     names = [os.fspath(path) for path in sheets]
     try:
-        found = audit.learn(plan, labels, run, columns=columns, texts=texts, **options.chosen("level", "seed"))
+        found = learn(plan, labels, run, columns=columns, texts=texts, **options.chosen("level", "seed"))
     except InputError as error:
         raise error.at(", ".join(names)) from None
     arguments = {
@@ -141,7 +142,7 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
     return _written(found, place, arguments, checksums(names), started, options)
 
 
-def _texts(source: PathLike, plan: audit.AuditPlan) -> list[str]:
+def _texts(source: PathLike, plan: AuditPlan) -> list[str]:
     """Text of every document, in the order of the frame."""
     from events.commands._audit_files import corpus_texts
 

@@ -33,6 +33,7 @@ from events.commands._screen import counted, print_files, print_pairs, print_tex
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
+    from events.audit._plan import AuditPlan
 
 
 @declared
@@ -157,6 +158,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     ParameterError, InputError, OutputError
         If an option, an input or the folder breaks its rule.
     """
+    from events.audit._plan import extend_plan
     from events.commands._audit_files import read_learned, read_plan, source_frame
 
     folder = Path(options.out)
@@ -172,7 +174,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
             found = {} if options.learned is None else read_learned(options.learned, plan, "learned")
             names = enumerate(plan.frame.targets)
             learned = [found[name] if name in found else plan.frame.probability(target) for target, name in names]
-            plan = audit.extend_plan(plan, options.more, learned=learned if found else None)
+            plan = extend_plan(plan, options.more, learned=learned if found else None)
         except ParameterError as error:
             raise ParameterError(error.message, parameter="more") if error.parameter == "n_more" else error from None
     return _written(plan, source, folder, options)
@@ -226,7 +228,7 @@ def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str
     return [str(value) for value in read_document_table(table, frame, (column,))[column]]
 
 
-def _written(plan: audit.AuditPlan, source: PathLike, folder: Path, options: AuditPlanOptions) -> AuditPlanResult:
+def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlanOptions) -> AuditPlanResult:
     """Write the files of a plan; those of earlier rounds stay."""
     import numpy as np
     import pyarrow as pa

@@ -27,11 +27,10 @@ import click
 from corefsample import parses, plots
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from events import _shared_options as shared
-from events._options import FolderResult, declared, option
+from events._options import FolderResult, Progress, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_files, print_text
-from events.runs._pictures import save_pictures
-from events.runs._progress import Progress
+from events.runs._output_folder import save_pictures
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -39,11 +38,11 @@ if TYPE_CHECKING:
     from corefsample._arrays import Floats
     from corefsample.documents._annotated import AnnotatedDocument
     from corefsample.documents._tokens import Tokens
+    from corefsample.files._folders import OutputFolder
     from corefsample.files._paths import Inputs
     from corefsample.parses._calibration import ParseCalibration, TemperatureFit
     from corefsample.parses._pairs import ParsePairs
     from events.rules._rules import Rule
-    from events.runs._output_folder import OutputFolder
 
 _DRAWN = ("labelled arcs", "roles", "paths of 3 arcs", "paths of 7 arcs")
 
@@ -165,6 +164,7 @@ def run_calibrate_parses(
         If the folder cannot be written. After an error no folder is left.
     """
     from corefsample.formats.annotated._corefud import read_corefud
+    from corefsample.parses._calibration import calibrate_parses
     from events.commands._results import ParsesFolder, results
     from events.rules._rules import load_rules
     from events.runs.scoring._parsing import load_pipeline
@@ -192,7 +192,7 @@ def run_calibrate_parses(
             drawn.pairs(document, temperatures[d % len(temperatures)], rule) for d, document in enumerate(documents)
         ]
         result = CalibrateParsesResult(
-            parses.calibrate_parses(pairs, **options.chosen("level", "n_resamples", "seed")),
+            calibrate_parses(pairs, **options.chosen("level", "n_resamples", "seed")),
             fit,
             options.fit_by,
             temperatures,
@@ -211,9 +211,11 @@ def _fitted(
     drawn: TreebankParses, documents: Sequence[TreebankDocument], options: CalibrateParsesOptions, *, is_crossed: bool
 ) -> tuple[TemperatureFit, tuple[float, ...]]:
     """The temperature fitted to documents, and that of all documents measured, or of each half of them."""
+    from corefsample.parses._calibration import fit_temperature
+
     table = drawn.scores(documents, options.temperatures, options.fit_by)
     fitted: Callable[..., TemperatureFit] = partial(
-        parses.fit_temperature, **options.chosen("temperatures", "level", "n_resamples", "seed")
+        fit_temperature, **options.chosen("temperatures", "level", "n_resamples", "seed")
     )
     fit = fitted(table)
     if not is_crossed:

@@ -24,13 +24,11 @@ from corefsample import _checks, plots, recalibration
 from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events import plots as event_plots
-from events._options import FolderResult, declared, option
+from events._options import FolderResult, Progress, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_files, print_text
-from events.runs._pictures import save_pictures
-from events.runs._progress import Progress
+from events.runs._output_folder import save_pictures
 
 if TYPE_CHECKING:
     from corefsample.documents._scored import ScoredDocument
@@ -191,7 +189,7 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     pictures
         Whether to draw.
     """
-    from events.plots.queries import query_quantiles
+    from events.plots.queries import query_coverage, query_quantiles
     from events.queries._true_counts import LEVELS
 
     intervals, curves = study.intervals(), study.reliability()
@@ -208,7 +206,7 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
         title = f"{len(study.table.queries):,} queries of {len(study.table.documents):,} documents"
         figures = {"query_reliability": partial(plots.reliability_figure, curves, title=title)}
         if len(coverage):
-            figures["query_coverage"] = partial(event_plots.query_coverage, coverage, level=max(LEVELS))
+            figures["query_coverage"] = partial(query_coverage, coverage, level=max(LEVELS))
         if len(quantiles):
             figures["query_quantiles"] = partial(query_quantiles, quantiles)
         save_pictures(figures, file)

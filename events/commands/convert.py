@@ -34,7 +34,7 @@ from events.commands._screen import counted, mention_counts
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
-    from events.runs._progress import Progress
+    from events._options import Progress
 
 STANDARD_OUTPUT = "-"
 

@@ -20,14 +20,14 @@ from events import _shared_options as shared
 from events._options import declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_text
-from events.commands.events import print_counts_of_run
+from events.commands.events import print_counts_of_run, run_events
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from corefsample.documents._scored import ScoredDocument
+    from events._options import Progress
     from events.counting._truth import TrueEvents
-    from events.runs._progress import Progress
     from events.runs.counting._options import EventsResult
 
 _NEWS = "news.parquet"
@@ -110,9 +110,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from events.counting._definitions import Definitions
     from events.counting._truth import TrueEvents
     from events.pages._report import write_report
-    from events.runs._output_folder import RunFolder
-    from events.runs._pictures import save_pictures
-    from events.runs.counting._job import count_events
+    from events.runs._output_folder import RunFolder, save_pictures
     from events.runs.counting._options import EventsOptions
     from events.simulation._documents import simulate_documents
 
@@ -148,7 +146,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
                 on_progress(done, options.n_documents, done)
 
     write_documents(documents(), news, overwrite=overwrite)
-    summary = count_events(news, counting, on_progress=on_progress)
+    summary = run_events(news, counting, on_progress=on_progress)
     record = read_json(run / _RECORD)
     write_json(run / _RECORD, {**record, "simulated": True})
     counts = pd.read_parquet(run / "counts.parquet")

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import Progress, Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import mention_counts, print_counts, print_text
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -151,9 +150,9 @@ def run_evaluate(
     InputError
         If a file is missing, a document is bad or has other words than its gold, or no document is in both files.
     """
-    from corefsample.metrics import corpus_posterior, corpus_scores
     from corefsample.metrics._bootstrap import percentiles, resampled_f1, score_differences
     from corefsample.metrics._counts import METRICS
+    from corefsample.metrics._scores import corpus_posterior, corpus_scores
     from events.commands._system_scores import gold_mentions, system_scores
     from events.runs._document_inputs import DocumentInputs
 

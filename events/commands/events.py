@@ -3,8 +3,8 @@
 INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), folders of these, globs, or - for JSON Lines on standard
 input. Every document needs a date and a parse; `corefsample score` writes both when it reads news.
 
-The work is divided into partitions. After an interruption the same command computes the missing ones; with more
-INPUTS it computes those and counts all. They are kept in FOLDER/partitions.
+The work is divided into parts, which are kept in FOLDER/parts. After an interruption the same command computes the
+missing ones; with more INPUTS it computes those and counts all.
 
 Examples
 --------
@@ -18,6 +18,7 @@ Examples
 from __future__ import annotations
 
 import shlex
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -29,19 +30,19 @@ from events.runs.counting._options import EventsOptions, EventsResult
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
-    from events.runs._progress import Progress
-
-_MERGED = 0.01  # a probability of merged actors that is printed
+    from events._options import Progress
 
 __all__ = ["EventsOptions", "EventsResult", "print_counts_of_run", "print_events", "run_events"]
+
+_MERGED = 0.01  # a probability of merged actors that is printed
 
 
 def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress | None = None) -> EventsResult:
     """Count events in pre-scored mention files and write the run's folder.
 
-    The inputs are divided into partitions. An interrupted run leaves the complete ones, and the same call resumes it; a
-    call with more inputs computes those and counts all. The files do not depend on the partitions, the processes, or
-    the order of the documents. See docs/partitions.md.
+    The inputs are divided into parts, which are kept in the folder. An interrupted run leaves the complete ones, and
+    the same call continues; a call with more inputs computes those and counts all. The files do not depend on the
+    parts, the processes, or the order of the documents. See docs/parts.md.
 
     Parameters
     ----------
@@ -56,31 +57,36 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
     ------
     ParameterError, InputError, OutputError
         If an option, a document, a rule or lexicon file, or the folder breaks its rule, or another run works in the
-        folder; then no folder is left, but the complete partitions are.
+        folder; then the folder is as it was, but the complete parts stay.
     """
-    from events.runs.counting._job import count_events
+    from events.runs._engines import Engine
+    from events.runs.counting._run import merged_counts, opened_run, written_run
 
-    return count_events(inputs, options, on_progress=on_progress)
+    started = time.time()
+    engine = Engine(options.workers, options.scheduler)
+    with opened_run(inputs, options.out, options, overwrite=options.overwrite) as run:
+        return written_run(run, merged_counts(run, engine, on_progress), options, started)
 
 
 def print_events(summary: EventsResult) -> None:
     """Print what a run found."""
     if not summary.n_computed:
-        print_text("Every partition was complete; nothing was computed again.")
-    elif summary.n_computed < summary.n_partitions:
-        n_kept = summary.n_partitions - summary.n_computed
-        print_text(f"{n_kept:,} of {counted(summary.n_partitions, 'partition')} had been computed before.")
+        print_text("Every part was complete; nothing was computed again.")
+    elif summary.n_computed < summary.n_parts:
+        n_kept = summary.n_parts - summary.n_computed
+        print_text(f"{n_kept:,} of {counted(summary.n_parts, 'part')} had been computed before.")
     print_counts_of_run(summary)
 
 
 def print_counts_of_run(summary: EventsResult) -> None:
     """Print the highest counts, and where the files are."""
     from corefsample._extras import can_report, install_hint
-    from corefsample.files._paths import is_file, joined, parquet_source
-    from events.counting._sentences import exclusion_texts, merging_text, unsettled_text
+    from corefsample.files._contents import read_json
+    from corefsample.files._paths import is_file, joined
+    from events.counting._notes import exclusion_texts, merging_text, unsettled_text
+    from events.news._notices import outlying_text, scoring_notices
 
-    folder = summary.out
-    counts = pd.read_parquet(parquet_source(joined(folder, "counts.parquet")))
+    folder, counts = summary.out, summary.counts
     print_text(
         f"{counted(summary.n_documents, 'document')}, {summary.periods[0]} to {summary.periods[1]}: "
         f"{summary.n_sampled:,} could contain an event and were sampled, {summary.n_with_events:,} do with P > 0."
@@ -91,6 +97,10 @@ def print_counts_of_run(summary: EventsResult) -> None:
         click.echo(
             f"{counted(summary.n_quarantined, 'bad document')} set aside in {joined(folder, 'quarantine.jsonl')}"
         )
+    for notice in scoring_notices(read_json(joined(folder, "run.json"))):
+        print_text(notice)
+    if outliers := outlying_text(counts):
+        print_text(outliers)
     if counts.empty:
         click.echo("No document contains an event: the tables have headers and no rows.")
     else:
@@ -156,6 +166,6 @@ command = Command(
     task="counting",
     sections={
         "Counting": "n_samples level interval recalibration uncertainty seed lexicon scheme",
-        "Partitions and processes": "threads workers scheduler partition_size restart",
+        "Parts and processes": "threads workers scheduler part_size",
     },
 )

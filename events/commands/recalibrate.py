@@ -23,11 +23,10 @@ import click
 from corefsample import recalibration
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import Progress, Result, declared, option
 from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_text
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.documents._batch import DocumentBatch
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
     from corefsample.recalibration._domains import DomainEffect
     from corefsample.recalibration._model import Recalibration
-    from corefsample.recalibration._refits import CrossFit, RecalibrationFit
+    from corefsample.recalibration._refits import CrossFit, RecalibrationDraws, RecalibrationFit
     from corefsample.recalibration._uncertain import UncertainRecalibration
     from events.commands._reading import GoldDocuments
 
@@ -108,7 +107,7 @@ class RecalibrateResult(Result):
     record: str
     fit: RecalibrationFit
     cross_fit: CrossFit
-    draws: recalibration.RecalibrationDraws
+    draws: RecalibrationDraws
     applied: Recalibration
     domain_effect: DomainEffect | None
     n_without_gold: int

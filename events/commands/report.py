@@ -55,8 +55,8 @@ class ReportOptions(shared.Overwrite):
 
 
 def run_report(folder: PathLike, options: ReportOptions | None = None) -> ReportResult:
-    """Write the page of a finished events run: see `events.pages.write_report`."""
-    from events.pages import write_report
+    """Write the page of a finished events run: see `write_report`."""
+    from events.pages._report import write_report
 
     options = options or ReportOptions()
     return write_report(folder, **options.chosen(*fields_of(ReportOptions)))

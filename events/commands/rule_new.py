@@ -96,7 +96,7 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
     from events.lexicon._lexicon import load_lexicon
     from events.rules._format import RuleFile, check_rule_file
     from events.rules._rules import presets_of
-    from events.runs.scoring._parsing import load_pipeline, pipeline_scheme
+    from events.runs.scoring._parsing import load_pipeline, scheme_of_pipeline
 
     if not options.example:
         raise ParameterError("must be given at least once", parameter="example")
@@ -109,7 +109,7 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
         if not len(tokens) or int(tokens.sent[-1]) > 0:
             n_sentences = int(tokens.sent[-1]) + 1 if len(tokens) else 0
             raise ParameterError(f"must be one sentence, got {n_sentences} in {text!r}", parameter="example")
-    scheme = pipeline_scheme(pipeline)
+    scheme = scheme_of_pipeline(pipeline)
     drafts = []
     triggers, actors = _one_each(options, "trigger"), _one_each(options, "actor")
     for text, tokens, trigger, actor in zip(options.example, parses, triggers, actors, strict=True):
@@ -125,10 +125,9 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
         return {(each.number, each.preset): each.found for each in results}
 
     found = examined(rule_text(name, drafts, scheme, {}))
-    per_draft = len(found) // (2 * len(drafts))
     for number, draft in enumerate(drafts):
-        if draft.code not in found[number * per_draft, "extended"]:
-            names = ", ".join(found[number * per_draft, "extended"]) or "nothing"
+        if draft.code not in found[number, "extended"]:
+            names = ", ".join(found[number, "extended"]) or "nothing"
             raise ParameterError(f"must have {draft.code} by its parse, got {names}", parameter="example")
     write_bytes(out, rule_text(name, drafts, scheme, found).encode(), overwrite=options.overwrite)
     described = tuple(
@@ -138,8 +137,8 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
             "actor": draft.code,
             "mention": draft.tokens.text[draft.actor],
             "path": draft.path,
-            "extended": ", ".join(found[number * per_draft, "extended"]),
-            "asserted": ", ".join(found[number * per_draft, "asserted"]),
+            "extended": ", ".join(found[number, "extended"]),
+            "asserted": ", ".join(found[number, "asserted"]),
         }
         for number, (text, draft) in enumerate(zip(options.example, drafts, strict=True))
     )

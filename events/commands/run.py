@@ -26,7 +26,7 @@ from events.runs.scoring._options import Reading, ScoreOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
-    from events.runs._progress import Progress
+    from events._options import Progress
 
 
 @declared
@@ -86,24 +86,23 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
         As of the three commands.
     """
     from corefsample._extras import can_report
+    from corefsample.files._remote_services import is_url
     from events.commands.events import run_events
     from events.commands.score import run_score
     from events.pages._report import write_report
     from events.runs._output_folder import RunFolder
-    from events.runs._store import Places
-    from events.runs.counting._plan import plan_without_inputs
+    from events.runs.counting._parts import Counting
     from events.runs.scoring._run import is_scored
 
     scored = f"{os.fspath(options.out).rstrip('/')}-scored.parquet"
-    is_begun = Places(os.fspath(options.out)).any() is not None
     # These raise before hours of work: for a folder in use, and for what cannot be counted.
-    RunFolder(options.out, overwrite=options.overwrite or is_begun)
+    RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out))
     counting = EventsOptions(**options.chosen(*fields_of(EventsOptions)))
-    plan_without_inputs(counting)
+    Counting.of(counting)
     shared_names = fields_of(ScoringOptions).keys() & fields_of(RunOptions).keys() - {"recalibration"}
     scoring = ScoringOptions(**options.chosen(*shared_names))
     if not is_scored(inputs, scored, scoring):
-        names = ("overwrite", "workers", "scheduler", "restart", *shared_names)
+        names = ("overwrite", "workers", "scheduler", *shared_names)
         run_score(inputs, ScoreOptions(out=scored, **options.chosen(*names)), on_progress=on_progress)
     found = run_events(scored, counting, on_progress=on_progress)
     report = write_report(options.out, overwrite=True).out if can_report() else None
@@ -127,6 +126,6 @@ command = Command(
         "fix_text duplicates",
         "Scoring": "model parses parse_temperature",
         "Counting": "n_samples level interval recalibration uncertainty seed lexicon scheme",
-        "Partitions and processes": "threads workers scheduler partition_size restart",
+        "Parts and processes": "threads workers scheduler part_size",
     },
 )

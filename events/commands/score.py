@@ -25,12 +25,11 @@ import click
 
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_text
-from events.commands._text_notices import print_texts
 from events.runs.scoring._options import ScoreOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
-    from events.runs._progress import Progress
+    from events._options import Progress
     from events.runs.scoring._run import ScoreResult
 
 __all__ = ["ScoreOptions", "print_score", "run_score"]
@@ -41,7 +40,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
 
     The bytes of the output depend on the documents, the model, the pipeline and the options alone: not on the number
     of processes, nor on whether the run was interrupted. While it runs, finished parts are kept in the folder
-    `out`.partial (of a URL, in the current folder). An interrupted run leaves them there, and the same call resumes it.
+    `out`.parts (of a URL, in the current folder). An interrupted run leaves them there, and the same call continues.
 
     Parameters
     ----------
@@ -59,8 +58,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
     Raises
     ------
     ParameterError
-        If the pipeline does not parse, an output exists and `overwrite` is false, or a run to continue began with
-        something else; before the first document.
+        If the pipeline does not parse, or an output exists and `overwrite` is false; before the first document.
     InputError
         If the model is of another version, a document is bad, or there is no document.
     OutputError
@@ -79,6 +77,7 @@ def print_score(run: ScoreResult) -> None:
     """Print what was scored, and what is wrong with the texts."""
     from corefsample.recalibration._shipped import SHIPPED
     from corefsample.scorers._scoring import few_known_words
+    from events.news._notices import text_notices
 
     tally = run.tally
     click.echo(
@@ -103,7 +102,8 @@ def print_score(run: ScoreResult) -> None:
             f"{counted(tally.n_seen, 'document')} were in the training of the model, whose scores of them are too good "
             "to fit or test anything: --folds 5 scores documents with gold by models that have not seen them."
         )
-    print_texts(run.texts)
+    for notice in text_notices(run.texts):
+        print_text(notice)
     if run.n_resumed:
         click.echo(f"{run.n_resumed:,} documents were scored by the earlier run.")
     if run.duplicates is not None:
@@ -133,6 +133,6 @@ command = Command(
         "paragraphs as_written fix_text duplicates",
         "Sampling parses": "parses parse_temperature",
         "Scoring": "model folds recalibration mentions min_prob scheme entity_fields clusters",
-        "Parts and processes": "workers scheduler restart",
+        "Parts and processes": "workers scheduler part_size",
     },
 )

@@ -26,19 +26,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 import corefsample
-from corefsample import scorers
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import Progress, Result, declared, option
 from events._selection import Selection
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_counts, print_text
-from events.runs._progress import Progress
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
     from corefsample.languages._language import Language
-    from corefsample.scorers import AntecedentModel
+    from corefsample.scorers.log_linear._model import AntecedentModel
     from corefsample.scorers.log_linear._training import EpochReport
     from corefsample.scorers.log_linear.features._templates import TemplateSet
     from corefsample.scorers.protocol import MentionDocument
@@ -152,7 +150,7 @@ class TrainResult(Result):
 
     out: str
     record: str
-    model: scorers.AntecedentModel
+    model: AntecedentModel
     reports: tuple[EpochReport, ...]
     l2: float
     epoch: int

@@ -59,7 +59,7 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUpResult:
     """
     from corefsample._jit import cache_folders, compiled_kernels, kernels_of
     from corefsample.formats.scored._writing import write_documents
-    from events.runs.counting._job import count_events
+    from events.commands.events import run_events
     from events.runs.counting._options import EventsOptions
     from events.runs.scoring._options import ScoreOptions
     from events.runs.scoring._run import score_corpus
@@ -73,7 +73,7 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUpResult:
         news, scored = (Path(name) / f"{each}.parquet" for each in ("news", "scored"))
         write_documents((each.document for each in simulate_documents(_DOCUMENTS, seed=0, event_share=1.0)), news)
         score_corpus(news, ScoreOptions(out=str(scored), mentions="parse"))
-        count_events(scored, EventsOptions(out=f"{name}/run", n_samples=_SAMPLES, pictures=False))
+        run_events(scored, EventsOptions(out=f"{name}/run", n_samples=_SAMPLES, pictures=False))
     kernels = compiled_kernels()
     return WarmUpResult(tuple(cache_folders(kernels)), len(kernels), round(time.time() - started, 3))
 

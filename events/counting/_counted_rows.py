@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corefsample._arrays import Ints
-from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._batch_schema import SCHEMA
+from corefsample.documents._batch import SCHEMA, DocumentBatch
 from corefsample.files._digests import id_digest
 from events.counting._evaluation import DocumentEvents
 from events.counting._evidence import EventRow, evidence_schema

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import msgspec
 import pyarrow as pa
@@ -118,7 +118,7 @@ class Definitions:
         rules = ", ".join(f"{rule.name}, preset {rule.preset}" for rule in self.rules)
         return {
             "rule": f"{rules} [{_checksum(self.rules)}]",
-            "lexicon": f"{self.lexicon.source} [{_checksum(self.lexicon)}]",
+            "lexicon": f"{self.lexicon.source} [{_checksum(_content(self.lexicon))}]",
         }
 
     @property
@@ -165,6 +165,11 @@ class Definitions:
                 rule_text = f"only countries can fill the roles of {rule.name}, whose examples have other actors"
                 notes.append(f"{rule_text} ({codes}): {other}")
         return notes
+
+
+def _content(lexicon: Lexicon) -> list[Any]:
+    """What a lexicon was made of, without what it remembers of the texts that it has matched."""
+    return [getattr(lexicon, field.name) for field in fields(lexicon) if field.init]
 
 
 def _checksum(value: object) -> str:

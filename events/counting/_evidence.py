@@ -77,7 +77,7 @@ class EvidenceRow:
         Number of the document's parses. This and what follows is in a table only if some document has several.
     parse_variance, coreference_variance
         Parts of P (1 - P), by the law of total variance: the variance of P(event | parse) over the parses, and the
-        mean variance given the parse (see `events.counting.variance_parts`).
+        mean variance given the parse (see `variance_parts`).
     parses
         The likeliest parses (at most eight) that make the event, "2: 0.950 of 0.100": number of the parse,
         P(event | parse), share of the samples with this parse.
@@ -507,6 +507,12 @@ def _in_parse(events: ParseEvents) -> dict[tuple[int, tuple[str, ...]], _InParse
         if any(m == DEFAULT and code == NO_ACTOR for m, code in zip(instances[t], key, strict=True)):
             continue
         filled = "" if not any(key) else "default" if by_default[t, k] else "named"
+        if (
+            filled == "named"
+            and events.named_hits is not None
+            and 2 * events.named_hits[t, k] < events.instance_hits[t, k]
+        ):
+            filled = "stands for"
         own = _InParse(int(events.instance_hits[t, k]), filled, matches.frames[t] if matches.frames else "")
         place = triggers[t], key
         if place not in found or own.n_hits > found[place].n_hits:

@@ -6,15 +6,16 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import CorefsampleError, InputError
-from corefsample.syntax import SCHEMES
+from corefsample.syntax._schemes import SCHEMES
 from events.counting._evaluation import evaluate_clustering
 from events.lexicon._lexicon import Lexicon, LexiconMatches, load_lexicon
-from events.matching import match_document
+from events.matching._matching import match_document
 from events.rules._format import Example
 from events.rules._rules import Rule, is_shipped_rule
 
@@ -31,6 +32,7 @@ class _Words:
     inner_counts_as: frozenset[str]
 
     related: Mapping[str, frozenset[str]]
+    members: ClassVar[Mapping[str, frozenset[str]]] = {}
 
     countable, are_distinct, _beyond = Lexicon.countable, Lexicon.are_distinct, Lexicon._beyond
 

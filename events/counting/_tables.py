@@ -18,7 +18,7 @@ from typing import Self
 import pyarrow as pa
 
 from corefsample._lazy import pd
-from events.rules._outcomes import ANYBODY
+from events.rules._outcomes import ANYBODY, CLASS
 
 _NO_ACTOR = "-"  # in names, in place of the empty code
 
@@ -139,7 +139,7 @@ def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.Data
     Parameters
     ----------
     table
-        From `events.counting.EventCounts.to_frame`, or counts.csv.
+        From `EventCounts.to_frame`, or counts.csv.
     several
         Whether to name the events; by default where the table has several.
     like
@@ -173,13 +173,19 @@ def _columns_of_events(table: pd.DataFrame, columns: Sequence[str]) -> dict[str,
 
 
 def shown_name(code: str, names: Mapping[str, str]) -> str:
-    """Names of the actors of an event, after its own name where a run has several rules.
+    """Names of the actors of an event or an outcome, after its own name where a run has several rules.
 
     Examples
     --------
     >>> shown_name("attack: IRQ>KWT", {"IRQ": "Iraq", "KWT": "Kuwait"})
     'attack: Iraq > Kuwait'
+    >>> shown_name("any: {army}|-", {})
+    'any: any army or no actor named'
     """
     event, colon, actors = code.rpartition(": ")
-    known = {**names, "-": "no actor named"}
-    return event + colon + " > ".join(str(known.get(part, part)) for part in actors.split(">"))
+    known = {**names, _NO_ACTOR: "no actor named", ANYBODY: "anyone"}
+    alternatives = [
+        " > ".join(str(known.get(part, CLASS.sub(r"any \1", part))) for part in each.split(">"))
+        for each in actors.split("|")
+    ]
+    return event + colon + " or ".join(alternatives)

@@ -24,8 +24,7 @@ from events.counting._evaluation import evaluate_clustering
 from events.counting._periods import Calendar
 from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
-from events.matching import match_document
-from events.matching._matching import MentionMatches
+from events.matching._matching import MentionMatches, match_document
 from events.rules._rules import Rule
 
 
@@ -115,7 +114,7 @@ class TrueEvents(HtmlTable):
     def _require(self, document: ScoredDocument, *needs: str) -> None:
         """Raise unless a document can be added, or only matched if gold is not needed."""
         batch = DocumentBatch.of([require_document(document)])
-        acceptance = Acceptance(("date", "tokens", *needs), purpose="true events", language=self._language)
+        acceptance = Acceptance(needs=("date", "tokens", *needs), purpose="true events", language=self._language)
         require_none(batch, acceptance.faults(batch, self._doc_ids if needs else None))
 
     def _matches(self, document: ScoredDocument) -> MentionMatches:
@@ -184,7 +183,7 @@ class TrueEvents(HtmlTable):
         Parameters
         ----------
         counts
-            From `events.EventCounts.to_frame`, or a run's counts.parquet; any of its rows.
+            From `EventCounts.to_frame`, or a run's counts.parquet; any of its rows.
 
         Returns
         -------

@@ -10,14 +10,17 @@ import numpy as np
 
 from corefsample._arrays import Bools, Ints
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import Fault
+from corefsample.documents._faults import Fault
 from corefsample.errors import InputError, ParameterError
-from corefsample.syntax import SCHEMES
+from corefsample.formats.scored._stream import DocumentStream
+from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import MentionMatches, match_rules
 from events.rules._rules import Rule
 
 _MOST_WORDS = 2**17
+_FIRST_DOCUMENTS = 256  # that decide the scheme of a file
+_IN_MEMORY = "documents"  # source of batches of Python objects
 _MOST_FRAMES = 63  # bits of the flags of tokens
 
 
@@ -97,6 +100,7 @@ class Screen:
             raise ParameterError(f"must have 1 to {_MOST_FRAMES} frames in all, got {len(frames)}", parameter="rules")
         self._lexicon = lexicon
         self._scheme = scheme
+        self._of_file: tuple[str, str | None] = ("", None)  # the last file with undecided documents, and its scheme
         self._schemes = list(SCHEMES) if scheme is None else [scheme]
         self._misfits = _WordTable(partial(_unreadable, self._schemes), {})  # a method would keep the last batch alive
         # Bit i of a lemma or a part of speech: a trigger of frame i could have it.
@@ -148,7 +152,9 @@ class Screen:
             parse = place - int(firsts[row])
             chosen = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[place]]
             try:
-                found = self._match(every, place, chosen or self._rules)
+                found = self._match(
+                    every, place, chosen or self._rules, self._scheme or self._settled(batch, row, every, place)
+                )
             except InputError as error:
                 prefix = f"parses[{parse}]: " if batch.n_parses(row) > 1 else ""
                 reasons.setdefault(row, Fault(f"{prefix}{error.message}", error.hint))
@@ -177,12 +183,34 @@ class Screen:
             promising.append(rows)
         return of_documents != 0, named, promising
 
-    def _match(self, batch: DocumentBatch, row: int, rules: Sequence[Rule]) -> tuple[MentionMatches, ...]:
+    def _settled(self, batch: DocumentBatch, row: int, parses: DocumentBatch, place: int) -> str | None:
+        """The scheme of a parse whose labels fit several: the document's, or that of all documents of its file."""
+        tokens = parses.tokens(place)
+        if tokens is None or len(fitting := fitting_schemes(tokens.dep)) < 2:
+            return None
+        if declared := declared_scheme(batch.metadata(row), tokens.dep):
+            return declared
+        if self._of_file[0] != batch.source or batch.source == _IN_MEMORY:
+            self._of_file = batch.source, _scheme_of_file(batch)
+        return self._of_file[1] if self._of_file[1] in fitting else None
+
+    def _match(
+        self, batch: DocumentBatch, row: int, rules: Sequence[Rule], scheme: str | None
+    ) -> tuple[MentionMatches, ...]:
         tokens = batch.tokens(row)
         if tokens is None:
             raise InputError("tokens are required for events")
         date = batch.dates[row].item()
-        return match_rules(tokens, batch.spans(row), rules, self._lexicon, date, self._scheme)
+        return match_rules(tokens, batch.spans(row), rules, self._lexicon, date, scheme)
+
+
+def _scheme_of_file(batch: DocumentBatch) -> str | None:
+    """The only scheme that has all labels of the first documents of a file; of documents in memory, of the batch."""
+    if batch.source not in (_IN_MEMORY, "-"):
+        stream = DocumentStream([batch.source], batch_size=_FIRST_DOCUMENTS, on_rejected=lambda rejected: None)
+        batch = next(iter(stream), batch)
+    fitting = fitting_schemes(batch.token_words("dep")[0])
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def _any(flags: Bools, firsts: Ints) -> list[bool]:

@@ -27,7 +27,7 @@ from corefsample._checks import shown
 from corefsample._extras import install_hint
 from corefsample._lazy import pd
 from corefsample._log import logger
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._contents import MIB, parquet_errors, read_whole
 from corefsample.files._digests import SeenIds

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample._lazy import pd
-from events.audit import AuditPlan
+from events.audit._plan import AuditPlan
 from events.audit._sheets import SHEET_COLUMNS
 from events.counting._tables import shown_name
+from events.pages._document_texts import PLAIN, MarkedText
 from events.pages._labels import CHOSEN, LabelTargets
-from events.pages._marked_texts import PLAIN, MarkedText
 from events.pages._questions import Question, default_question
 from events.pages._rendering import PER_PART, Sources, packed_parts, rendered
 

@@ -16,8 +16,8 @@ import numpy as np
 from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._contents import read_json
+from corefsample.files._csv_cells import unescaped
 from corefsample.files._paths import PathLike
-from events._csv_cells import unescaped
 from events.audit._documents import RULES, TOTAL, as_written, read_text_table, run_event
 from events.audit._sheets import LABEL_COLUMNS
 from events.counting._tables import shown_name

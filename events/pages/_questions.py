@@ -15,7 +15,7 @@ from events.counting._definitions import Definitions
 from events.counting._examples import example_tokens
 from events.counting._tables import shown_name
 from events.lexicon._file import lexicon_content
-from events.pages._marked_texts import spaced
+from events.pages._document_texts import spaced
 from events.rules._format import Example
 from events.rules._rules import Rule
 

@@ -14,9 +14,8 @@ from corefsample.files._paths import PathLike, joined
 from corefsample.files._remote_services import is_url
 from events._options import Result
 from events.pages._labelling import chosen_sheet
-from events.pages._others import KINDS
 from events.pages._rendering import Sources, rendered
-from events.pages._report_content import Report, read_report
+from events.pages._report_content import KINDS, Report, read_report
 
 DEFAULT_NAME = "report.html"
 _SCRIPTS = (
@@ -126,7 +125,7 @@ def write_report(
 def rendered_page(report: Report, *, title: str | None = None) -> str:
     """Return the HTML of a report.
 
-    All text is inserted through Jinja2's escaping or `events.pages.embedded_json`. The page's security policy allows
+    All text is inserted through Jinja2's escaping or `embedded_json`. The page's security policy allows
     the scripts and the style written here, by their hashes, and nothing else: no network, no ``eval``, no HTML made
     from text.
 

@@ -7,7 +7,7 @@ content has P(a > b) of two actors in each period, from their counts sample by s
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -16,20 +16,23 @@ import numpy as np
 import pyarrow as pa
 
 from corefsample import _checks
+from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
+from corefsample._random import document_key
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
-from events.counting._count_posterior import checked_table
+from events.counting._count_posterior import checked_table, table_path
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
+from events.counting._notes import exclusion_texts, merging_text, unsettled_text
 from events.counting._periods import Calendar
-from events.counting._sentences import exclusion_texts, merging_text, unsettled_text
 from events.counting._tables import Columns, shown_name
-from events.pages._document_texts import Places, document_texts
+from events.news._dates import outlying
+from events.news._notices import outlying_notice, scoring_notices
+from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
-from events.pages._others import OtherDocuments, other_documents
-from events.pages._rendering import PER_PART
-from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
+from events.pages._rendering import PER_PART, packed_parts
+from events.pages._run_files import FinishedRun, is_needed, read_run
 
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DAY = 86_400_000  # milliseconds
@@ -76,6 +79,20 @@ class Report:
         """What the labels are about; None of a report without labels."""
         content = self.audit or self.learned
         return None if content is None else content.about
+
+    @property
+    def notices(self) -> list[str]:
+        """Sentences on documents that were set aside, on what was changed in texts, and on dates far from others."""
+        periods, n_quarantined = self.counts["periods"], self.record["summary"].get("n_quarantined", 0)
+        days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
+        n_documents = np.array([period["n"] for period in periods])
+        outliers = outlying_notice(days, n_documents, [period["label"] for period in periods])
+        bad = (
+            f"{n_quarantined:,} bad documents set aside, and counted nowhere: quarantine.jsonl."
+            if n_quarantined
+            else ""
+        )
+        return [notice for notice in (bad, *scoring_notices(self.record), outliers) if notice]
 
     @property
     def is_recalibration_covered(self) -> bool:
@@ -138,7 +155,8 @@ def read_report(
 
 def _content(run: FinishedRun, n_documents: int) -> Report:
     evidence = run.evidence
-    actors = _ordered_actors(run.counts)
+    outcomes = {text.partition("=")[0] for text in run.record["rule"].get("outcomes", ())}
+    actors = _ordered_actors(run.counts, outcomes)
     actor_codes = {name: a for a, name in enumerate(actors)}
     period_codes = {label: i for i, label in enumerate(run.counts["period"].unique())}
     doc_ids = list(dict.fromkeys(evidence["doc_id"]))
@@ -153,7 +171,7 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
     counts = {
         "level": run.record["arguments"]["level"],
         "columns": list(run.counts.drop(columns="name").columns),
-        "actors": [_actor(run, name) for name in actors],
+        "actors": [_actor(run, name, outcomes) for name in actors],
         "documents": {
             "id": doc_ids,
             "date": [str(dates[doc_id]) for doc_id in doc_ids],
@@ -184,8 +202,9 @@ def _with_all_documents(
 ) -> Report:
     """Add the documents without evidence, the labels, and what was learned from them."""
     schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _ALL_COLUMNS])
-    table = checked_table(str(run.folder / ALL_DOCUMENTS), _ALL_COLUMNS, schema)
+    table = checked_table(table_path(run.folder, "all_documents"), _ALL_COLUMNS, schema)
     report.counts["periods"] = _periods(Calendar(str(run.record["arguments"]["period"])), table["date"])
+    report.counts["shown"] = _shown(report.counts["periods"])
     doc_ids = set(table["doc_id"])
     audited = None if audit is None else read_audit(audit, doc_ids, run.record)
     taught = None if learned is None else read_learned(learned, doc_ids, run.record)
@@ -218,10 +237,16 @@ def _targets(audited: LabelContent | None, learned: LabelContent | None) -> list
     return list(targets.values())
 
 
-def _ordered_actors(counts: pd.DataFrame) -> list[str]:
-    """Actors with most documents first; nobody named comes last."""
-    totals = counts.groupby("name")["mean"].sum().sort_values(ascending=False, kind="stable")
-    return sorted(map(str, totals.index), key=lambda name: name.rpartition(": ")[2].split(">")[0] == "-")
+def _ordered_actors(counts: pd.DataFrame, outcomes: Collection[str] = ()) -> list[str]:
+    """Actors with most documents first; nobody named comes last, after outcomes, which are unions of the others."""
+    totals = counts.groupby(["name", "event"])["mean"].sum().sort_values(ascending=False, kind="stable")
+    events = {str(name): event for name, event in totals.index}
+
+    def rank(name: str) -> int:
+        is_nobody = name.rpartition(": ")[2].split(">")[0] == "-"
+        return 2 if is_nobody else int(events[name] in outcomes)
+
+    return sorted(events, key=rank)
 
 
 def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:
@@ -249,13 +274,21 @@ def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _actor(run: FinishedRun, code: str) -> dict[str, Any]:
+def _shown(periods: list[dict[str, Any]]) -> list[int]:
+    """The first and the last period that charts show: all but those with few documents, far from the others."""
+    days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
+    shown = np.flatnonzero(~outlying(days, np.array([period["n"] for period in periods])))
+    return [int(shown[0]), int(shown[-1])]
+
+
+def _actor(run: FinishedRun, code: str, outcomes: Collection[str]) -> dict[str, Any]:
     rows = run.counts[run.counts["name"] == code]
     named = ("event", *Columns.of_roles(rows.columns))
     first = rows[[*named, *rows.columns.intersection(list(_SAME))]].astype(object).iloc[0]
     return {
         "code": code,
         "name": shown_name(code, run.record["names"]),
+        "isUnion": first["event"] in outcomes,  # of other events, which have its documents too
         "same": first.to_dict(),  # what all its rows of counts.csv have
         "mean": _rounded(rows["mean"]),
         "lower": _rounded(rows["lower"]),
@@ -315,3 +348,87 @@ def _compared(by_period: Mapping[int, Mapping[int, int]], n_actors: int) -> int:
         for before, actor in enumerate(sorted(rows)):
             n_pairs[actor] += before
     return int(np.searchsorted(np.cumsum(n_pairs[:n_actors]), _MOST_PAIRS, side="right"))
+
+
+# A document without evidence has a trigger and an actor, one of them, or none.
+KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor found, no trigger", "neither found")
+
+
+@dataclass(frozen=True, slots=True)
+class OtherDocuments:
+    """Documents without evidence.
+
+    Attributes
+    ----------
+    counts
+        Number of each of `KINDS` in the run.
+    content
+        Those in the page, as columns: id, date, kind (index in `KINDS`), label; and "perPart".
+    texts
+        Their texts in pieces, packed.
+    n_shown
+        Number of those in the page.
+    """
+
+    counts: tuple[int, ...]
+    content: dict[str, Any]
+    texts: list[str]
+    n_shown: int
+
+
+def other_documents(
+    table: pd.DataFrame,
+    record: Mapping[str, Any],
+    labels: Mapping[str, str],
+    n_documents: int,
+    learned: Callable[[str], float] | None = None,
+) -> OtherDocuments:
+    """Choose documents without evidence, and read their texts from the inputs of the run that still exist.
+
+    Those with a label come first; of the others, as many of each kind as possible, at random; with learned P instead
+    those where it is highest.
+
+    Parameters
+    ----------
+    table
+        doc_id, date, trigger, actor and probability of every document of the run.
+    record
+        Content of run.json.
+    labels
+        Label by doc_id.
+    n_documents
+        The most documents in the page.
+    learned
+        P that a reader says yes, by doc_id.
+    """
+    without = table[table["probability"] == 0.0]
+    kinds: Ints = np.where(without["trigger"], np.where(without["actor"], 0, 1), np.where(without["actor"], 2, 3))
+    taught = None if learned is None else np.array([learned(doc_id) for doc_id in without["doc_id"]])
+    chosen = _chosen(without["doc_id"].tolist(), kinds, labels, n_documents, taught)
+    rows = without.iloc[chosen]
+    doc_ids = [str(doc_id) for doc_id in rows["doc_id"]]
+    found = dict(run_texts(record, set(doc_ids))) if doc_ids else {}
+    content = {
+        "id": doc_ids,
+        "date": [str(date) for date in rows["date"]],
+        "kind": kinds[chosen].tolist(),
+        "label": [labels.get(doc_id, "") for doc_id in doc_ids],
+        "perPart": PER_PART,
+        **({} if taught is None else {"learned": taught[chosen].tolist()}),
+    }
+    texts = packed_parts([found[doc_id].pieces if doc_id in found else [] for doc_id in doc_ids])
+    return OtherDocuments(tuple(np.bincount(kinds, minlength=len(KINDS)).tolist()), content, texts, len(doc_ids))
+
+
+def _chosen(
+    doc_ids: list[str], kinds: Ints, labels: Mapping[str, str], n_documents: int, learned: Floats | None
+) -> list[int]:
+    """Rows to show, by kind: in turn one of each, in the order of the keys that also draw samples; or by learned P."""
+    keys = np.array([document_key(0, doc_id) for doc_id in doc_ids], np.uint64)
+    labelled = np.array([doc_id in labels for doc_id in doc_ids], np.bool_)
+    order = np.lexsort((keys, ~labelled, kinds))
+    counts = np.bincount(kinds, minlength=len(KINDS))
+    turn = np.concatenate([np.arange(n) for n in counts]) if len(order) else order
+    first = turn if learned is None else -learned[order]
+    by_turn = np.lexsort((kinds[order], first, ~labelled[order]))
+    return sorted(order[by_turn[:n_documents]].tolist(), key=lambda row: (kinds[row], row))

@@ -13,9 +13,10 @@ from events.plots.bands import date_axis, ends_of, middles_of, stepped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import ErrorbarContainer
     from matplotlib.figure import Figure, SubFigure
 
-MODEL, AUDITED = COLOURS[:2]
+MODEL, AUDITED, LEARNED = COLOURS[:3]
 _MOST_PANELS = 10
 _NOTHING = "No period has a document."
 
@@ -26,6 +27,7 @@ def audit_bands(
     most: int = _MOST_PANELS,
     truth: pd.DataFrame | None = None,
     covers: str = "",
+    learned: pd.DataFrame | None = None,
     fig: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:
     """Draw audited counts and their intervals beside the mean and band of the model, one panel for each target.
@@ -33,13 +35,15 @@ def audit_bands(
     Parameters
     ----------
     counts
-        From `events.audit.AuditEstimate.to_frame`, or audited.csv.
+        From `AuditEstimate.to_frame`, or audited.csv.
     most
         Panels, at least 1; targets with the highest totals come first.
     truth
         Columns actor, period and count, drawn as crosses where it is known.
     covers
         The uncertainty that the model's band covers, for the legend: "coreference".
+    learned
+        Learned counts of the same targets, drawn beside the audited ones: learned_counts.csv.
     fig
         Figure to draw on; by default a new one.
 
@@ -61,7 +65,13 @@ def audit_bands(
         of_target = (table["event"] == total["event"]) & (table["actor"] == total["actor"])
         rows = table[of_target & (table["period"] != "total")]
         known = None if truth is None else truth[truth["actor"] == total["actor"]].set_index("period")["count"]
-        _draw(ax, rows, total, known, covers)
+        name = str(total["actor"] or total["event"])
+        if total["actor"] and table["event"].nunique() > 1:
+            name = f"{total['event']}: {name}"
+        _draw(ax, rows, total, name, known, covers)
+        if learned is not None:
+            of_target = (learned["event"] == total["event"]) & (learned["actor"].fillna("") == total["actor"])
+            _draw_interval(ax, learned[of_target & (learned["period"] != "total")], "mean", LEARNED, "learned", 0.6)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
     figure.supylabel("documents with an event", fontsize=10)
@@ -77,16 +87,12 @@ def learned_bands(counts: pd.DataFrame, *, fig: Figure | SubFigure | None = None
     Parameters
     ----------
     counts
-        From `events.audit.LearnResult.to_frame`, or learned_counts.csv.
+        From `LearnResult.to_frame`, or learned_counts.csv.
     fig
         Figure to draw on; by default a new one.
     """
     names = {"mean": "estimate", "run_mean": "model_mean", "run_lower": "model_lower", "run_upper": "model_upper"}
-    table = counts.rename(columns=names).assign(assumption="learned", actor=counts["actor"].fillna(""))
-    if len(set(table["event"])) > 1:  # the same actor may have several
-        named = table["event"] + (": " + table["actor"]).where(table["actor"] != "", "")
-        table = table.assign(actor=named)
-    return audit_bands(table, fig=fig)
+    return audit_bands(counts.rename(columns=names).assign(assumption="learned"), fig=fig)
 
 
 # What a picture says about counts that rest on an assumption: for the legend, and below.
@@ -99,8 +105,7 @@ _ASSUMED = {
 }
 
 
-def _draw(ax: Axes, rows: pd.DataFrame, total: pd.Series, truth: pd.Series | None, covers: str) -> None:
-    name = str(total["actor"] or total["event"])
+def _draw(ax: Axes, rows: pd.DataFrame, total: pd.Series, name: str, truth: pd.Series | None, covers: str) -> None:
     sums = (
         f"total {total['estimate']:,.0f} ({total['lower']:,} to {total['upper']:,}), model {total['model_mean']:,.0f}"
     )
@@ -112,12 +117,7 @@ def _draw(ax: Axes, rows: pd.DataFrame, total: pd.Series, truth: pd.Series | Non
     band = ax.fill_between(ends, *limits, facecolor=(MODEL, 0.25), step="post")
     band.set_label(f"{level} model band{f' ({covers})' if covers else ''}")
     ax.plot(ends, stepped(rows["model_mean"]), color=MODEL, linewidth=1.2, drawstyle="steps-post", label="model mean")
-    estimate = rows["estimate"].to_numpy()
-    below = np.maximum(estimate - rows["lower"].to_numpy(), 0.0)
-    above = np.maximum(rows["upper"].to_numpy() - estimate, 0.0)
-    label = f"{level} {_ASSUMED[assumed][0]}" if assumed else f"{level} audited"
-    line = ax.errorbar(x, estimate, [below, above], color=AUDITED, fmt="o", markersize=3, linewidth=1.0)
-    line.set_label(label)
+    line = _draw_interval(ax, rows, "estimate", AUDITED, _ASSUMED[assumed][0] if assumed else "audited")
     if assumed:
         line.lines[0].set_markerfacecolor("white")
     if truth is not None:
@@ -126,3 +126,17 @@ def _draw(ax: Axes, rows: pd.DataFrame, total: pd.Series, truth: pd.Series | Non
     ax.set_ylim(bottom=0.0)
     date_axis(ax, rows)
     bare_spines(ax)
+
+
+def _draw_interval(
+    ax: Axes, rows: pd.DataFrame, name: str, colour: str, label: str, place: float = 0.5
+) -> ErrorbarContainer:
+    """Draw the estimates of a column with their intervals, at a share of each period."""
+    ends, estimate = ends_of(rows), rows[name].to_numpy()
+    days = (ends[1:] - ends[:-1]).astype(np.float64) * place
+    below = np.maximum(estimate - rows["lower"].to_numpy(), 0.0)
+    above = np.maximum(rows["upper"].to_numpy() - estimate, 0.0)
+    x = ends[:-1] + days.astype(np.int64)
+    line = ax.errorbar(x, estimate, [below, above], color=colour, fmt="o", markersize=3, linewidth=1.0)
+    line.set_label(f"{100.0 * float(rows['level'].iloc[0]):g}% {label}")
+    return line

@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from corefsample import _checks
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
-from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, say_instead
-from events.counting._tables import row_names
+from corefsample.plots.style import COLOURS, axes_of, bare_spines, figure_of, legible, say_instead
+from events.counting._count_posterior import CountDistribution
+from events.counting._tables import row_names, shown_name
+from events.news._dates import outlying
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
 
 NO_EVENT = "No document contains an event."
 BAND, ONE_BEST = COLOURS[:2]
@@ -47,6 +52,15 @@ def middles_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
     """Middle of each row's period: datetime64[s] (n_rows,)."""
     ends = ends_of(table)
     return ends[:-1] + (ends[1:] - ends[:-1]) // 2
+
+
+def of_shown_periods(counts: pd.DataFrame) -> pd.DataFrame:
+    """Rows of all periods but those with few documents, far from the others, which would leave the picture empty."""
+    if "n_docs" not in counts:
+        return counts
+    periods = counts.drop_duplicates("period_start").sort_values("period_start")
+    days = starts_of(periods)
+    return counts[np.isin(starts_of(counts), days[~outlying(days, periods["n_docs"].to_numpy(np.int64))])]
 
 
 def stepped(values: Any) -> npt.NDArray[np.float64]:
@@ -102,7 +116,7 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     ax
         Axes to draw on.
     counts
-        Rows of one actor of `events.counting.EventCounts.to_frame`, or of counts.csv. Without rows, a note is drawn.
+        Rows of one actor of `EventCounts.to_frame`, or of counts.csv. Without rows, a note is drawn.
     title
         Title of the panel.
 
@@ -136,11 +150,9 @@ def scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str
 
 def actor_title(actor: str, names: Mapping[str, str] | None) -> str:
     """Name and code of an actor or of a pair, or the code."""
-    if actor == "-":
-        return "no actor named"
-    codes = actor.split(">")
-    known = [(names or {}).get(code) for code in codes]
-    return f"{' > '.join(map(str, known))} ({actor})" if all(known) else actor
+    shown = shown_name(actor, names or {})
+    is_code = actor not in ("-", shown) and "{" not in actor and "*" not in actor
+    return f"{shown} ({actor})" if is_code else shown
 
 
 def event_bands(
@@ -159,7 +171,7 @@ def event_bands(
     Parameters
     ----------
     counts
-        From `events.counting.EventCounts.to_frame`, or counts.csv.
+        From `EventCounts.to_frame`, or counts.csv.
     actors
         Actors to draw, in this order; by default one page of all, those with most documents first.
     names
@@ -183,6 +195,7 @@ def event_bands(
     ParameterError
         If an actor is not in the table, or a number is outside its range.
     """
+    counts = of_shown_periods(counts)
     counts = counts.assign(**{_NAME: row_names(counts)})
     columns = _checks.whole("columns", columns, 1)
     chosen, left_out = _chosen(counts, actors, most, page)
@@ -253,3 +266,61 @@ def _chosen(counts: pd.DataFrame, actors: Sequence[str] | None, most: int, page:
     if n_pages == 1:
         return chosen, ""
     return chosen, f"actors {first + 1} to {first + len(chosen)} of {len(totals)}, by documents with an event"
+
+
+_NEGLIGIBLE = 1e-4  # share of the largest probability below which counts are not drawn
+_INTERVALS = {"quantile": "credible interval", "hdi": "shortest credible interval", "normal": "normal interval"}
+
+
+def count_bars(posterior: CountDistribution, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw the posterior of one count as bars, filled within the interval, with marks for mean and one best.
+
+    The axis ends at the last count with at least 1 / 10,000 of the largest probability, or at a mark beyond it.
+
+    Parameters
+    ----------
+    posterior
+        From `events.count_posterior`.
+    ax
+        Axes to draw on; by default those of a new figure.
+    title
+        Title of the plot; by default actor and period.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes `ax`, or the new ones.
+    """
+    ax = axes_of(ax, (6.4, 3.6))
+    pmf, lower, upper, one_best = posterior.pmf, posterior.lower, posterior.upper, posterior.one_best
+    likely = np.flatnonzero(pmf >= _NEGLIGIBLE * pmf.max())
+    shown = pmf[: max(int(likely[-1]), min(one_best, pmf.size - 1)) + 1]
+    counts = np.arange(shown.size)
+    inside = (counts >= lower) & (counts <= upper)
+    fills = [COLOURS[5] if is_inside else "white" for is_inside in inside.tolist()]
+    ax.bar(counts, shown, color=fills, edgecolor=COLOURS[0], linewidth=0.8, width=0.8)
+    top = float(pmf.max())
+    kind = _INTERVALS.get(posterior.interval, posterior.interval)
+    name = f"{100.0 * posterior.level:g}% {kind}: {lower:.4g} to {upper:.4g}"
+    ax.plot([lower, upper], [1.06 * top] * 2, color="black", marker="|", markersize=9, label=name)
+    ax.axvline(posterior.mean, color=COLOURS[0], linestyle=(0, (4, 2)), label=f"posterior mean: {posterior.mean:.3g}")
+    ax.plot(
+        [one_best],
+        [0.0],
+        "v",
+        color=COLOURS[1],
+        markeredgecolor="white",
+        markersize=9,
+        clip_on=False,
+        zorder=4,
+        label=f"one best: {one_best}",
+    )
+    ax.set_xlim(min(-0.7, lower - 0.3), max(shown.size - 0.3, upper + 0.3, one_best + 0.7))
+    ax.set_ylim(0.0, 1.14 * top)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.set_xlabel(f"documents with an event, of {posterior.n_docs:,} in the period")
+    ax.set_ylabel("probability")
+    ax.set_title(legible(f"{posterior.actor}, {posterior.period}" if title is None else title), loc="left", fontsize=10)
+    ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    bare_spines(ax)
+    return ax

@@ -24,7 +24,7 @@ def query_coverage(
     Parameters
     ----------
     coverage
-        From `events.queries.QueryStudy.coverage`.
+        From `QueryStudy.coverage`.
     interval, level
         Of the intervals to draw.
     fig
@@ -83,7 +83,7 @@ def query_quantiles(quantiles: pd.DataFrame, *, fig: Figure | SubFigure | None =
     Parameters
     ----------
     quantiles
-        From `events.queries.QueryStudy.quantiles`.
+        From `QueryStudy.quantiles`.
     fig
         Figure to draw on; by default a new one.
 

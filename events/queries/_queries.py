@@ -33,8 +33,8 @@ from corefsample.errors import ParameterError
 from corefsample.languages._language import Language, document_language
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration._model import Recalibration, document_kinds
-from corefsample.syntax import SCHEMES
 from corefsample.syntax._paths import ParseView, follow
+from corefsample.syntax._schemes import SCHEMES
 from events.matching._matching import ambiguous_labels, readable_schemes
 from events.queries import _kernels
 
@@ -202,7 +202,7 @@ def match_queries(
         Name of the dependency scheme, or None to recognise it from the labels.
     unannotated
         "skip", or "single": a mention without a gold entity is an entity of its own; see
-        `corefsample.links.gold_codes`.
+        `gold_codes`.
 
     Raises
     ------
@@ -360,7 +360,7 @@ class QueryTable(HtmlTable):
         n_samples
             S, at least 1.
         seed, first_sample
-            As in `corefsample.coreference.sample_clusterings`.
+            As in `corefsample.sample_clusterings`.
         """
         each = [recalibrations] * len(self.documents) if isinstance(recalibrations, Recalibration) else recalibrations
         if len(each) != len(self.documents):

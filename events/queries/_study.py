@@ -127,7 +127,8 @@ class QueryStudy:
             variant, n_pairs, mean_p, share_true, brier, calibration_error (RMS over adaptive bins) with lower and
             upper end of its 95% interval by document, n_bins.
         """
-        from corefsample.calibration import brier_score, calibration_error
+        from corefsample.calibration import calibration_error
+        from corefsample.calibration._scores import brier_score
 
         rows = []
         for each in self.variants:
@@ -154,7 +155,7 @@ class QueryStudy:
         Returns
         -------
         pandas.DataFrame
-            The table of `events.queries.group_misfit` with the column variant first.
+            The table of `group_misfit` with the column variant first.
         """
         named = self.table.to_frame()
         groups = {name: named[name].tolist() for name in ("mention_type", "verb")}
@@ -214,7 +215,7 @@ class QueryStudy:
         pandas.DataFrame
             One row for each variant, recalibration, group of queries, interval and level: variant; recalibration
             ("given": the fitted one is taken as true; "uncertain": refits on bootstrapped documents); and the columns
-            of `events.queries.count_coverage`.
+            of `count_coverage`.
         """
         intervals = self.intervals() if intervals is None else intervals
         names = ["variant", "recalibration"]
@@ -299,9 +300,9 @@ def study_queries(
     seed
         Of samples, folds and bootstrap, in [0, 2**64).
     sizes
-        As in `events.queries.count_coverage`.
+        As in `count_coverage`.
     role, scheme
-        As in `events.queries.match_queries`.
+        As in `match_queries`.
     unannotated, missing, form, domains
         As in `corefsample.recalibration.RecalibrationFitter`.
     recalibration

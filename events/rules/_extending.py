@@ -14,7 +14,7 @@ import msgspec
 
 from corefsample._checks import shown
 from corefsample.errors import InputError
-from corefsample.syntax import SCHEMES
+from corefsample.syntax._schemes import SCHEMES
 from events._yaml_file import typed
 from events.rules._conditions import shipped_words_and_conditions
 from events.rules._format import RuleFile

@@ -11,8 +11,8 @@ import msgspec
 
 from corefsample.errors import InputError
 from corefsample.languages._language import code_of
-from corefsample.syntax import SCHEMES
 from corefsample.syntax._codes import UPOS
+from corefsample.syntax._schemes import SCHEMES
 from events.rules._conditions import ConditionsFile, faults_of_conditions, faults_of_paths, shipped_conditions
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
@@ -90,6 +90,7 @@ class Preset(msgspec.Struct, forbid_unknown_fields=True):
     frames: Annotated[list[Name], msgspec.Meta(min_length=1)] | None = None
     unless: list[str] | None = None
     distinct_actors: bool | None = None
+    stands_for: bool | None = None
     defaults: dict[Name, DefaultEntry] | None = None
     extends: str | None = None
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.formats.scored._writing import QuarantineFile
@@ -16,9 +16,9 @@ from corefsample.scorers import load_scorer
 from corefsample.scorers._scoring import ENOUGH_WORDS, FEW_KNOWN, gold_entities, known_words
 from corefsample.scorers.protocol import MentionDocument
 from corefsample.syntax._roles import NeutralParse
+from events._options import Progress
 from events._selection import Selection
 from events.runs._document_inputs import DocumentInputs, ReadDocument, reject
-from events.runs._progress import Progress
 
 
 @dataclass(frozen=True, slots=True)

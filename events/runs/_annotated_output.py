@@ -21,8 +21,8 @@ from corefsample.formats.annotated._stream import kept_mentions
 from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.summaries import point_estimate
 from corefsample.summaries._losses import LOSSES, MARGINAL
+from events._options import Progress
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, output_kind, reject
-from events.runs._progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def write_annotated(
     seed
         Seed of the sampled clustering or of the samples behind an estimate.
     singletons, entity_fields, on_unwritable
-        As of `corefsample.formats.annotated.write_corefud`.
+        As of `corefsample.write_corefud`.
     on_rejected, on_progress
         Called with bad documents, and as documents are written.
 
@@ -92,6 +92,13 @@ def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
         return point_estimate(document.antecedents, loss=loss, samples=samples).labels
     labels: Ints32 = sample_clusterings(document.antecedents, n_samples=1, seed=seed, doc_id=document.doc_id).labels[0]
     return labels
+
+
+def clustered(document: ScoredDocument, clustering: str, seed: int = 0) -> AnnotatedDocument:
+    """A scored document with the entities of one clustering: see `labels_of`."""
+    labels = labels_of(document, clustering, seed)
+    # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
+    return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)
 
 
 @dataclass
@@ -146,6 +153,4 @@ class _Documents:
                 hint = ParameterHint("clustering", "can be map or sample")
                 raise ParameterError("gold is required to write gold entities", hint=hint)
             return AnnotatedDocument.from_scored(document)
-        labels = labels_of(document, str(self.clustering), self.seed)
-        # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
-        return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)
+        return clustered(document, str(self.clustering), self.seed)

@@ -20,7 +20,7 @@ from corefsample.formats.annotated._corefud_reading import fault_of_fields
 
 if TYPE_CHECKING:
     from corefsample.documents._annotated import AnnotatedDocument
-    from corefsample.documents._rejected import Rejected
+    from corefsample.documents._faults import Rejected
     from corefsample.documents._scored import ScoredDocument
     from events.news._fields import Article
     from events.news._quality import Duplicates
@@ -135,29 +135,28 @@ class ReadDocument:
 
     def rejected(self, error: CorefsampleError) -> Rejected:
         """Return the document as set aside because of `error`, with its words, mentions and gold."""
-        from corefsample.documents._rejected import Rejected
+        from corefsample.documents._faults import Rejected
 
         doc_id = self.document.doc_id
         place = None if error.place == f"doc_id {doc_id!r}" else error.place
         reason = " ".join(str(InputError(error.message, parameter=error.parameter, place=place)).split())
-        return Rejected(self.source, self.place, None, doc_id, reason, _as_json(self.document), error.hint)
+        return Rejected(self.source, self.place, None, doc_id, reason, self.to_json(), error.hint)
 
+    def to_json(self) -> str:
+        """The document as a line of JSON: the fields of an article, or those of the format of scored mentions."""
+        import msgspec
 
-def _as_json(document: AnnotatedDocument | ScoredDocument | Article) -> str:
-    """A document as a line of JSON: the fields of an article, or those of the format of scored mentions."""
-    import msgspec
+        from corefsample.coreference._antecedents import AntecedentDistribution
+        from corefsample.documents._annotated import AnnotatedDocument
+        from corefsample.documents._batch import DocumentBatch, to_json
+        from corefsample.documents._scored import ScoredDocument
 
-    from corefsample.coreference._antecedents import AntecedentDistribution
-    from corefsample.documents._annotated import AnnotatedDocument
-    from corefsample.documents._batch import DocumentBatch
-    from corefsample.documents._batch_schema import to_json
-    from corefsample.documents._scored import ScoredDocument
-
-    if isinstance(document, AnnotatedDocument):
-        none: list[list[Any]] = [[] for _ in range(document.n_mentions)]
-        document = document.scored(AntecedentDistribution.from_lists(none, none))
-    content = to_json(DocumentBatch.of([document]).table, 0) if isinstance(document, ScoredDocument) else document
-    return msgspec.json.encode(content).decode()
+        document = self.document
+        if isinstance(document, AnnotatedDocument):
+            none: list[list[Any]] = [[] for _ in range(document.n_mentions)]
+            document = document.scored(AntecedentDistribution.from_lists(none, none))
+        content = to_json(DocumentBatch.of([document]).table, 0) if isinstance(document, ScoredDocument) else document
+        return msgspec.json.encode(content).decode()
 
 
 GROUP, IS_COPY = "text_group", "is_copy"  # metadata of grouped articles
@@ -219,7 +218,7 @@ class DocumentInputs:
     entity_fields
         Fields of ``Entity=`` for CoNLL-U files that do not declare them.
     article_options
-        Keywords of `events.news.ArticleStream`.
+        Keywords of `ArticleStream`.
     prefer_news
         Whether standard input, and tables that could be either, contain news rather than scored mentions.
     selected

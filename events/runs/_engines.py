@@ -304,7 +304,7 @@ class _Cluster(_Pool[T, R]):
                 except KilledWorker:
                     raise _deaths(task) from None
         rule = "scheduler must stay reachable, got no answer"
-        raise OutputError(rule, place=self._address, hint="run again to resume")
+        raise OutputError(rule, place=self._address, hint="the same command continues")
 
     def stop(self) -> None:
         with suppress(Exception):

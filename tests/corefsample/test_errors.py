@@ -31,7 +31,7 @@ from corefsample import (
 )
 from corefsample._extras import install_hint, require_extra, requirements
 from corefsample.errors import ParameterHint
-from corefsample.metrics import corpus_posterior
+from corefsample.metrics._scores import corpus_posterior
 
 FULL = ParameterError(
     "must be at least 1, got 0", parameter="n", place="a.csv: line 2", hint=ParameterHint("m", "sets it")

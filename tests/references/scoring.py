@@ -11,8 +11,8 @@ import numpy as np
 
 from corefsample import ScoredDocument, Tokens, write_conll2012, write_corefud
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.scorers import AntecedentModel
 from corefsample.scorers._scoring import score_mentions
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.protocol import MIN_PROB
 from corefsample.syntax._mentions import mentions_from_parse

@@ -10,8 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from corefsample.documents._tokens import Tokens
-from corefsample.syntax import SCHEMES
-from corefsample.syntax._schemes import fitting_schemes
+from corefsample.syntax._schemes import SCHEMES, fitting_schemes
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Span = tuple[int, int, int]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from corefsample._arrays import Floats
-from corefsample.tagging import LabelledText, TaggedSentence
+from corefsample.tagging import TaggedSentence
+from corefsample.tagging._sentences import LabelledText
 
 THREE = [
     TaggedSentence(("the", "dog", "barks"), ("D", "N", "V"), "a"),

@@ -33,7 +33,7 @@ import numpy as np
 
 from corefsample._checks import choice, shown
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.files._paths import PathLike

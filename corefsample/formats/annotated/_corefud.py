@@ -33,13 +33,12 @@ import numpy as np
 
 from corefsample._checks import choice, shown
 from corefsample.documents._annotated import REFERENCES, AnnotatedDocument
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.formats.annotated import _corefud_reading
 from corefsample.formats.annotated._brackets import ON_FAULT, OnDiscontinuous, OnFault
-from corefsample.formats.annotated._conllu_reading import COMMENT, META, metadata_name
-from corefsample.formats.annotated._conllu_writing import conllu_lines
+from corefsample.formats.annotated._conllu import COMMENT, META, conllu_lines, metadata_name
 from corefsample.formats.annotated._corefud_reading import CorefudOptions
 from corefsample.formats.annotated._stream import AnnotatedStream, Written, layout, write_annotated
 

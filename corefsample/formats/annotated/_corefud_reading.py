@@ -22,7 +22,7 @@ from corefsample.formats.annotated._brackets import (
     OnDiscontinuous,
     Place,
 )
-from corefsample.formats.annotated._conllu_reading import (
+from corefsample.formats.annotated._conllu import (
     COMMENT,
     META,
     NEWDOC,

@@ -10,7 +10,7 @@ from typing import Protocol
 from corefsample._arrays import Ints32
 from corefsample._checks import choice, shown
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._atomic import new_text_file
 from corefsample.files._digests import SeenIds

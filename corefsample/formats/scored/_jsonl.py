@@ -14,9 +14,8 @@ from typing import Annotated, Any
 import msgspec
 
 from corefsample._checks import non_finite, shown
-from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._batch_schema import PARSES_VERSION, VERSION, to_json
-from corefsample.documents._rejected import Fault, Rejected, missing_field
+from corefsample.documents._batch import PARSES_VERSION, VERSION, DocumentBatch, to_json
+from corefsample.documents._faults import Fault, Rejected, missing_field
 from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS
 from corefsample.errors import ParameterHint
 from corefsample.files._atomic import open_output

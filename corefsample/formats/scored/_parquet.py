@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 
 from corefsample._arrays import Floats, Ints
 from corefsample._checks import shown
-from corefsample.documents._batch import DocumentBatch, ParseRows
-from corefsample.documents._batch_schema import PARSES_VERSION, SCHEMA, VERSION, flat_lists
-from corefsample.documents._rejected import Rejected, missing_field
+from corefsample.documents._batch import PARSES_VERSION, SCHEMA, VERSION, DocumentBatch, ParseRows, flat_lists
+from corefsample.documents._faults import Rejected, missing_field
 from corefsample.documents._tokens import STRING_COLUMNS
 from corefsample.errors import InputError
 from corefsample.files._contents import one_line, parquet_errors

@@ -15,10 +15,16 @@ import pyarrow.compute as pc
 from corefsample._arrays import Ints
 from corefsample._checks import choice, iso_date, shown, whole
 from corefsample.coreference._antecedents import candidate_faults
-from corefsample.documents._batch import DocumentBatch, ParseRows
-from corefsample.documents._batch_schema import SPAN_COLUMNS, flat_lists
-from corefsample.documents._faults import mention_faults, parse_faults, parses_fault, weight_fault
-from corefsample.documents._rejected import Fault, Rejected, missing_field
+from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, ParseRows, flat_lists
+from corefsample.documents._faults import (
+    Fault,
+    Rejected,
+    mention_faults,
+    missing_field,
+    parse_faults,
+    parses_fault,
+    weight_fault,
+)
 from corefsample.documents._scored import FIELDS, ScoredDocument
 from corefsample.documents._tokens import TOKEN_COLUMNS
 from corefsample.files._digests import SeenIds

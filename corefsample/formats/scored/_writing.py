@@ -10,7 +10,7 @@ from itertools import islice
 
 from corefsample._checks import choice, require_json, shown, whole
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._rejected import ON_ERROR, Rejected
+from corefsample.documents._faults import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import link_target, new_file, remove_file, require_free, require_writable, unwritable
@@ -140,12 +140,19 @@ def quarantine_file(
             raise unwritable(target, error) from None
 
 
-def join(paths: Iterable[PathLike], path: PathLike, *, overwrite: bool = False) -> None:
-    """Copy the documents of Parquet files that `write_documents` made, and which are not checked again."""
+def join(paths: Iterable[PathLike], path: PathLike, *, overwrite: bool = False) -> Iterator[DocumentBatch]:
+    """Copy the documents of Parquet files that `write_documents` made, and which are not checked again.
+
+    Yields
+    ------
+    DocumentBatch
+        What was copied; the file appears after the last one.
+    """
     with _new_documents(path, overwrite=overwrite) as write:
         for each in paths:
             for batch, _ in ParquetReader(os.fspath(each)).batches(_BATCH):
                 write(batch)
+                yield batch
 
 
 def convert(

@@ -24,12 +24,12 @@ from corefsample._log import log_step
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers._names import data_file
-from corefsample.scorers._scoring import document_checksum, gold_entities, required_tokens
-from corefsample.scorers.log_linear import _kernels, _training_kernels
+from corefsample.scorers._scoring import document_checksum, document_scheme, gold_entities, required_tokens
+from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import LARGEST_TABLE, AntecedentModel, load_model, rounded
 from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS, Reading, TrainingMentions, readings
 from corefsample.scorers.log_linear.features._encoding import encode, hashed
-from corefsample.scorers.log_linear.features._hash_kernels import Hashed
+from corefsample.scorers.log_linear.features._encoding_kernels import Hashed
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.scorers.protocol import MentionDocument
@@ -134,7 +134,8 @@ def examples_of(
         if gold is None or all(entity is None for entity in gold):
             continue
         try:
-            whole = Reading(required_tokens(document), document.mentions, gold, scheme, language)
+            own = scheme or document_scheme(document)
+            whole = Reading(required_tokens(document), document.mentions, gold, own, language)
             for each in readings(whole, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
                 doc = encode(each.tokens, each.mentions, vocabulary, scheme=each.scheme, language=language)
                 codes: dict[int | str, int] = {}
@@ -176,7 +177,7 @@ class _Descent:
                 for b, d in enumerate(order[start : start + BATCH])
             ]
             loss += sum(job.result() for job in jobs)
-            _training_kernels.adagrad_step(
+            _kernels.adagrad_step(
                 self._weights, self._gradients, self._squares, self._options.rate, self._l2, self._sums, averaging
             )
             self._n_summed += averaging
@@ -245,7 +246,7 @@ class _Pass:
         self.new_scores, self.new_slopes, self.losses = np.empty(n), np.empty(n), np.empty(n)
         self.best = np.zeros((n, 2), np.int32)
         _kernels.score_all(example.doc, example.hashed, weights, self.scores, self.new_scores, self.best)
-        _training_kernels.antecedent_losses(
+        _kernels.antecedent_losses(
             self.scores,
             self.new_scores,
             example.entities,
@@ -258,8 +259,8 @@ class _Pass:
     def link_loss(self, entities: Ints, weight: float) -> float:
         """Loss of the link marginals; `weight` times its slopes are added to the others."""
         probs = np.zeros((len(entities), len(entities)))
-        _training_kernels.antecedent_probs(self.scores, self.new_scores, LINK_FLOOR, probs)
-        return float(_training_kernels.link_loss(probs, entities, weight, LINK_SLACK, self.slopes, self.new_slopes))
+        _kernels.antecedent_probs(self.scores, self.new_scores, LINK_FLOOR, probs)
+        return float(_kernels.link_loss(probs, entities, weight, LINK_SLACK, self.slopes, self.new_slopes))
 
 
 def _add_slopes(example: Example, weights: Floats32, gradient: Floats32, options: FitOptions, *, links: bool) -> float:
@@ -385,7 +386,7 @@ def train(
     windows
         Whether to train on windows of 1 to 6 sentences, too, half of them with the document's first sentence in front.
     language
-        As of `corefsample.languages.load_language`, or its result.
+        As of `load_language`, or its result.
     start
         "english": begin with the weights of the English model, whose features other languages share; "none": with
         zeros. None: "english" for other languages, unless `bits` or `templates` are not those of that model, or it has

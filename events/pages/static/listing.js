@@ -37,8 +37,9 @@ export function drawScopes() {
   byId("scope").value = choice.scope;
 }
 
+// All events: an outcome has the documents of other events, which are listed for those.
 function rowsInScope() {
-  if (choice.scope === "all") return evidence.document.map((_, row) => row);
+  if (choice.scope === "all") return evidence.document.map((_, row) => row).filter((row) => !actors[evidence.actor[row]].isUnion);
   if (choice.scope === "actor") return evidence.document.map((_, row) => row).filter((row) => evidence.actor[row] === choice.actor);
   return [...(rowsOf.get(choice.actor * periods.length + choice.period) ?? [])];
 }

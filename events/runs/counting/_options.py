@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from corefsample._lazy import pd
 from events import _shared_options as shared
 from events._options import Result, declared, option
 
@@ -45,8 +46,8 @@ class CountOptions(
         Actors that count, of rules with default actors: named in the text, by default, or either.
     compare
         Compare the counts of two actors, by period.
-    partition_size
-        Documents of a partition of a Parquet file, about; the results do not depend on it.
+    part_size
+        Documents of a part of a Parquet file, about; the results do not depend on it.
     """
 
     rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
@@ -58,7 +59,7 @@ class CountOptions(
     outcome: tuple[str, ...] = option(default=(), metavar="NAME=EVENTS:ACTORS")
     filled: Literal["either", "named", "default"] = "either"
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
-    partition_size: int = option(default=5000, at_least=1)
+    part_size: int = option(default=5000, at_least=1)
 
     def _check(self) -> None:
         from corefsample.errors import ParameterError
@@ -128,8 +129,8 @@ class EventsResult(Result):
         period.
     seconds
         Wall time.
-    n_partitions, n_computed
-        Partitions of the run, and those of them that this call computed; earlier ones had computed the others.
+    n_parts, n_computed
+        Parts of the run, and those of them that this call computed; earlier ones had computed the others.
     n_several_parses
         Documents with several parses.
     uncertainty
@@ -140,6 +141,8 @@ class EventsResult(Result):
         preset does not keep them apart.
     triggers
         By rule, how many triggers the conditions of its preset leave out, as docs/file-formats.md says.
+    counts
+        The table of counts.csv.
     """
 
     out: str
@@ -151,10 +154,11 @@ class EventsResult(Result):
     actors: tuple[str, ...]
     periods: tuple[str, str]
     seconds: float
-    n_partitions: int = 1
+    n_parts: int = 1
     n_computed: int = 1
     n_several_parses: int = 0
     uncertainty: str | None = None
     merged_actors: dict[str, Any] | None = None
     n_not_selected: int = 0
     triggers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    counts: pd.DataFrame = field(kw_only=True, compare=False, repr=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -18,15 +18,18 @@ import pyarrow.parquet as pq
 from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.documents._batch import DocumentBatch
+from corefsample.files._csv_cells import escaped_frame, escaped_texts
 from corefsample.files._reading import read_ahead
 from corefsample.formats.scored._parquet import ParquetWriter, abandon
-from events._csv_cells import escaped_frame, escaped_texts
 from events.counting._counted_rows import CountedRows, SortedRows, in_groups
-from events.plots import actor_comparison, bands_by_event, event_bands
+from events.plots import actor_comparison, event_bands
+from events.plots.bands import bands_by_event
 from events.plots.comparisons import comparisons_by_event
-from events.runs._output_folder import RunFolder
-from events.runs._pictures import save_pictures
+from events.runs._output_folder import save_pictures
 
+File = Callable[[str], Path]
+
+_FOUND = ["trigger", "actor", "actors"]
 _CSV = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
 _NEAR_HALF = 100
 _EVIDENCE_GROUP = 2000  # rows
@@ -36,50 +39,54 @@ _GROUP_BYTES = 32 * 2**20  # of the content of documents, about
 
 
 @contextmanager
-def written_rows(run: RunFolder, rows: CountedRows, evidence: pa.Schema) -> Iterator[None]:
+def written_rows(file: File, rows: CountedRows, evidence: pa.Schema) -> Iterator[pa.Table]:
     """Write the tables of documents, evidence and events; the largest is written while the block runs.
 
     Parameters
     ----------
-    run
-        The folder, which is begun.
+    file
+        Returns the path of a file of the run.
     rows
         Of a counter with a folder, so that it has the documents with evidence.
     evidence
         Schema of the table of evidence.
+
+    Yields
+    ------
+    pa.Table
+        Of all documents: whether they have a trigger and a word of an actor's name, and their actors with P > 0.
     """
     with (
-        TemporaryDirectory(dir=run.file(".")) as temporary,
+        TemporaryDirectory(dir=file(".")) as temporary,
         ThreadPoolExecutor(1, thread_name_prefix="corefsample-write") as background,
     ):
         # Arrow compresses the documents without Python's global lock, while the other tables are made.
-        documents = background.submit(_write_documents, run, rows.documents, Path(temporary))
-        _write_evidence(run, rows.evidence, evidence, Path(temporary))
-        _write_events(run, rows.events, Path(temporary))
-        _write_all_documents(run, rows.all_documents, Path(temporary))
-        yield
+        documents = background.submit(_write_documents, file, rows.documents, Path(temporary))
+        _write_evidence(file, rows.evidence, evidence, Path(temporary))
+        _write_events(file, rows.events, Path(temporary))
+        yield _write_all_documents(file, rows.all_documents, Path(temporary))
         documents.result()
 
 
 def write_counts(
-    run: RunFolder, counts: pd.DataFrame, schema: pa.Schema, samples: pa.Table, compared: pd.DataFrame | None
+    file: File, counts: pd.DataFrame, schema: pa.Schema, samples: pa.Table, compared: pd.DataFrame | None
 ) -> None:
     """Write the table of counts, twice, that of counts by sample, and that of comparisons."""
-    pq.write_table(samples, run.file("count_samples.parquet"))
-    escaped_frame(counts).to_csv(run.file("counts.csv"), index=False)
-    pq.write_table(pa.Table.from_pandas(counts, schema, preserve_index=False), run.file("counts.parquet"))
+    pq.write_table(samples, file("count_samples.parquet"))
+    escaped_frame(counts).to_csv(file("counts.csv"), index=False)
+    pq.write_table(pa.Table.from_pandas(counts, schema, preserve_index=False), file("counts.parquet"))
     if compared is not None:
-        escaped_frame(compared).to_csv(run.file("comparisons.csv"), index=False)
+        escaped_frame(compared).to_csv(file("comparisons.csv"), index=False)
 
 
-def draw_counts(run: RunFolder, counts: pd.DataFrame, compared: pd.DataFrame | None, names: Mapping[str, str]) -> None:
+def draw_counts(file: File, counts: pd.DataFrame, compared: pd.DataFrame | None, names: Mapping[str, str]) -> None:
     """Draw the bands, and the comparison; `names` are those of actors by their codes."""
     draw = bands_by_event if len(counts["event"].unique()) > 1 else event_bands
     drawn = {"bands": partial(draw, counts, names=names)}
     if compared is not None:
         compare = comparisons_by_event if len(compared["event"].unique()) > 1 else actor_comparison
         drawn["comparison"] = partial(compare, counts, compared, names=names)
-    save_pictures(drawn, run.file)
+    save_pictures(drawn, file)
 
 
 @contextmanager
@@ -93,12 +100,12 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
         abandon(writer)
 
 
-def _write_evidence(run: RunFolder, evidence: SortedRows, schema: pa.Schema, temporary: Path) -> None:
+def _write_evidence(file: File, evidence: SortedRows, schema: pa.Schema, temporary: Path) -> None:
     """Write the evidence, twice, and the rows closest to one half."""
     nearest = schema.empty_table()
     with (
-        _parquet(run.file("evidence.parquet"), schema) as table,
-        pa.csv.CSVWriter(run.file("evidence.csv"), schema, write_options=_CSV) as text,
+        _parquet(file("evidence.parquet"), schema) as table,
+        pa.csv.CSVWriter(file("evidence.csv"), schema, write_options=_CSV) as text,
     ):
         for group in in_groups(evidence.tables(temporary), _EVIDENCE_GROUP):
             rows = group.select(schema.names)
@@ -108,24 +115,28 @@ def _write_evidence(run: RunFolder, evidence: SortedRows, schema: pa.Schema, tem
             both = pa.concat_tables([nearest, rows])
             distances = pc.abs(pc.subtract(both["probability"], 0.5)).to_numpy()
             nearest = both.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # of a tie, the earlier row
-    pa.csv.write_csv(escaped_texts(nearest), run.file("near_half.csv"), _CSV)
+    pa.csv.write_csv(escaped_texts(nearest), file("near_half.csv"), _CSV)
 
 
-def _write_events(run: RunFolder, rows: SortedRows, temporary: Path) -> None:
-    with pa.csv.CSVWriter(run.file("events.csv"), rows.schema, write_options=_CSV) as text:
+def _write_events(file: File, rows: SortedRows, temporary: Path) -> None:
+    with pa.csv.CSVWriter(file("events.csv"), rows.schema, write_options=_CSV) as text:
         for group in in_groups(rows.tables(temporary), _TABLE_GROUP):
             text.write_table(escaped_texts(group))
 
 
-def _write_all_documents(run: RunFolder, rows: SortedRows, temporary: Path) -> None:
-    with _parquet(run.file("all_documents.parquet"), rows.schema) as table:
+def _write_all_documents(file: File, rows: SortedRows, temporary: Path) -> pa.Table:
+    """Write the table of all documents, and return some of its columns."""
+    columns = [rows.schema.empty_table().select(_FOUND)]
+    with _parquet(file("all_documents.parquet"), rows.schema) as table:
         for group in in_groups(rows.tables(temporary), _TABLE_GROUP):
             table.write_table(group)
+            columns.append(group.select(_FOUND))
+    return pa.concat_tables(columns)
 
 
-def _write_documents(run: RunFolder, rows: SortedRows, temporary: Path) -> None:
+def _write_documents(file: File, rows: SortedRows, temporary: Path) -> None:
     """Write the documents with evidence, complete, for a report."""
-    with ParquetWriter(str(run.file("documents.parquet"))) as writer:
+    with ParquetWriter(str(file("documents.parquet"))) as writer:
         # The next ones are merged while some are compressed.
         for batch in read_ahead(_document_groups(rows.tables(temporary))):
             log_step("finalising: documents of %s", batch.dates[-1])

@@ -19,9 +19,9 @@ from corefsample.scorers import AntecedentScorer, load_scorer, score_documents
 from corefsample.scorers._loading import retrain
 from corefsample.scorers._scoring import ScoringTally
 from corefsample.scorers.protocol import MentionDocument
+from events._options import Progress
 from events._selection import Selection
 from events.runs._annotated_corpora import Corpus, annotated_inputs, chosen_language, read_corpus
-from events.runs._progress import Progress
 from events.runs._record import checksums, free_outputs, run_record
 from events.runs.scoring._options import ScoreOptions
 from events.runs.scoring._run import RECORD_SUFFIX, ScoreResult

@@ -76,7 +76,7 @@ class Reading(Options):
             raise ParameterError("is for sampled parses, got no number of parses", parameter="parse_temperature")
 
     def article_options(self) -> dict[str, Any]:
-        """Keywords of `events.news.ArticleStream`."""
+        """Keywords of `ArticleStream`."""
         return self.chosen(*ARTICLE_OPTIONS)
 
 
@@ -113,6 +113,8 @@ class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
         File for the scored mentions: .jsonl, .jsonl.gz, .parquet.
     number_articles
         Name articles by file and number instead: news.csv#1.
+    part_size
+        Documents of a part of the work; the results do not depend on it.
     folds
         Score annotated documents with gold by as many models, each trained like the model but without a part of the
         documents, and score that part. A fit to such scores holds for other documents. [default: one model, of all]
@@ -120,6 +122,7 @@ class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
 
     out: str = option(metavar="FILE")
     number_articles: bool = option(default=False, is_recorded=False)
+    part_size: int = option(default=64, at_least=1, is_recorded=False)
     folds: int | None = option(default=None, at_least=2)
 
     def _check(self) -> None:

@@ -18,9 +18,9 @@ from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
 from corefsample.files._digests import sha256
-from corefsample.parses import ParseSampler
+from corefsample.parses._sampling import ParseSampler
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax._schemes import document_schemes
+from corefsample.syntax._schemes import SCHEME_FIELD, document_schemes, pipeline_scheme
 from events.news._fields import Article
 from events.news._preparation import LEFT_OUT
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _UNUSED = ("ner", "textcat", "textcat_multilabel", "entity_linker", "spancat", "corefsample")
 _PROBE = "The president of France met her troops. They said that she was right."
 _PACKAGE = re.compile(r"[a-z]{2,3}_[a-z]+_[a-z]+_(sm|md|lg|trf)")  # names of spaCy's own packages
-_RESERVED = (*FIELDS, "title", LEFT_OUT)
+_RESERVED = (*FIELDS, "title", LEFT_OUT, SCHEME_FIELD)
 
 
 def load_pipeline(name: str, scheme: str | None = None) -> Language:
@@ -73,9 +73,9 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
     return pipeline
 
 
-def pipeline_scheme(pipeline: Language) -> str:
-    """The dependency scheme of a pipeline, by its labels of a sentence."""
-    return document_schemes(tokens_of_doc(pipeline(_PROBE)).dep)[0]
+def scheme_of_pipeline(pipeline: Language) -> str:
+    """The dependency scheme of a pipeline, by the labels of its parser, or else by its labels of a sentence."""
+    return pipeline_scheme(pipeline) or document_schemes(tokens_of_doc(pipeline(_PROBE)).dep)[0]
 
 
 def _one_line(error: Exception) -> str:

@@ -3,124 +3,126 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
+import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-import corefsample
 from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample._machine import processors
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, remove_file, require_free, write_json
 from corefsample.files._contents import read_json
-from corefsample.files._digests import sha256
-from corefsample.files._paths import PathLike, is_file, require_suffix, suffix_of
+from corefsample.files._csv_cells import write_csv
+from corefsample.files._paths import Inputs, is_file, local_name, require_suffix, suffix_of
+from corefsample.formats.annotated._corefud import write_corefud
 from corefsample.formats.scored._stream import SUFFIXES
-from corefsample.formats.scored._writing import QuarantineFile, join, quarantine_file, write_documents
+from corefsample.formats.scored._writing import join, quarantine_file, write_documents
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.scorers._scoring import ScoringTally, few_known_words
 from corefsample.scorers.protocol import MentionSource
-from events._csv_cells import write_csv
-from events._options import Result, fields_of
+from events._options import Progress, Result, fields_of
 from events._selection import Selection
 from events.news._fields import Article
 from events.news._quality import Duplicates, TextTally
-from events.runs._annotated_output import write_annotated
+from events.runs._annotated_output import clustered
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, RepeatedTexts
 from events.runs._engines import Engine
-from events.runs._plan import STANDARD_INPUT, InputFile, Part, Plan
-from events.runs._progress import Progress
-from events.runs._record import free_outputs, run_record
-from events.runs._run import begun, must_stop, working_in
-from events.runs._store import Places, Records, Store, writing
+from events.runs._record import checksums, free_outputs, run_record
+from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs.scoring._options import ScoreOptions, ScoringOptions
 from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task
 
-DOCUMENTS_A_PART = 16
+RECORD_SUFFIX = ".scoring.json"
+DUPLICATES_SUFFIX = ".duplicates.csv"
+_DOCUMENTS = "documents.parquet"
 _FREE = ("clusters", "on_error")
 
 
-def planned(paths: list[str], scorer: Scorer) -> Plan:
-    """Make the plan of a new run; a part is a fixed number of documents that are read, good and bad."""
-    described = scorer.described()
-    options = json.loads(json.dumps(dataclasses.asdict(scorer.options)))  # tuples as they are read back
-    settings = {**options, "documents_a_part": DOCUMENTS_A_PART}
-    free = {name: settings.pop(name) for name in _FREE}
-    contents = {name: [settings.get(name), content] for name, content in described.items() if name != "corefsample"}
-    inputs = tuple(InputFile.of(path, checksum=True) for path in paths)
-    return Plan(settings, free, json.loads(json.dumps(contents)), inputs)
+def _settings(scorer: Scorer) -> dict[str, Any]:
+    """Everything but the documents on which scores depend, as JSON values by name."""
+    options = dataclasses.asdict(scorer.options)
+    content: dict[str, Any] = json.loads(json.dumps({"options": options, **scorer.described()}))
+    for name in _FREE:
+        del content["options"][name]
+    return content
 
 
-_DOCUMENTS = "documents.parquet"
+def _parts_folder(path: str) -> Path:
+    """Where the parts of an unfinished run are: beside its output; of a URL, in the current folder."""
+    return Path(f"{local_name(path)}.parts")
 
 
-def score_missing(
-    inputs: DocumentInputs,
-    scorer: Scorer,
-    places: Places,
-    store: Store,
-    plan: Plan,
-    *,
-    engine: Engine,
-    on_progress: Progress | None,
-) -> int:
-    """Score all documents that no complete part contains, and keep them as parts; return how many were scored before.
+@dataclass
+class _Parts:
+    """The parts of a corpus, each of the next documents that are read, good and bad.
 
-    Raises
-    ------
-    InputError
-        If a document is bad and is not to be set aside.
+    Attributes
+    ----------
+    documents
+        The corpus.
+    store, settings, stops, size
+        Where scored parts are, what scores depend on, whether the first bad document is an error, and documents a part.
+    scored
+        The scored parts by their number.
+    n_resumed
+        Documents in those that an earlier run had scored.
     """
-    known: Records = {n: record for n, record in store.records(plan).items() if not must_stop(plan, record)}
-    n_known = n_done = sum(int(record["documents"]) for record in known.values())
-    function = partial(score_task, anywhere(scorer.options), scorer.identity())
-    tasks = _tasks(inputs, known, plan)
-    for task, scored in engine.results(function, tasks, here=lambda task: scorer.score(task.items)):
-        if scored.rejected and plan.stops:
+
+    documents: DocumentInputs
+    store: PartStore
+    settings: dict[str, Any]
+    stops: bool
+    size: int
+    scored: dict[int, StoredPart] = field(default_factory=dict)
+    n_resumed: int = 0
+
+    def missing(self) -> Iterator[Task]:
+        """Read the corpus, and yield the parts that are not in the store."""
+        documents = iter(self.documents)
+        for number in count(1):
+            items = list(islice(documents, self.size))
+            if not items:
+                return
+            key = self._key(items)
+            part = self.store.find(key)
+            if part is None or (self.stops and part.record["rejected"]):
+                yield Task(number, items, key, self.documents.bytes_read)
+            else:
+                self.scored[number] = part
+                self.n_resumed += part.record["documents"]
+
+    def add(self, task: Task, scored: Scored) -> None:
+        """Keep a part; raise InputError if a document is bad and is not to be set aside."""
+        if scored.rejected and self.stops:
             raise scored.rejected[0].error()
-        with writing(places), store.computing(Part(task.number), plan) as (folder, record):
+        with self.store.adding(task.key) as part:
             if scored.documents:
-                write_documents(scored.documents, folder / _DOCUMENTS)
-            record.update(_described(task, scored))
-        n_done += len(scored.documents)
-        if task.number == 1 and len(task.items) == DOCUMENTS_A_PART:
-            _warn_early(scored)
-        if on_progress is not None:
-            on_progress(task.bytes_read, inputs.total_bytes, n_done)
-    return n_known
+                write_documents(scored.documents, part.folder / _DOCUMENTS, batch_size=self.size)
+            part.record.update(
+                documents=len(scored.documents),
+                tally=dataclasses.asdict(scored.tally),
+                texts=dataclasses.asdict(scored.texts),
+                rejected=[each.to_json() for each in scored.rejected],
+            )
+        self.scored[task.number] = part
 
-
-def _tasks(inputs: DocumentInputs, known: Records, plan: Plan) -> Iterator[Task]:
-    """Cut the corpus into parts, always at the same documents, and leave the complete ones out."""
-    documents = iter(inputs)
-    for number in count(1):
-        items = list(islice(documents, DOCUMENTS_A_PART))
-        if number not in known and items:
-            yield Task(number, items, inputs.bytes_read)
-        elif number in known and len(items) != known[number]["read"]:
-            rule = "inputs must not change during a run"
-            raise InputError(f"{rule}, got other documents than before", place=", ".join(inputs.paths))
-        if len(items) < DOCUMENTS_A_PART:
-            return
-
-
-def _described(task: Task, scored: Scored) -> dict[str, Any]:
-    """The record of a part."""
-    return {
-        "read": len(task.items),
-        "documents": len(scored.documents),
-        "quarantined": len(scored.rejected),
-        "tally": dataclasses.asdict(scored.tally),
-        "texts": dataclasses.asdict(scored.texts),
-        "rejected": [each.to_json() for each in scored.rejected],
-    }
+    def _key(self, items: Sequence[ReadDocument | Rejected]) -> str:
+        content = hashlib.sha256()
+        for each in items:
+            place = [each.source, each.place] if isinstance(each, ReadDocument) else []
+            content.update(json.dumps([*place, each.to_json()]).encode())
+        return self.store.key(self.settings, content.hexdigest())
 
 
 def _warn_early(scored: Scored) -> None:
@@ -130,61 +132,33 @@ def _warn_early(scored: Scored) -> None:
 
 
 @dataclass(slots=True)
-class JoinedParts:
-    """All parts of a run in order.
+class _Sums:
+    """Counts of the scored documents and of their texts, and the bad documents of all parts."""
 
-    Attributes
-    ----------
-    paths
-        Their files of documents.
-    tally, texts
-        Counts of the scored documents, and of their texts.
-    n_rejected, reasons
-        Number of bad documents, and the messages of the first three.
-    """
-
-    paths: list[Path] = field(default_factory=list)
     tally: ScoringTally = field(default_factory=ScoringTally)
     texts: TextTally = field(default_factory=TextTally)
-    n_rejected: int = 0
-    reasons: list[str] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, parts: Iterable[StoredPart]) -> _Sums:
+        """Add up parts."""
+        sums = cls()
+        for part in parts:
+            add_tally(sums.tally, ScoringTally(**part.record["tally"]))
+            sums.texts += TextTally(**part.record["texts"])
+            for row in part.record["rejected"]:
+                sums.rejected.append(Rejected(unit=row.pop("place"), number=None, **row))
+        return sums
 
-def joined_parts(store: Store, plan: Plan, on_rejected: QuarantineFile | None) -> JoinedParts:
-    """Add up the parts, and set their bad documents aside.
-
-    Raises
-    ------
-    InputError
-        If there is no good document.
-    """
-    result = JoinedParts()
-    for record in store.records(plan, verify=False).values():
-        if record["documents"]:
-            result.paths.append(store.result(record) / _DOCUMENTS)
-        add_tally(result.tally, ScoringTally(**record["tally"]))
-        result.texts += TextTally(**record["texts"])
-        for rejected in map(_rejected, record["rejected"]):
-            if on_rejected is not None:
-                on_rejected(rejected)
-            result.n_rejected += 1
-            result.reasons += [rejected.message()] if len(result.reasons) < 3 else []
-    if not result.paths:
-        if plan.settings.get("where") and not result.n_rejected:
-            chosen = " and ".join(plan.settings["where"])
-            raise InputError(f"must hold for at least one document, got none for {chosen!r}", parameter="where")
-        quarantined = f", {result.n_rejected} rejected, first: {result.reasons[0]}" if result.n_rejected else ""
-        rule = "a corpus must have at least one document"
-        raise InputError(f"{rule}, got none{quarantined}", place=", ".join(file.path for file in plan.inputs))
-    return result
-
-
-def _rejected(row: Mapping[str, str]) -> Rejected:
-    return Rejected(row["source"], row["place"], None, row["doc_id"], row["reason"], row["document"])
-
-
-RECORD_SUFFIX = ".scoring.json"
-DUPLICATES_SUFFIX = ".duplicates.csv"
+    def require_documents(self, options: ScoringOptions, paths: Iterable[str]) -> None:
+        """Raise InputError if there is no good document."""
+        if self.tally.n_documents:
+            return
+        if options.where and not self.rejected:
+            condition = " and ".join(options.where)
+            raise InputError(f"must hold for at least one document, got none for {condition!r}", parameter="where")
+        first = f", {len(self.rejected)} rejected, first: {self.rejected[0].message()}" if self.rejected else ""
+        raise InputError(f"a corpus must have at least one document, got none{first}", place=", ".join(paths))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -243,56 +217,48 @@ class ScoreResult(Result):
         return {**tally, "texts": dataclasses.asdict(self.texts)}
 
 
-def score_corpus(
-    inputs: PathLike | Iterable[PathLike], chosen: ScoreOptions, *, on_progress: Progress | None = None
-) -> ScoreResult:
+def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress | None = None) -> ScoreResult:
     """Score documents, as `events.commands.run_score` says."""
     started = time.time()
     options = ScoringOptions(**chosen.chosen(*fields_of(ScoringOptions)))
     engine, path = _engine(chosen), chosen.out
     require_suffix(path, SUFFIXES, ParameterError)
-    # A run that was killed after its output was in its place, but not all of its other files.
-    is_joined = not chosen.overwrite and not chosen.restart and Places(path).is_joined()
-    overwrite = chosen.overwrite or is_joined
+    # A run that was killed after its output was in its place, but not its record.
+    is_left = _parts_folder(path).is_dir() and not is_file(path + RECORD_SUFFIX)
+    overwrite = chosen.overwrite or is_left
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
     clusters = None if options.clusters is None else _clusters_path(path, options.clusters)
     if clusters is not None:
         require_free(clusters, overwrite=overwrite)
     selection = Selection(options.where)
-    documents = DocumentInputs(
-        inputs,
-        entity_fields=options.entity_fields,
-        article_options=options.article_options(),
-        prefer_news=options.pipeline is not None,
-        selected=selection if options.where else None,
-        repeated=RepeatedTexts(options.duplicates),
-    )
+    documents = _documents(inputs, options, selection)
     _require_pipeline_for_text(documents, options)
     scorer = Scorer(options)
-    plan = planned(documents.paths, scorer)
-    with working_in(path) as places:
-        with quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected:
-            store, plan = begun(places, plan, restart=chosen.restart)
-            n_resumed = score_missing(documents, scorer, places, store, plan, engine=engine, on_progress=on_progress)
-            result = joined_parts(store, plan, on_rejected)
-            if is_joined:
-                _require_own(path, result.paths, store)
-            with writing(places):
-                places.mark_joined()
-            remove_file(record)  # of an earlier run, whose output is about to be replaced
-            join(result.paths, path, overwrite=overwrite)
-        left_out: dict[str, int] = {}
-        if clusters is not None:
-            left_out = dict(write_annotated(path, clusters, clustering=options.clusters, on_unwritable="skip").left_out)
+    with (
+        quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected,
+        opened_store(_parts_folder(path), path) as store,
+    ):
+        sources = store.sources(documents.paths)
+        parts = _Parts(documents, store, _settings(scorer), stops=on_rejected is None, size=chosen.part_size)
+        _score_missing(parts, scorer, engine, on_progress)
+        in_order = [part for _, part in sorted(parts.scored.items())]
+        sums = _Sums.of(in_order)
+        sums.require_documents(options, documents.paths)
+        if on_rejected is not None:
+            for rejected in sums.rejected:
+                on_rejected(rejected)
+        remove_file(record)  # of an earlier run, whose output is about to be replaced
+        files = [part.folder / _DOCUMENTS for part in in_order if part.record["documents"]]
+        left_out = _write(join(files, path, overwrite=overwrite), clusters, options.clusters)
         source = _source(options, documents)
         run = ScoreResult(
             out=path,
             record=record,
-            tally=result.tally,
-            texts=result.texts,
-            n_resumed=n_resumed,
-            n_quarantined=result.n_rejected,
-            reasons=tuple(result.reasons),
+            tally=sums.tally,
+            texts=sums.texts,
+            n_resumed=parts.n_resumed,
+            n_quarantined=len(sums.rejected),
+            reasons=tuple(rejected.message() for rejected in sums.rejected[:3]),
             skipped=dict(documents.skipped),
             recalibration=chosen_recalibration(options.recalibration, options.model, source),
             clusters=clusters,
@@ -304,16 +270,51 @@ def score_corpus(
         )
         content = run_record(
             {**dataclasses.asdict(options), "out": path},
-            [file.to_record(file.sha256) for file in plan.inputs],
+            [each.to_record() for each in sources],
             started,
-            model={**plan.contents["model"][1], "provenance": dict(scorer.models[source].provenance)},
+            model={**parts.settings["model"], "provenance": dict(scorer.models[source].provenance)},
             recalibration=scorer.recalibration_of(source),
-            pipeline=plan.contents["pipeline"][1],
+            pipeline=parts.settings["pipeline"],
+            settings=parts.settings,
             summary=run.to_json(),
         )
         write_json(record, content)
-        places.discard()
+        shutil.rmtree(store.path)
     return run
+
+
+def _documents(inputs: Inputs, options: ScoringOptions, selection: Selection) -> DocumentInputs:
+    """The documents of the inputs, not yet read."""
+    return DocumentInputs(
+        inputs,
+        entity_fields=options.entity_fields,
+        article_options=options.article_options(),
+        prefer_news=options.pipeline is not None,
+        selected=selection if options.where else None,
+        repeated=RepeatedTexts(options.duplicates),
+    )
+
+
+def _score_missing(parts: _Parts, scorer: Scorer, engine: Engine, on_progress: Progress | None) -> None:
+    """Score the parts that are not in the store."""
+    function = partial(score_task, anywhere(scorer.options), scorer.identity())
+    for task, scored in engine.results(function, parts.missing(), here=lambda task: scorer.score(task.items)):
+        parts.add(task, scored)
+        if task.number == 1 and len(task.items) == parts.size:
+            _warn_early(scored)
+        if on_progress is not None:
+            n_documents = sum(part.record["documents"] for part in parts.scored.values())
+            on_progress(task.bytes_read, parts.documents.total_bytes, n_documents)
+
+
+def _write(batches: Iterator[DocumentBatch], clusters: str | None, clustering: str | None) -> dict[str, int]:
+    """Take the scored documents, and write their clusters; return the mentions that the file lacks, by reason."""
+    if clusters is None or clustering is None:
+        deque(batches, maxlen=0)
+        return {}
+    documents = (batch.document(row) for batch in batches for row in range(len(batch)))
+    annotated = (clustered(document, clustering) for document in documents)
+    return dict(write_corefud(annotated, clusters, on_unwritable="skip", overwrite=True).left_out)
 
 
 def _written_duplicates(documents: DocumentInputs, path: str, duplicates: Duplicates) -> dict[str, Any]:
@@ -345,36 +346,18 @@ def _source(options: ScoringOptions, documents: DocumentInputs) -> MentionSource
     return options.mentions or ("annotated" if documents.first_of("news") is None else "parse")
 
 
-def is_scored(inputs: PathLike | Iterable[PathLike], path: str, options: ScoringOptions) -> bool:
+def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
     """Whether a file has the scores of these inputs with these options, and of the model that there is now."""
-    if not (is_file(path) and is_file(path + RECORD_SUFFIX)) or Places(path).any() is not None:
+    if _parts_folder(path).is_dir() or not (is_file(path) and is_file(path + RECORD_SUFFIX)):
         return False
     documents = DocumentInputs(inputs, article_options=options.article_options(), prefer_news=True)
     if STANDARD_INPUT in documents.paths:  # it may have other documents now
         return False
-    scorer = Scorer(options)
-    plan = planned(documents.paths, scorer)
     try:
         record = read_json(path + RECORD_SUFFIX)
-        model = {**plan.contents["model"][1], "provenance": dict(scorer.models[_source(options, documents)].provenance)}
-        now = {
-            "corefsample": corefsample.__version__,
-            "arguments": {**dataclasses.asdict(options), "out": path},
-            "inputs": [file.to_record(file.sha256) for file in plan.inputs],
-            "model": model,
-            "pipeline": plan.contents["pipeline"][1],
-        }
-        return all(record[name] == json.loads(json.dumps(value)) for name, value in now.items())
+        return bool(record["settings"] == _settings(Scorer(options)) and record["inputs"] == checksums(documents.paths))
     except (InputError, KeyError, TypeError):
         return False
-
-
-def _require_own(path: str, parts: list[Path], store: Store) -> None:
-    """Raise if there is an output that does not have the content of the complete parts."""
-    again = store.path / f"joined{suffix_of(path, SUFFIXES)}"
-    join(parts, again, overwrite=True)
-    if is_file(path) and sha256(path) != sha256(again):
-        require_free(path, overwrite=False)
 
 
 def _clusters_path(path: str, clusters: str) -> str:

@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import corefsample
-from corefsample.documents import Parse
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._rejected import Rejected
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._faults import Rejected
+from corefsample.documents._scored import Parse, ScoredDocument
 from corefsample.documents._tokens import span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import code_of, require_same
-from corefsample.parses import parse_temperature
+from corefsample.parses._sampling import parse_temperature
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._shipped import chosen_recalibration
@@ -28,6 +27,7 @@ from corefsample.scorers._names import other_scorer
 from corefsample.scorers._scoring import ScoringTally, known_words, require_language, score_parses, scored_metadata
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from corefsample.spacy_bridge.documents import tokens_of_doc
+from corefsample.syntax._schemes import undecided
 from events.news._fields import Article
 from events.news._preparation import prepared
 from events.news._quality import TextTally, repair_version, repaired
@@ -42,6 +42,7 @@ from events.runs.scoring._parsing import (
     parsing,
     pipeline_record,
     sampled_parses,
+    scheme_of_pipeline,
 )
 
 
@@ -55,12 +56,15 @@ class Task:
         Of the part, from 1.
     items
         Documents read, and bad ones.
+    key
+        Content key of the part.
     bytes_read
         Bytes of the inputs read so far.
     """
 
     number: int
     items: Sequence[ReadDocument | Rejected]
+    key: str = ""
     bytes_read: int = 0
 
     def __str__(self) -> str:
@@ -90,6 +94,9 @@ class Scorer:
         self.options = options
         self.models = load_scorers(options.model)
         self.pipeline: Any = None if options.pipeline is None else load_pipeline(options.pipeline, options.scheme)
+        self.scheme: str | None = options.scheme
+        if self.pipeline is not None and self.scheme is None:
+            self.scheme = scheme_of_pipeline(self.pipeline)
         self.sampler: Any = None
         if options.parses is not None and self.pipeline is not None:
             self.sampler = parse_sampler(self.pipeline, options.parse_temperature)
@@ -165,7 +172,7 @@ class Scorer:
             [self._with_parse(document)],
             mentions=mentions,
             min_prob=self.options.min_prob,
-            scheme=self.options.scheme,
+            scheme=self.scheme,
             tally=tally,
         )
         return self._recalibrated(scored, mentions)
@@ -203,11 +210,12 @@ class Scorer:
                 parsed = [(1, joined([tokens_of_doc(doc) for doc in self.pipeline.pipe(texts)]))]
             else:
                 parsed = sampled_parses(texts, article.doc_id, self.sampler, options.parses)
-        metadata = scored_metadata(model, {**article_metadata(article), **text.metadata()})
         parsed = [(count, text.as_written(each)) for count, each in parsed]
         tokens = [each for _, each in parsed]
+        scheme = next(filter(None, (undecided(self.scheme, each.dep) for each in tokens)), {})
+        metadata = scored_metadata(model, {**article_metadata(article), **text.metadata(), **scheme})
         try:
-            scored = score_parses(model, tokens, min_prob=options.min_prob, scheme=options.scheme)
+            scored = score_parses(model, tokens, min_prob=options.min_prob, scheme=self.scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {article.doc_id!r}") from None
         tally.add(scored[0][1], None, known_words(model, tokens[0]))
@@ -280,7 +288,7 @@ def load_recalibration(
     Parameters
     ----------
     path, model, mentions
-        As for `corefsample.recalibration.chosen_recalibration`.
+        As for `chosen_recalibration`.
     language
         Of the model; None: not compared.
 

@@ -15,15 +15,8 @@ from expected_errors import error
 from spacy_stubs import stub_doc
 
 from corefsample import ParameterError, Tokens, map_clustering
-from corefsample.adapters import (
-    arcs_from_spacy_experimental,
-    arcs_from_stanza,
-    arcs_from_supar,
-    from_fastcoref,
-    from_spacy_experimental,
-    from_stanza,
-    recorded_stanza_scores,
-)
+from corefsample.adapters import from_fastcoref, from_spacy_experimental, from_stanza, recorded_stanza_scores
+from corefsample.adapters._arc_scores import arcs_from_spacy_experimental, arcs_from_stanza, arcs_from_supar
 from corefsample.adapters._stanza import StanzaScores
 from corefsample.trees import ArcDistribution
 
@@ -271,12 +264,6 @@ def test_a_span_that_begins_inside_a_token_is_widened() -> None:
     coarse = [(0, 3), (4, 7), (8, 12), (13, 16), (17, 22)]  # "Bob." is one token here
     widened = from_fastcoref(result(), offsets=coarse, doc_id="a")
     assert widened.mentions.tolist() == [[0, 1, 0], [2, 3, 2], [3, 4, 3]]
-
-
-def test_heads_may_be_given_by_row() -> None:
-    whole = char_map() | {(3, 4): (2, (4, 11))}  # "saw Bob"
-    document = from_fastcoref(result(char_map=whole), offsets=OFFSETS, doc_id="a", heads=[0, 0, 1, 4, 0])
-    assert document.mentions.tolist() == [[0, 1, 0], [1, 3, 1], [4, 5, 4]]
 
 
 def test_a_spacy_doc_gives_offsets_tokens_and_parse() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
 from expected_errors import error
 from hypothesis import given, settings
@@ -225,7 +226,7 @@ BAD: list[tuple[Any, Any, dict[str, Any], str]] = [
     ([1, 2], [0, 3], S10, "y"),
     *[(q, [0] * n, options, "y") for q, n in (([0.1, 0.2], 1), ([1, 2, 3], 2)) for options in ({}, S10)],
     *[([], [], {}, "q"), ([[0.1]], [[0]], {}, "q"), (["0.1"], [0], {}, "q"), ([0.1], ["0"], {}, "y")],
-    *[([0.1, 0.2], [0, 1], {"n_bins": 3, **more}, "n_bins") for more in ({}, {"strategy": "uniform"})],
+    ([0.1, 0.2], [0, 1], {"n_bins": 3}, "n_bins"),
     *[([0.1], [0], {name: 0}, name) for name in ("n_bins", "bin_size", "n_samples")],
     *[([0.1], [0], {"bin_size": 5, **more}, "bin_size") for more in ({"n_bins": 2}, {"strategy": "uniform"})],
     ([0.1], [0], {"strategy": "quantile"}, "strategy"),
@@ -249,7 +250,7 @@ def test_bad_pairs_and_options_raise(q: Any, y: Any, options: dict[str, Any], pa
         ([0.1, 0.2], [0], {}, "y must be as many as q (2), got 1"),
         ([], [], {}, "q must contain at least one prediction, got none"),
         ([[0.1]], [[0]], {}, "q must be numbers in one dimension, got 2 of float64"),
-        ([0.1], ["0"], {}, "y must be labels 0 or 1 in one dimension, got 1 of <U1"),
+        ([0.1], ["0"], {}, "y must be labels 0 or 1, got '0' (str) at index 0"),
         ([0.1, 0.2], [0, 1], {"n_bins": 3}, "n_bins must be at most the number of pairs (2), got 3"),
         ([0.1], [0], {"bin_size": 5, "n_bins": 2}, "bin_size must be left out where n_bins is given, got 5"),
         ([0.15], [0], S10, "q must be a whole multiple of 1/n_samples (1/10), got 0.15 at index 0"),
@@ -277,3 +278,28 @@ def test_an_error_of_ids_shows_the_id() -> None:
         block_bin_pairs([0.1, 0.2], [0, 1], BAD_IDS[1])
     with pytest.raises(ParameterError, match="documents must be ids of one kind, got int, str"):
         block_bin_pairs([0.1, 0.2], [0, 1], BAD_IDS[3])
+
+
+@pytest.mark.parametrize(
+    ("labels", "shown"),
+    [
+        (pd.array([True, False, None], dtype="boolean"), "<NA> (NAType) at index 2"),
+        (pd.Series([1, "no", 0], dtype=object), "'no' (str) at index 1"),
+        (["0", "1", "1"], "'0' (str) at index 0"),
+    ],
+)
+def test_a_label_that_is_no_number_is_shown_with_its_type(labels: Any, shown: str) -> None:
+    with error(ParameterError, "y") as caught:
+        bin_pairs([0.1, 0.5, 0.9], labels)
+    assert shown in caught.value.message
+
+
+def test_objects_that_are_numbers_are_numbers() -> None:
+    q, y = [0.1, 0.5, 0.9], [False, True, True]
+    objects = bin_pairs(pd.Series(q, dtype=object), pd.Series(y, dtype=object), bin_size=1)
+    assert objects.sum_qy.tolist() == bin_pairs(q, y, bin_size=1).sum_qy.tolist() == [0.0, 0.5, 0.9]
+
+
+def test_bins_of_equal_width_may_outnumber_the_pairs() -> None:
+    bins = bin_pairs([0.05, 0.95], [0, 1], n_bins=10, strategy="uniform")
+    assert (bins.n_bins, bins.q_min.tolist()) == (2, [0.05, 0.95])

@@ -19,11 +19,12 @@ from references import calibration_bins as references
 from references import calibration_intervals as interval_references
 from strategies.synthetic_pairs import SyntheticPairs, synthetic_pairs
 
-from corefsample.calibration import CalibrationTable, calibration_error, calibration_error_from_table
+from corefsample.calibration import calibration_error
 from corefsample.calibration._binning import bin_pairs, block_bin_pairs
-from corefsample.calibration._error import binned_error
+from corefsample.calibration._error import binned_error, calibration_error_from_table
 from corefsample.calibration._intervals import bootstrap_interval, simulated_interval
 from corefsample.calibration._split_sample import SplitSampleError, split_sample_error
+from corefsample.calibration._table import CalibrationTable
 from corefsample.errors import ParameterError
 
 NORMS = ("rms", "mse", "l1", "max")

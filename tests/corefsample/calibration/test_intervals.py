@@ -24,12 +24,12 @@ from tolerance import plausible_counts, plausible_means, plausible_table
 
 from corefsample import ParameterError
 from corefsample._arrays import Floats, Ints
-from corefsample.calibration import _draws, bootstrap_interval, paired_comparison, simulated_interval
+from corefsample.calibration import _draws
 from corefsample.calibration._binning import block_bin_pairs
 from corefsample.calibration._bins import BlockBins, ReliabilityBins
 from corefsample.calibration._draws import bootstrap_draws, simulated_draws
-from corefsample.calibration._intervals import calibration_test
-from corefsample.calibration._paired import PairedComparison, ScorerSums, compare_blocks
+from corefsample.calibration._intervals import bootstrap_interval, calibration_test, simulated_interval
+from corefsample.calibration._paired import PairedComparison, ScorerSums, compare_blocks, paired_comparison
 from corefsample.calibration._reliability import bin_intervals
 
 NORMS = ("rms", "mse", "l1", "max")

@@ -586,7 +586,9 @@ def test_a_saved_fit_is_restored_exactly(make: Callable[[], FittedModel]) -> Non
 
 def test_groups_are_restored_where_their_recalibrator_was_not_used_before() -> None:
     text = fitted_groups(HistogramBinning(n_bins=2)).to_json()
-    program = f"from corefsample.calibration import GroupedRecalibrator\nGroupedRecalibrator.from_json({text!r})"
+    program = (
+        f"from corefsample.calibration._grouped import GroupedRecalibrator\nGroupedRecalibrator.from_json({text!r})"
+    )
     subprocess.run([sys.executable, "-c", program], check=True)
 
 

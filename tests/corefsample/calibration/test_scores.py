@@ -14,9 +14,9 @@ from references import calibration_bins as references
 from references.calibration_recalibrators_and_tags import corp, isotonic
 
 from corefsample import ParameterError
-from corefsample.calibration import CalibrationTable, brier_decomposition, brier_score, log_loss
 from corefsample.calibration._binning import bin_pairs
-from corefsample.calibration._scores import corp_decomposition
+from corefsample.calibration._scores import brier_decomposition, brier_score, corp_decomposition, log_loss
+from corefsample.calibration._table import CalibrationTable
 
 pair_lists = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 1)), min_size=2, max_size=60)
 

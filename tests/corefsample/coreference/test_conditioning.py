@@ -11,8 +11,9 @@ import pytest
 from references import coreference as references
 from tolerance import ERROR, plausible_counts, plausible_means
 
-from corefsample import AntecedentDistribution, ClusteringSamples, sample_clusterings
+from corefsample import AntecedentDistribution, sample_clusterings
 from corefsample.coreference import _conditioning
+from corefsample.coreference._clusterings import ClusteringSamples
 
 Pairs = list[tuple[int, int]]
 

@@ -21,16 +21,16 @@ from corefsample import (
     ParameterError,
     Recalibration,
     ScoredDocument,
-    _memory,
+    _machine,
     clustering_log_prob,
     entity_count_pmf,
     link_marginals,
     map_clustering,
     root_posterior,
     sample_clusterings,
-    to_networkx,
 )
 from corefsample.coreference._clusterings import canonical_labels
+from corefsample.coreference._graphs import to_networkx
 
 # Every mention has all earlier ones as candidates: 720 antecedent vectors, 203 clusterings.
 SIX_FULL = Lists(
@@ -188,7 +188,7 @@ def test_a_chain_of_twenty_thousand_mentions_is_one_entity() -> None:
 
 @pytest.mark.parametrize("function", [link_marginals, root_posterior])
 def test_what_does_not_fit_into_memory_is_not_allocated(function: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_memory, "available_memory", lambda: 3 * 2**30 // 2)
+    monkeypatch.setattr(_machine, "available_memory", lambda: 3 * 2**30 // 2)
     document = AntecedentDistribution.from_csr(np.zeros(20_001, np.int64), np.zeros(0, np.int64), np.zeros(0))
     rule = (
         r"antecedents must fit into memory: a matrix of 20,000 x 20,000 mentions takes 3\.0 GiB, "
@@ -199,5 +199,5 @@ def test_what_does_not_fit_into_memory_is_not_allocated(function: object, monkey
 
 
 def test_available_memory_is_that_of_the_machine_or_its_group() -> None:
-    available = _memory.available_memory()
+    available = _machine.available_memory()
     assert available is None or 0 < available < 2**50

@@ -12,7 +12,8 @@ from hypothesis import given
 from strategies import documents as strategies
 from strategies.documents import Lists
 
-from corefsample import AntecedentDistribution, ParameterError, link_marginals, to_networkx
+from corefsample import AntecedentDistribution, ParameterError, link_marginals
+from corefsample.coreference._graphs import to_networkx
 
 # 1 links to 0 with 1/2, 2 links to 1 with 3/4 (so 2 and 0 corefer with 3/8), 3 is NEW.
 CHAIN = AntecedentDistribution.from_lists([[], [0], [1], []], [[], [0.0], [math.log(3.0)], []])

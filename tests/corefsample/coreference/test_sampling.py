@@ -23,7 +23,6 @@ from tolerance import plausible_counts, plausible_table
 
 from corefsample import (
     AntecedentDistribution,
-    ClusteringSamples,
     ParameterError,
     entity_count_pmf,
     link_marginals,
@@ -31,7 +30,7 @@ from corefsample import (
     sample_clusterings,
 )
 from corefsample._random import document_key
-from corefsample.coreference._clusterings import sample_rescored
+from corefsample.coreference._clusterings import ClusteringSamples, sample_rescored
 from corefsample.coreference._conditioning import Conditioned
 
 Labels = npt.NDArray[np.int32]

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-import spacy
 from expected_errors import error
 
 from corefsample import ScoredDocument
@@ -21,11 +20,11 @@ from corefsample.languages._language import Language, declared_language, differ,
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import ScoringTally, document_checksum
 from corefsample.scorers.log_linear._training import train
-from corefsample.syntax import SCHEMES, mention_kinds
 from corefsample.syntax._codes import Column, Gender, Kind, Meaning, Number
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 from corefsample.syntax._paths import ParseView
-from corefsample.syntax._words import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY, word_table
+from corefsample.syntax._schemes import SCHEMES
+from corefsample.syntax._words import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY, mention_kinds, word_table
 from events.queries._queries import match_queries
 
 SPANISH, NONE, KOREAN = map(load_language, ("es", "none", "ko"))
@@ -324,10 +323,3 @@ def test_queries_of_a_document_have_its_zeros_and_the_words_of_its_language() ->
     queries = match_queries(document(passive, [(3, 4, 3)], [1], lang="es"), role="passive_agent")
     assert queries.verbs == ("atacar",)
     assert match_queries(document(passive, [(3, 4, 3)], [1]), role="passive_agent").verbs == ()  # English: by
-
-
-def test_a_component_of_a_pipeline_in_another_language_is_an_error() -> None:
-    pipeline = spacy.blank("es")
-    with error(ParameterError, "model"):
-        pipeline.add_pipe("corefsample", config={"require_parser": False})
-    spacy.blank("xx").add_pipe("corefsample", config={"require_parser": False})

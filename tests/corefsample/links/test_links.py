@@ -22,9 +22,9 @@ from corefsample import (
     link_marginals,
     sample_clusterings,
 )
-from corefsample.calibration import paired_comparison
 from corefsample.calibration._binning import bin_pairs
 from corefsample.calibration._error import binned_error
+from corefsample.calibration._paired import paired_comparison
 from corefsample.links import _pairs as links
 from corefsample.links import calibrate_links, compare_links, scorer_links
 from corefsample.links._calibration import LinkCalibration

@@ -19,7 +19,8 @@ from spacy_stubs import loaded
 from tolerance import plausible_counts
 
 from corefsample import ParameterError
-from corefsample.parses import ParseSampler, parse_samples, parse_temperature
+from corefsample.parses import parse_samples
+from corefsample.parses._sampling import ParseSampler, parse_temperature
 
 TEXT = (
     "The president of France met her troops near the old border on Monday. They said that there is a bridge, which had "

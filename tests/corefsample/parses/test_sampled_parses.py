@@ -13,7 +13,7 @@ import pytest
 
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError
-from corefsample.parses import calibrate_parses, fit_temperature
+from corefsample.parses._calibration import calibrate_parses, fit_temperature
 from corefsample.parses._pairs import gold_score, parse_pairs, properties_of
 
 WORDS = ["They", "saw", "her", "duck"]

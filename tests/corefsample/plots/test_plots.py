@@ -19,14 +19,8 @@ from matplotlib.figure import Figure
 from corefsample import ParameterError
 from corefsample.calibration import ReliabilityCurve, calibration_error, reliability_curve
 from corefsample.calibration._tag_errors import GroupErrors, TagErrors
-from corefsample.plots import (
-    COLOURS,
-    calibration_error_dots,
-    reliability_axes,
-    reliability_figure,
-    save_figure,
-)
-from corefsample.plots.style import legible
+from corefsample.plots import calibration_error_dots, reliability_axes, reliability_figure, save_figure
+from corefsample.plots.style import COLOURS, legible
 
 
 def curve(n_pairs: int = 200, n_bins: int = 4) -> ReliabilityCurve:

@@ -21,8 +21,7 @@ from corefsample import (
     sample_clusterings,
     summaries,
 )
-from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import DrawnRecalibration, WeightedParse
+from corefsample.posterior._posterior import DocumentPosterior, DrawnRecalibration, WeightedParse
 from corefsample.recalibration._model import N_PARAMETERS
 from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._uncertain import UncertainRecalibration

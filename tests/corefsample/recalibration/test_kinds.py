@@ -17,26 +17,20 @@ from strategies.documents import Lists
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, sample_clusterings
 from corefsample._arrays import Floats
 from corefsample.documents._tokens import Tokens
-from corefsample.recalibration import (
-    LinkScore,
-    RecalibrationDraws,
-    RecalibrationFitter,
-    english_recalibration,
-    read_recalibration,
-)
+from corefsample.recalibration import LinkScore, RecalibrationFitter, read_recalibration
 from corefsample.recalibration._domains import DomainEffect, _em
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._losses import Likelihood
 from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibration
 from corefsample.recalibration._newton import newton_step
+from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._searches import KindSearch
-from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, known_recalibration
+from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, english_recalibration, known_recalibration
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
 from corefsample.scorers._names import SHIPPED as SHIPPED_SCORERS
 from corefsample.scorers.protocol import MENTION_SOURCES
 from corefsample.spacy_bridge._settings import Settings
-from corefsample.syntax import mention_kinds
-from corefsample.syntax._words import MENTION_KINDS
+from corefsample.syntax._words import MENTION_KINDS, mention_kinds
 
 N_KINDS = len(MENTION_KINDS)
 # A word of each kind, its lemma and universal part of speech.

@@ -19,13 +19,12 @@ from strategies import documents as strategies
 from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
-from corefsample.recalibration import LinkScore, RecalibrationDraws, RecalibrationFitter
+from corefsample.recalibration import LinkScore, RecalibrationFitter
 from corefsample.recalibration._fitter import fit_recalibration
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._losses import Likelihood, Losses
+from corefsample.recalibration._losses import DocumentObjective, Likelihood, Losses
 from corefsample.recalibration._model import NoMinimumError, Recalibration
-from corefsample.recalibration._objectives import DocumentObjective
-from corefsample.recalibration._refits import CrossFit
+from corefsample.recalibration._refits import CrossFit, RecalibrationDraws
 from corefsample.recalibration._searches import LossSurface, find_surface
 
 SKIP = {"missing": "skip", "unannotated": "skip"}

@@ -16,8 +16,8 @@ from references import coreference, summaries
 from strategies.documents import Lists, antecedent_lists, mild_scores
 from tolerance import plausible_means
 
-from corefsample import AntecedentDistribution, ClusteringSamples, ParameterError, map_clustering, sample_clusterings
-from corefsample.coreference._clusterings import canonical_labels
+from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
+from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import expected_loss, point_estimate
 from corefsample.summaries._losses import LOSSES, loss_under

@@ -17,12 +17,11 @@ from strategies.parses import UD2_PATHS, path_parses
 
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.scorers import AntecedentModel
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear.features import _pair_kernels as pairs
 from corefsample.scorers.log_linear.features._codes import PairAtom
 from corefsample.scorers.log_linear.features._encoding import encode
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
-from corefsample.syntax import SCHEMES
 from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._paths import (
@@ -37,7 +36,7 @@ from corefsample.syntax._paths import (
     path_labels,
 )
 from corefsample.syntax._roles import NeutralParse
-from corefsample.syntax._schemes import fitting_schemes
+from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes, undecided, universal_scheme
 from corefsample.syntax._words import word_hash
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
@@ -491,3 +490,23 @@ def test_sentences_count_by_those_that_have_words() -> None:
     spans = mentions_from_parse(tokens)
     own, other = model().score([tokens, sparse], [spans, spans])
     np.testing.assert_array_equal(own.distribution.scores, other.distribution.scores)
+
+
+@pytest.mark.parametrize(
+    ("labels", "universal", "declared", "metadata"),
+    [
+        ("root nsubj nmod", "ud2", "clearnlp", {"scheme": "clearnlp"}),  # of all three
+        ("root nsubj dobj", "ud1", "clearnlp", {"scheme": "clearnlp"}),  # of ud1 and clearnlp
+        ("root nsubj obj", "ud2", None, {}),
+        ("root nsubj pobj", None, "clearnlp", {}),
+        ("", "ud2", "clearnlp", {}),
+    ],
+)
+def test_what_decides_where_labels_do_not(
+    labels: str, universal: str | None, declared: str | None, metadata: dict[str, str]
+) -> None:
+    assert universal_scheme(labels.split()) == universal
+    assert declared_scheme({"scheme": "clearnlp"}, labels.split()) == declared
+    assert declared_scheme({"scheme": "colour"}, labels.split()) is None
+    assert undecided("clearnlp", labels.split()) == metadata
+    assert undecided(None, labels.split()) == {}

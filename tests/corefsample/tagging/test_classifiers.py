@@ -12,7 +12,9 @@ from references.taggers import bernoulli_posterior
 from strategies.tagged import random_texts
 
 from corefsample import ParameterError
-from corefsample.tagging import LabelledText, LogisticRegression, NaiveBayes, event_pairs, labelled_posteriors
+from corefsample.tagging import event_pairs, labelled_posteriors
+from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
+from corefsample.tagging._sentences import LabelledText
 
 pytest.importorskip("sklearn")
 

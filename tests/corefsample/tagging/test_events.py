@@ -16,19 +16,19 @@ from strategies.tagged import THREE, random_sentences
 from tolerance import plausible_counts
 
 from corefsample import ParameterError
-from corefsample.calibration import CalibrationTable, calibration_error
+from corefsample.calibration import calibration_error
+from corefsample.calibration._table import CalibrationTable
 from corefsample.tagging import (
     HiddenMarkovModel,
     LinearChain,
     TaggedSentence,
     event_pairs,
-    event_table,
     followed_by,
     frequent_tag_pairs,
     labelled_posteriors,
     sampled_events,
-    tag_scores,
 )
+from corefsample.tagging._events import event_table, tag_scores
 from corefsample.tagging._sentences import LabelledChain
 
 SENTENCES = random_sentences(12, seed=3)

@@ -13,13 +13,8 @@ from references.taggers import CountedHmm
 from strategies.tagged import THREE, random_sentences
 
 from corefsample import ParameterError
-from corefsample.tagging import (
-    ConditionalRandomField,
-    HiddenMarkovModel,
-    LogisticRegression,
-    NaiveBayes,
-    TaggedSentence,
-)
+from corefsample.tagging import ConditionalRandomField, HiddenMarkovModel, TaggedSentence
+from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
 
 
 @settings(max_examples=25)

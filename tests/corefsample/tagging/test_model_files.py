@@ -14,14 +14,8 @@ from expected_errors import error
 from strategies.tagged import random_sentences, random_texts
 
 from corefsample import InputError, OutputError, ParameterError
-from corefsample.tagging import (
-    ConditionalRandomField,
-    HiddenMarkovModel,
-    LogisticRegression,
-    NaiveBayes,
-    load_model,
-    save_model,
-)
+from corefsample.tagging import ConditionalRandomField, HiddenMarkovModel, load_tagger, save_tagger
+from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
 
 pytest.importorskip("pycrfsuite")
 pytest.importorskip("sklearn")
@@ -38,7 +32,7 @@ MODELS: list[Any] = [
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A good file."""
-    save_model(MODELS[0], tmp_path / "model.zip")
+    save_tagger(MODELS[0], tmp_path / "model.zip")
     return tmp_path / "model.zip"
 
 
@@ -64,7 +58,7 @@ def npy(values: Any) -> bytes:
 
 def error_of(path: Path) -> str:
     with pytest.raises(InputError) as caught:
-        load_model(path)
+        load_tagger(path)
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(f"{path}: ")
@@ -73,8 +67,8 @@ def error_of(path: Path) -> str:
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: repr(model)[:30])
 def test_a_model_comes_back(model: Any, tmp_path: Path) -> None:
-    save_model(model, tmp_path / "model.zip")
-    again = load_model(tmp_path / "model.zip")
+    save_tagger(model, tmp_path / "model.zip")
+    again = load_tagger(tmp_path / "model.zip")
     assert repr(again) == repr(model)
     assert again.tags == model.tags
     for words in (["ant", "Bee", "unseen"], ["w1"]):
@@ -83,7 +77,7 @@ def test_a_model_comes_back(model: Any, tmp_path: Path) -> None:
 
 
 def test_bytes_depend_only_on_the_model(path: Path, tmp_path: Path) -> None:
-    save_model(HiddenMarkovModel(pseudocount=0.25, rare_count=1).fit(random_sentences(30)), tmp_path / "again.zip")
+    save_tagger(HiddenMarkovModel(pseudocount=0.25, rare_count=1).fit(random_sentences(30)), tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == path.read_bytes()
 
 
@@ -91,8 +85,8 @@ def test_words_of_any_characters_come_back(tmp_path: Path) -> None:
     words = ["\ud800", "a\0b", "naïve", '"', "\n"]
     texts = random_texts(4)
     model = NaiveBayes().fit([*texts, *(type(texts[0])(words, label) for label in "xy")])
-    save_model(model, tmp_path / "model.zip")
-    again: Any = load_model(tmp_path / "model.zip")
+    save_tagger(model, tmp_path / "model.zip")
+    again: Any = load_tagger(tmp_path / "model.zip")
     assert again.weights.words == model.weights.words
 
 
@@ -150,7 +144,7 @@ def test_parts_that_break_their_rules_are_rejected(path: Path, part: str, conten
 
 @pytest.mark.parametrize("model", [MODELS[1], MODELS[3], MODELS[4]], ids=lambda model: repr(model)[:30])
 def test_weights_that_are_not_finite_are_rejected(model: Any, path: Path) -> None:
-    save_model(model, path, overwrite=True)
+    save_tagger(model, path, overwrite=True)
     weights = model.weights.weights.ravel().copy()
     weights[-1] = np.nan
     rewrite(path, weights__npy=npy(weights))
@@ -171,7 +165,7 @@ def test_arrays_may_be_as_long_as_the_texts_allow(path: Path, part: str) -> None
     before = parts_of(path)
     rewrite(path, **{part.replace(".", "__"): npy(np.zeros(1 << 20, np.int64))})
     with error(InputError, place="model.zip") as found:
-        load_model(path)
+        load_tagger(path)
     assert f"{part} must have at most" in str(found.value)
     assert before[part] != parts_of(path)[part]
 
@@ -179,7 +173,7 @@ def test_arrays_may_be_as_long_as_the_texts_allow(path: Path, part: str) -> None
 def test_a_model_that_could_not_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("corefsample.tagging._model_files._LARGEST", 1000)
     with error(ParameterError, "model"):
-        save_model(MODELS[0], tmp_path / "model.zip")
+        save_tagger(MODELS[0], tmp_path / "model.zip")
 
 
 # --- writing -----------------------------------------------------------------------------------------------
@@ -187,16 +181,16 @@ def test_a_model_that_could_not_be_read_is_not_written(tmp_path: Path, monkeypat
 
 def test_an_existing_file_is_replaced_only_on_request(path: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="output must not exist, got a file"):
-        save_model(MODELS[1], path)
-    save_model(MODELS[1], path, overwrite=True)
-    assert type(load_model(path)) is ConditionalRandomField
+        save_tagger(MODELS[1], path)
+    save_tagger(MODELS[1], path, overwrite=True)
+    assert type(load_tagger(path)) is ConditionalRandomField
     with pytest.raises(OutputError, match="make the folder"):
-        save_model(MODELS[0], tmp_path / "none" / "model.zip")
+        save_tagger(MODELS[0], tmp_path / "none" / "model.zip")
     assert error_of(tmp_path / "none.zip") == "model file must be readable, got: No such file or directory"
 
 
 def test_only_fitted_models_of_ours_can_be_saved(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"^HiddenMarkovModel must be fitted before it is used$"):
-        save_model(HiddenMarkovModel(), tmp_path / "model.zip")
+        save_tagger(HiddenMarkovModel(), tmp_path / "model.zip")
     with pytest.raises(ParameterError, match=r"^model must be one of HiddenMarkovModel, .*, got 3$"):
-        save_model(3, tmp_path / "model.zip")  # type: ignore[arg-type]
+        save_tagger(3, tmp_path / "model.zip")  # type: ignore[arg-type]

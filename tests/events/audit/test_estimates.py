@@ -16,8 +16,9 @@ from places import PROJECT
 from references import audit as references
 
 from corefsample import InputError, ParameterError
-from events.audit import AuditFrame, AuditPlan, estimate_counts, estimate_total, plan_audit, read_sheets
+from events.audit import AuditFrame, estimate_counts, estimate_total, plan_audit, read_sheets
 from events.audit._estimates import TOTAL, rows_frame
+from events.audit._plan import AuditPlan
 from events.audit._quality import CurvePoint, cohen_kappa
 from events.audit._sheets import NO, YES, SheetLabels
 from events.audit._totals import METHODS

@@ -13,8 +13,9 @@ from events_audit_made import actor_frame, edit, frame, write_sheet
 from expected_errors import error
 
 from corefsample import InputError
-from events._csv_cells import unescaped, write_csv
-from events.audit import AuditFrame, AuditPlan, extend_plan, plan_audit, read_sheets, sheet_table
+from corefsample.files._csv_cells import unescaped, write_csv
+from events.audit import AuditFrame, plan_audit, read_sheets, sheet_table
+from events.audit._plan import AuditPlan, extend_plan
 from events.audit._sheets import MISSING, NO, SHEET_COLUMNS, UNSURE, YES, disagreement_sheet
 
 PLAN = plan_audit(frame(), 40)

@@ -18,8 +18,8 @@ from places import EN_GUM_UD, PROJECT
 from references import events as er
 
 import events.counting._finders
-import events.runs._pictures
-import events.runs.counting._job
+import events.runs._output_folder
+import events.runs.counting._parts
 import events.runs.counting._tables
 from corefsample import read_documents
 from corefsample._extras import install_hint
@@ -73,7 +73,7 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
         "on_error": "quarantine",
         "recalibration": None,
         "uncertainty": None,
-        "partition_size": 5000,
+        "part_size": 5000,
         "out": str(tmp_path / "run"),
     }
 
@@ -331,7 +331,7 @@ def test_a_picture_that_fails_half_way_is_left_out_with_a_warning(
             raise ValueError("beyond\nthe axis")
         path.touch()
 
-    monkeypatch.setattr("events.runs._pictures.save_figure", broken)
+    monkeypatch.setattr("events.runs._output_folder.save_figure", broken)
     path = er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
     out = tmp_path / "run"
     assert call("events", path, "--out", out, "--samples", 10)[0] == 0

@@ -26,7 +26,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.scorers import score_documents
 from corefsample.scorers.log_linear._training import train
 from corefsample.summaries import point_estimate
-from events.commands import ConvertOptions, run_convert
+from events.commands.convert import ConvertOptions, run_convert
 
 
 @pytest.fixture(scope="module")

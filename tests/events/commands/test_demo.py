@@ -10,8 +10,7 @@ import pytest
 from command_line import Calls
 
 from corefsample import read_documents
-from events.commands import DemoOptions, run_demo
-from events.commands.demo import print_demo
+from events.commands.demo import DemoOptions, print_demo, run_demo
 
 
 def probability_within(probabilities: list[float], lower: int, upper: int) -> float:

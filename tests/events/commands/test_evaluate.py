@@ -14,7 +14,7 @@ from expected_errors import error
 
 from corefsample import InputError, clustering_scores, map_clustering, write_conll2012, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.metrics import corpus_scores
+from corefsample.metrics._scores import corpus_scores
 from events import simulate_documents
 from events.commands.evaluate import EvaluateOptions, run_evaluate
 

@@ -14,8 +14,9 @@ from references import parses as pr
 from run_cases import CountOptions, count_events
 
 from events import load_lexicon, load_rules
-from events.commands import DoctorOptions, ExplainOptions, run_doctor, run_explain
 from events.commands._rule_hits import RuleHits
+from events.commands.doctor import DoctorOptions, run_doctor
+from events.commands.explain import ExplainOptions, run_explain
 from events.counting._definitions import Definitions
 
 SENTENCES = {

@@ -11,7 +11,7 @@ import pytest
 from command_line import Calls
 
 from corefsample import InputError, ParameterError, read_conll2012, read_corefud, read_documents
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.files._reading import LineReader, line_limit, max_line_bytes
 from events.news._articles import ArticleStream
 

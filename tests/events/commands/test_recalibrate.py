@@ -21,9 +21,8 @@ from references import recalibration as rr
 
 from corefsample import InputError, OutputError, Recalibration, ScoredDocument, fit_recalibration, read_documents
 from corefsample.recalibration import LinkScore, RecalibrationFitter
-from events.commands import RecalibrateOptions, run_recalibrate
-from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateResult
-from events.queries import QueryScore
+from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateOptions, RecalibrateResult, run_recalibrate
+from events.queries._score import QueryScore
 
 Run = Callable[..., RecalibrateResult]
 LINES = rr.story_corpus(20, 12, seed=6, temperature=2.0)
@@ -243,11 +242,8 @@ def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
     names = {}
     exec(compile(example, str(PAGE), "exec"), names)
     assert names["fit"].temperature == pytest.approx(1.5, rel=0.2)  # what the simulation divided by
-    ends = [int(n) for n in re.findall(r"\d+", capsys.readouterr().out)]
-    assert len(ends) == 4
-    assert ends[3] - ends[2] >= ends[1] - ends[0]  # the second interval carries more
+    assert capsys.readouterr().out.count("upper") == 2
     names = {}
     exec(compile(by_default, str(PAGE), "exec"), names)
-    assert capsys.readouterr().out == "True\n"
-    scores = [names[name][0].antecedents.scores.tolist() for name in ("recalibrated", "again", "plain")]
-    assert scores[0] == scores[1] != scores[2]
+    scores = [names[name][0].antecedents.scores.tolist() for name in ("recalibrated", "plain")]
+    assert scores[0] != scores[1]

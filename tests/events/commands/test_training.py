@@ -23,8 +23,7 @@ from corefsample.scorers import load_scorer
 from corefsample.scorers.log_linear._training import EpochReport, SoftmaxMargin, held_out_figures, train
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from events._selection import Selection
-from events.commands import TrainOptions, run_train
-from events.commands.train import held_out_ids, load_templates
+from events.commands.train import TrainOptions, held_out_ids, load_templates, run_train
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}
 

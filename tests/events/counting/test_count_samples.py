@@ -20,9 +20,11 @@ from tallies import names
 
 from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample._extras import install_hint
-from events import EventCounter, EventCounts, count_posterior, count_samples, load_rules, simulate_documents
+from events import EventCounter, count_posterior, count_samples, load_rules, simulate_documents
 from events.arviz_export import to_arviz
-from events.counting import CountSamples, read_count_posterior, read_count_samples
+from events.counting import read_count_posterior, read_count_samples
+from events.counting._count_samples import CountSamples
+from events.counting._counts import EventCounts
 
 N_SAMPLES = 40
 

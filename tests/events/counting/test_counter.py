@@ -20,7 +20,7 @@ from references import events as er
 from corefsample import InputError, ParameterError
 from corefsample.formats import DocumentStream
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting import evaluate_matches
+from events.counting._evaluation import evaluate_matches
 
 DOCUMENTS = [er.scored(document) for document in er.corpus()]
 

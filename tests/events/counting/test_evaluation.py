@@ -27,11 +27,11 @@ from tallies import names
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
 from corefsample._monte_carlo import monte_carlo_errors
-from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import WeightedParse
+from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_rules
-from events.counting import _kernels, evaluate_matches, evaluate_predicate
-from events.counting._evaluation import DocumentEvents, evaluate_document
+from events.counting import _kernels
+from events.counting._evaluation import DocumentEvents, evaluate_document, evaluate_matches
+from events.counting._finders import evaluate_predicate
 from events.counting._kernel_inputs import REASONS, KernelInputs, with_common_descriptions
 from events.matching._matching import ABSENT, DEFAULT, MentionMatches
 

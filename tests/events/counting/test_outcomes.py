@@ -18,10 +18,9 @@ from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_documents, sample_clusterings
-from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import WeightedParse
+from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_lexicon, load_rules
-from events.audit import read_run_documents
+from events.audit._documents import read_run_documents
 from events.counting._evaluation import evaluate_document, outcome_events
 from events.pages._report_content import read_report
 from events.rules._outcomes import Outcome

@@ -19,13 +19,11 @@ from references import parses as pr
 from run_cases import CountOptions, count_events
 
 from corefsample import AntecedentDistribution, InputError, ScoredDocument, read_documents, sample_clusterings
-from corefsample.documents import sample_parses
-from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import WeightedParse
+from corefsample.documents._scored import sample_parses
+from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_lexicon, load_rules
 from events.counting._evaluation import DocumentEvents, evaluate_document, variance_parts
-from events.matching import match_document
-from events.matching._matching import MentionMatches
+from events.matching._matching import MentionMatches, match_document
 
 DAY = datetime.date(2000, 1, 1)
 
@@ -152,9 +150,9 @@ def test_counts_are_those_of_enumerated_documents(tmp_path: Path) -> None:
 
 def exact_probabilities(document: ScoredDocument) -> dict[str, float]:
     """P of each country's event in a document of one parse, by enumeration of its antecedent vectors."""
-    from events.counting import evaluate_clustering
+    from events.counting._evaluation import evaluate_clustering
     from events.lexicon._lexicon import load_lexicon
-    from events.matching import match_document
+    from events.matching._matching import match_document
 
     found = match_document(
         document.tokens, document.mentions, load_rules("attack", "paper"), load_lexicon(), document.date

@@ -16,7 +16,7 @@ from references import events as er
 
 from corefsample import InputError, ParameterError, ScoredDocument
 from events import EventCounter, TrueEvents, load_lexicon, load_rules, simulate_documents
-from events.matching import match_document
+from events.matching._matching import match_document
 
 SENTENCES = [
     "Iraqi/ADJ>2:amod troops=troop/NOUN>3:nsubj came=come/VERB>0:root ./PUNCT>3:punct",

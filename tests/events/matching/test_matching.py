@@ -12,12 +12,14 @@ from mention_matches import described_as, instances_of
 from places import EN_CORE_WEB_SM, EN_GUM_UD, TEST_DATA
 from references import events as er
 
-from corefsample import InputError
+from corefsample import AntecedentDistribution, InputError, ScoredDocument
+from corefsample.formats import DocumentStream
+from corefsample.formats.scored._writing import write_documents
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from events import Rule, load_lexicon, load_rules
+from events import EventCounter, load_lexicon, load_rules
 from events.counting._evaluation import evaluate_clustering
-from events.matching import match_document
-from events.matching._matching import MentionMatches
+from events.matching._matching import MentionMatches, match_document
+from events.rules._rules import Rule
 
 DESIGN = Path(__file__).parents[2] / "data" / "attack_design.txt"
 DAY = datetime.date(2000, 1, 1)
@@ -235,6 +237,40 @@ def test_where_fitting_schemes_see_different_events_the_document_is_rejected() -
     assert matched(text, "ud2", rule=extended).actors == ("USA",)
     assert found(text, "ud2", preset="extended") == ""
     assert found(text, "clearnlp", preset="extended") == "USA"
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_documents_of_a_file_decide_its_scheme_together(tmp_path: Path, in_file: bool) -> None:
+    unclear = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root"
+    clear = "Iraq/PROPN>2:nsubj left=leave/VERB>0:root it/PRON>2:obj"  # obj: of UD v2 alone
+    clearnlp = "Iraq/PROPN>2:nsubj left=leave/VERB>0:root with/ADP>2:prep"
+
+    def counted(*texts: str, **metadata: str) -> list[str]:
+        documents: Any = [document_of(f"{i}", text, metadata) for i, text in enumerate(texts)]
+        if in_file:
+            path = str(tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl")
+            write_documents(documents, path)
+            documents = DocumentStream([path])
+        counter = EventCounter(load_rules("attack", "extended"), n_samples=10, recalibration=None)
+        counter.update(documents)
+        return counter.evidence()["actor"].tolist()
+
+    assert counted(unclear, clear) == []
+    assert counted(clear, unclear) == []
+    assert counted(unclear, clearnlp) == ["USA"]
+    assert counted(unclear, scheme="clearnlp") == ["USA"]  # as `score` writes it
+    assert counted(unclear, scheme="ud2") == []
+    for undecided in [(unclear,), (unclear, clear, clearnlp)]:  # a file of two schemes is read one by one
+        with pytest.raises(InputError, match="give different events"):
+            counted(*undecided)
+
+
+def document_of(doc_id: str, text: str, metadata: dict[str, str]) -> ScoredDocument:
+    tokens = er.parsed(*text.split(" ; "))
+    mentions = np.array(er.nominal_mentions(tokens.upos), np.int32).reshape(-1, 3)
+    none: list[list[Any]] = [[] for _ in mentions]
+    distribution = AntecedentDistribution.from_lists(none, none)
+    return ScoredDocument(doc_id, mentions, distribution, DAY, tokens, None, metadata)
 
 
 def test_schemes_that_differ_where_no_event_is_possible_agree() -> None:

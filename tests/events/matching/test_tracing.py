@@ -12,11 +12,9 @@ from references import events as er
 from corefsample import InputError
 from events import load_lexicon
 from events.counting._examples import example_tokens
-from events.matching import match_document
-from events.matching._matching import DEFAULT
+from events.matching._matching import DEFAULT, match_document
 from events.matching._tracing import DocumentTrace, trace_document
-from events.rules import shipped_rules
-from events.rules._rules import load_presets, load_rules
+from events.rules._rules import load_presets, load_rules, shipped_rules
 
 DAY = datetime.date(2000, 1, 1)
 

@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corefsample import InputError, ParameterError
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from events.news import _markup as markup
 from events.news._articles import ArticleStream
 from events.news._fields import Article

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corefsample._extras import install_hint
-from corefsample.documents._rejected import Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterHint
 from events.news import _articles as workbooks
 from events.news._articles import ArticleStream

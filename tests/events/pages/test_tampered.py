@@ -12,9 +12,9 @@ import pytest
 from run_cases import CountOptions, count_events
 
 from corefsample import CorefsampleError, InputError, write_documents
-from corefsample.recalibration import english_recalibration
+from corefsample.recalibration._shipped import english_recalibration
 from events import simulate_documents
-from events.audit import read_run_documents
+from events.audit._documents import read_run_documents
 from events.audit._features import RunFeatures
 from events.counting import read_count_posterior, read_count_samples
 from events.pages._report_content import read_report

@@ -28,9 +28,9 @@ from corefsample import (
     Tokens,
     sample_clusterings,
 )
-from events.queries import QueryScore
 from events.queries import _kernels as _query_kernels
 from events.queries._queries import MENTION_TYPES, DocumentQueries, QueryTable, match_queries, mention_types
+from events.queries._score import QueryScore
 
 AS_IT_IS = Recalibration()
 VERBS = ("see", "run", "say")

@@ -21,10 +21,10 @@ from corefsample.recalibration._losses import Derivatives, Likelihood, Quadratic
 from corefsample.recalibration._model import N_PARAMETERS, Recalibration
 from events import quantile_interval, simulate_documents
 from events.counting import count_pmf
-from events.queries import QueryScore, _kernels, mixture_pmf
+from events.queries import _kernels
 from events.queries._queries import MENTION_TYPES, DocumentQueries, QueryTable
-from events.queries._score import named_objective
-from events.queries._true_counts import count_coverage, count_intervals, count_quantiles
+from events.queries._score import QueryScore, named_objective
+from events.queries._true_counts import count_coverage, count_intervals, count_quantiles, mixture_pmf
 
 shares = st.floats(0.0, 1.0)
 

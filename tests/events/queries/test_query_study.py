@@ -16,11 +16,13 @@ from references import events as er
 from references import recalibration as rr
 
 from corefsample import InputError, ParameterError, ScoredDocument
-from corefsample.recalibration import RecalibrationDraws, RecalibrationFitter, english_recalibration
+from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._model import NoMinimumError, Recalibration
+from corefsample.recalibration._refits import RecalibrationDraws
+from corefsample.recalibration._shipped import english_recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from events.commands import CalibrateQueriesOptions, run_calibrate_queries
 from events.commands._results import QueriesFolder
+from events.commands.calibrate_queries import CalibrateQueriesOptions, run_calibrate_queries
 from events.queries._queries import QueryTable, match_queries
 from events.queries._study import QueryStudy, study_queries
 

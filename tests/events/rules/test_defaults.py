@@ -18,13 +18,12 @@ from references import events as er
 from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, write_documents
-from corefsample.posterior import DocumentPosterior
-from corefsample.posterior._posterior import WeightedParse
-from events import EventCounter, Rule, load_lexicon, load_rules
-from events.counting import evaluate_clustering, evaluate_matches
-from events.counting._evaluation import evaluate_document
-from events.matching import match_document
+from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
+from events import EventCounter, load_lexicon, load_rules
+from events.counting._evaluation import evaluate_clustering, evaluate_document, evaluate_matches
+from events.matching._matching import match_document
 from events.matching._tracing import trace_document
+from events.rules._rules import Rule
 
 DAY = datetime.date(2000, 1, 1)
 RULE: dict[str, Any] = {

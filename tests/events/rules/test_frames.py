@@ -15,12 +15,13 @@ from expected_errors import error
 from references import events as er
 
 from corefsample import InputError
-from events import EventCounter, Lexicon, Rule, load_lexicon, load_rules
-from events.counting import evaluate_clustering
+from events import EventCounter, load_lexicon, load_rules
 from events.counting._definitions import check_classes
+from events.counting._evaluation import evaluate_clustering
 from events.counting._examples import check_examples
-from events.matching import match_document
-from events.matching._matching import MentionMatches, match_rules
+from events.lexicon._lexicon import Lexicon
+from events.matching._matching import MentionMatches, match_document, match_rules
+from events.rules._rules import Rule
 
 DAY = datetime.date(2000, 1, 1)
 OWN: dict[str, Any] = {

@@ -43,9 +43,9 @@ def case(request: pytest.FixtureRequest, counting: Case, scoring: Case) -> Case:
 
 @pytest.fixture(scope="session")
 def references(counting: Case, scoring: Case, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
-    """What a run in one process writes; that of `events` has one partition."""
+    """What a run in one process writes; that of `events` has one part."""
     folder, found = tmp_path_factory.mktemp("references"), {}
-    for each, changed in ((counting, {"partition_size": 1000}), (scoring, {})):
+    for each, changed in ((counting, {"part_size": 1000}), (scoring, {})):
         each.run(each.out(folder), options=each.options(**changed))
         found[each.name] = each.content(each.out(folder))
     return found

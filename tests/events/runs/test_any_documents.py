@@ -14,7 +14,7 @@ from references import parses as pr
 from run_cases import TABLES, CountOptions, count_events
 
 from corefsample import ScoredDocument, read_documents, write_documents
-from corefsample.recalibration import english_recalibration
+from corefsample.recalibration._shipped import english_recalibration
 from events import simulate_documents
 
 # Two names that are often of one entity, and triggers that conditions exclude.
@@ -67,17 +67,15 @@ def test_partitions_order_format_and_processes_change_nothing(
 ) -> None:
     documents = corpora[kind]
     write_documents(documents, tmp_path / "whole.jsonl")
-    chosen = CountOptions(
-        **{"n_samples": 60, "compare": ("USA", "IRQ"), "partition_size": 1000, "threads": 1, **options}
-    )
+    chosen = CountOptions(**{"n_samples": 60, "compare": ("USA", "IRQ"), "part_size": 1000, "threads": 1, **options})
     whole = count_events(tmp_path / "whole.jsonl", tmp_path / "whole", chosen)
     shuffled = [documents[d] for d in np.random.default_rng(1).permutation(len(documents))]
     inputs = [tmp_path / f"part{n}.{('parquet', 'jsonl', 'jsonl.gz')[n % 3]}" for n in range(5)]
     for n, path in enumerate(inputs):
         write_documents(shuffled[n::5], path)
-    in_parts = dataclasses.replace(chosen, partition_size=9)
+    in_parts = dataclasses.replace(chosen, part_size=9)
     found = count_events(inputs, tmp_path / "parts", in_parts, workers=workers)
-    assert (whole.n_partitions, found.n_partitions) == (1, 5)
+    assert (whole.n_parts, found.n_parts) == (1, 5)
     for name in TABLES:
         assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
     for name in SUMMED:

@@ -27,22 +27,22 @@ from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
 import events.counting._counter
-import events.runs._pictures
-import events.runs.counting._job
+import events.runs._output_folder
+import events.runs.counting._parts
 import events.runs.counting._tables
 from corefsample import InputError, OutputError, read_documents
 from corefsample._machine import processors
+from corefsample.files._csv_cells import unescaped
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
-from events._csv_cells import unescaped
-from events.audit import read_run_documents
+from events.audit._documents import read_run_documents
 from events.audit._features import _RunTables
 from events.counting._counted_rows import rows_batch
 from events.counting._evidence import EvidenceRow, evidence_schema
 from events.counting._tables import Columns
 from events.runs._output_folder import RunFolder
 from events.runs.counting._options import EventsResult
-from events.runs.counting._plan import planned
+from events.runs.counting._parts import Counting
 from events.runs.counting._tables import write_counts, written_rows
 
 FILES = {
@@ -57,7 +57,7 @@ FILES = {
     "evidence.parquet",
     "near_half.csv",
     "events.csv",
-    "partitions",
+    "parts",
     "run.json",
 }
 OPTIONS = CountOptions(n_samples=300, compare=("USA", "IRQ"))
@@ -196,17 +196,16 @@ def test_a_run_depends_on_the_rules_that_its_rule_extends(corpus: Path, tmp_path
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["rule"]["extends"] == [str(base), "attack_target", "attack"]
     options = CountOptions(rule=str(own))
-    before = planned(corpus, options).contents["rule"]
-    assert planned(corpus, options).contents["rule"] == before
+    before = Counting.of(options).contents
+    assert Counting.of(options).contents == before
     base.write_text(base.read_text() + "add: {frames: {verb: {lemma: [raid]}}}\n")
-    assert planned(corpus, options).contents["rule"] != before
+    assert Counting.of(options).contents != before
 
 
-def test_a_run_depends_on_every_recalibration_that_its_scores_may_have_had(corpus: Path) -> None:
+def test_a_run_depends_on_every_recalibration_that_its_scores_may_have_had() -> None:
     files = [hashlib.sha256(Path(recalibration_file(name)).read_bytes()).hexdigest() for name in SHIPPED]
-    assert planned(corpus, CountOptions()).contents["recalibration"][1] == files
-    assert planned(corpus, CountOptions(uncertainty="none")).contents["recalibration"] == [None, []]
-    assert planned(corpus, CountOptions(recalibration="spanish")).contents["recalibration"][0] == "spanish"
+    for options, expected in ((CountOptions(), files), (CountOptions(uncertainty="none"), [])):
+        assert Counting.of(options).settings()["content of the recalibration"] == expected
 
 
 def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
@@ -264,7 +263,7 @@ def test_quarantine_leaves_the_results_of_the_good_documents(corpus: Path, tmp_p
 
 @pytest.mark.parametrize("size", [1, 2, 256])
 def test_a_bad_document_does_not_take_a_doc_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(events.runs.counting._job, "_BATCH", size)
+    monkeypatch.setattr(events.runs.counting._parts, "_BATCH", size)
     good = er.corpus()
     unknown = {**good[1], "tokens": good[1]["tokens"] | {"dep": ["SBJ"] * len(good[1]["tokens"]["dep"])}}
     lines = [{**good[1], "scores": [[]]}, unknown, *good, good[2]]  # and a repeated one, which is rejected
@@ -301,24 +300,23 @@ def _full(*args: Any, **keywords: Any) -> None:
     "writer",
     [
         "events.runs.counting._tables.ParquetWriter.write",
-        "events.runs._output_folder.QuarantineFile.__call__",
+        "corefsample.formats.scored._writing.QuarantineFile.__call__",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
-        "events.runs._pictures.save_figure",
+        "events.runs._output_folder.save_figure",
         "pathlib.Path.write_text",
         "pathlib.Path.mkdir",
         "os.replace",
     ],
 )
-def test_a_full_disk_leaves_complete_partitions_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str
-) -> None:
+def test_a_full_disk_leaves_complete_parts_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str) -> None:
     path = er.write_lines(tmp_path / "corpus.jsonl", ["[]", *er.corpus()])
     with monkeypatch.context() as patch:
         patch.setattr(writer, _full)
         with error(OutputError, place=str(tmp_path / "run")):
             run(path, tmp_path / "run", pictures=True, on_error="quarantine")
-    assert {*os.listdir(tmp_path)} <= {"corpus.jsonl", "run.partial"}
+    assert {*os.listdir(tmp_path)} <= {"corpus.jsonl", "run"}
+    assert {*os.listdir(tmp_path / "run")} <= {"parts"} if (tmp_path / "run").exists() else True
     run(path, tmp_path / "run", on_error="quarantine")
     run(path, tmp_path / "reference", on_error="quarantine")
     assert tables(tmp_path / "run") == tables(tmp_path / "reference")
@@ -449,9 +447,9 @@ def written(rows: list[EvidenceRow], out: Path, at_once: int = 30) -> None:
         table.add(rows_batch(table.schema, part, {"attack": ("actor",)}, ("actor",)))
     with RunFolder(out) as folder:
         counts = counter.counts_of_all()
-        with written_rows(folder, counter.rows, counter.evidence_schema):
+        with written_rows(folder.file, counter.rows, counter.evidence_schema):
             table = counts.to_frame()
-        write_counts(folder, table, counts.schema, counts.samples(), None)
+        write_counts(folder.file, table, counts.schema, counts.samples(), None)
         folder.finish_record({"corefsample": "0"})
 
 

@@ -65,7 +65,7 @@ def test_no_file_of_a_run_has_credentials(
     with web_server(tmp_path / "web", secrets=(BASIC, "a1b2c3", "d4e5f6")) as address:
         host = address.partition("://")[2]
         rule = f"http://reader:hunter2@{host}/rule.yaml"
-        options = counting.options(rule=rule, on_error="quarantine", partition_size=1000)
+        options = counting.options(rule=rule, on_error="quarantine", part_size=1000)
         inputs = [f"http://reader:hunter2@{host}/1.jsonl", f"{address}/2.jsonl?sig=a1b2c3#.jsonl"]
         with pytest.raises(KeyboardInterrupt):
             counting.run("run", inputs=inputs, options=options, on_progress=stop_after(1, Path("run")), workers=workers)

@@ -14,8 +14,8 @@ from run_cases import in_groups
 
 from corefsample import read_documents
 from events import EventCounter, load_rules
-from events.counting._sentences import exclusion_texts
-from events.pages import write_report
+from events.counting._notes import exclusion_texts
+from events.pages._report import write_report
 
 HAPPENED = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj"
 NEGATED = "Iraq/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:advmod attack/VERB>0:root Iran/PROPN>4:obj"
@@ -159,7 +159,8 @@ def test_doctor_says_it_of_a_lexicon(tmp_path: Path, call: Calls) -> None:
         _, printed, _ = call("doctor", path, *options)  # the rule cannot read the third document
         assert (sentence + "above .2 for 66.7% of 3 mentions" in " ".join(printed.split())) == bool(options)
     printed = call.good("doctor", path, "--lexicon", "countries", "--json")
-    assert json.loads(printed)[0]["merged_actors"]["n_documents"] == {"as drawn": 1, "drawn again": 0, "chain": 1}
+    ways = json.loads(printed)[0]["merged_actors"]["n_documents"]
+    assert (ways["as drawn"], sum(ways.values())) == (1, 2)
 
 
 def test_a_small_probability_is_not_printed(tmp_path: Path, call: Calls) -> None:

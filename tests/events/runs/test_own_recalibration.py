@@ -28,14 +28,16 @@ from corefsample import (
     sample_clusterings,
     write_documents,
 )
-from corefsample.recalibration import english_recalibration, score_english
+from corefsample.recalibration._shipped import english_recalibration, score_english
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
-from corefsample.syntax import mention_kinds
+from corefsample.syntax._words import mention_kinds
 from events import EventCounter, count_posterior, count_samples, load_lexicon, load_rules, simulate_documents
-from events.commands import ExplainOptions, RecalibrateOptions, run_explain, run_recalibrate
-from events.counting import evaluate_clustering, read_count_posterior, read_count_samples
+from events.commands.explain import ExplainOptions, run_explain
+from events.commands.recalibrate import RecalibrateOptions, run_recalibrate
+from events.counting import read_count_posterior, read_count_samples
+from events.counting._evaluation import evaluate_clustering
 from events.counting._periods import Calendar
-from events.matching import match_document
+from events.matching._matching import match_document
 
 N_SAMPLES, N_DRAWS = 100, 50
 GENRES = ("news", "news", "speech", None)
@@ -257,7 +259,7 @@ def test_the_scope_is_printed(folder: Path, tmp_path: Path, call: Calls) -> None
 
 def test_the_page_says_what_the_intervals_cover(folder: Path, run: Path, tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="extra `report`")
-    from events.pages import write_report
+    from events.pages._report import write_report
 
     none = counted(folder / "own.jsonl", tmp_path / "none", uncertainty="none")
     for source, is_covered in ((run, True), (none, False)):

@@ -22,12 +22,12 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.formats.scored._parquet import ParquetWriter
 from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.counting import read_count_posterior
-from events.pages import write_report
+from events.pages._report import write_report
 from events.pages._report_content import read_report
 
 s3fs = pytest.importorskip("s3fs", reason="extra `remote`")
 
-OPTIONS = CountOptions(n_samples=40, compare=("USA", "IRQ"), partition_size=9, threads=1)
+OPTIONS = CountOptions(n_samples=40, compare=("USA", "IRQ"), part_size=9, threads=1)
 RUN = "memory://b/run"
 INPUTS = "memory://b/in/news-*"
 

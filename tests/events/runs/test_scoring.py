@@ -35,15 +35,16 @@ from corefsample import (
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.parses import parse_samples
-from corefsample.recalibration import english_recalibration
-from corefsample.scorers import AntecedentModel, load_scorer, score_documents
+from corefsample.recalibration._shipped import english_recalibration
+from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import score_mentions
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.protocol import MIN_PROB
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.summaries import point_estimate
-from corefsample.syntax import mention_kinds
 from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._words import mention_kinds
 from events.news._fields import Article
 from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind

@@ -16,7 +16,7 @@ from run_cases import CountOptions, count_events
 from corefsample import InputError, ParameterError, read_documents, write_documents
 from corefsample.recalibration import read_recalibration
 from events import EventCounter, TrueEvents, load_rules
-from events.commands import run_calibrate
+from events.commands.calibrate import run_calibrate
 from events.counting import read_count_posterior
 from events.pages._report_content import read_report
 from events.runs.counting._options import EventsResult
@@ -141,7 +141,7 @@ def test_rules_are_different_and_at_least_one(rule: tuple[str, ...]) -> None:
 # --- several parses ----------------------------------------------------------------------------------------
 
 
-OPTIONS = CountOptions(n_samples=80, compare=("USA", "IRQ"), partition_size=7, threads=1)
+OPTIONS = CountOptions(n_samples=80, compare=("USA", "IRQ"), part_size=7, threads=1)
 PARSE_COLUMNS = ["n_parses", "parse_variance", "coreference_variance", "parses", "trigger_parses"]
 
 
@@ -168,7 +168,7 @@ def parsed_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def reference(parsed_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("reference") / "run"
-    assert run_parses(parsed_corpus, out, partition_size=1000).n_partitions == 1
+    assert run_parses(parsed_corpus, out, part_size=1000).n_parts == 1
     return out
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from corefsample import Tokens
 from events import load_lexicon, load_rules
-from events.matching import match_document
+from events.matching._matching import match_document
 from events.simulation._countries import default_countries
 from events.simulation._documents import SimulatedDocument, simulate_documents
 from events.simulation._notation import Phrase, joined, parsed

@@ -12,6 +12,7 @@ from corefsample._jit import inner_kernel, kernel, kernel_in_place
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._codes import Atom, Fact
 from corefsample.scorers.log_linear.features._encoding_kernels import (
+    U32,
     Text,
     bucket,
     effective_head,
@@ -24,7 +25,6 @@ from corefsample.scorers.log_linear.features._encoding_kernels import (
     n_reached,
     text_style,
 )
-from corefsample.scorers.log_linear.features._hash_kernels import U32
 from corefsample.syntax._codes import Column, Gender, Number, Upos
 
 

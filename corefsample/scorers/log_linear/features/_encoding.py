@@ -15,9 +15,8 @@ from corefsample._arrays import Bools, Ints32, Words32
 from corefsample.documents._faults import checked_mentions
 from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import ENGLISH, Language, load_language
-from corefsample.scorers.log_linear.features import _atom_kernels, _codes, _hash_kernels
-from corefsample.scorers.log_linear.features._encoding_kernels import Text
-from corefsample.scorers.log_linear.features._hash_kernels import Hashed
+from corefsample.scorers.log_linear.features import _atom_kernels, _codes, _encoding_kernels
+from corefsample.scorers.log_linear.features._encoding_kernels import Hashed, Text
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.scorers.log_linear.features._templates import CompiledTemplates, TemplateSet
 from corefsample.syntax._codes import Column, syntax_codes
@@ -119,7 +118,7 @@ def hashed(doc: Encoded, templates: TemplateSet) -> Hashed:
 
     def hashes(template_atoms: Ints32, seeds: Words32) -> Words32:
         values = np.empty((len(doc.atoms), len(seeds)), np.uint32)
-        _hash_kernels.hash_mentions(doc.atoms, template_atoms, seeds, values)
+        _encoding_kernels.hash_mentions(doc.atoms, template_atoms, seeds, values)
         return values
 
     def sides(group: CompiledTemplates) -> tuple[Words32, Words32, Ints32]:

@@ -15,8 +15,7 @@ from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._codes import Atom, Fact, PairAtom
-from corefsample.scorers.log_linear.features._encoding_kernels import bucket
-from corefsample.scorers.log_linear.features._hash_kernels import U32
+from corefsample.scorers.log_linear.features._encoding_kernels import U32, bucket
 from corefsample.syntax._codes import Gender
 
 LEVELS = np.array(codes.MATCH_LEVELS, np.int64)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from references import mention_ranking as reference
 from strategies import parses as strategies
 
-from corefsample.scorers.log_linear import _kernels, _training_kernels
+from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import on_grid
 from corefsample.scorers.log_linear.features._encoding import encode, hashed
 from corefsample.scorers.log_linear.features._templates import TemplateSet
@@ -48,7 +48,7 @@ def likelihood(
     scores: np.ndarray, new_scores: np.ndarray, entities: np.ndarray, costs: tuple[float, ...] = NO_COSTS
 ) -> Losses:
     found = Losses(np.full(len(entities), np.nan), np.full(len(scores), np.nan), np.full(len(entities), np.nan))
-    _training_kernels.antecedent_losses(scores, new_scores, entities, np.array(costs), *found)
+    _kernels.antecedent_losses(scores, new_scores, entities, np.array(costs), *found)
     return found
 
 
@@ -57,8 +57,8 @@ def links(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     n = len(entities)
     probs, slopes, new_slopes = np.zeros((n, n)), np.zeros(len(scores)), np.zeros(n)
-    _training_kernels.antecedent_probs(scores, new_scores, floor, probs)
-    loss = _training_kernels.link_loss(probs, entities, weight, SLACK, slopes, new_slopes)
+    _kernels.antecedent_probs(scores, new_scores, floor, probs)
+    loss = _kernels.link_loss(probs, entities, weight, SLACK, slopes, new_slopes)
     return loss, slopes, new_slopes
 
 
@@ -105,7 +105,7 @@ def test_probabilities_are_those_of_the_scores(drawn: Arrays) -> None:
     n = len(new_scores)
     for floor in (0.0, 0.05):
         probs = np.zeros((n, n))
-        _training_kernels.antecedent_probs(scores, new_scores, floor, probs)
+        _kernels.antecedent_probs(scores, new_scores, floor, probs)
         for i, distribution in enumerate(reference.distributions(scores.tolist(), new_scores.tolist())):
             wanted = [distribution[k] if distribution[k] >= floor else 0.0 for k in range(i)]
             np.testing.assert_allclose(probs[i, :i], wanted, atol=1e-14)
@@ -183,7 +183,7 @@ def test_steps_of_adagrad_are_those_of_a_plain_loop(gradients: list[list[float]]
     buffers, sums = np.zeros((2, 4), np.float32), np.zeros(4)
     for step, gradient in enumerate(gradients):
         buffers[0], buffers[1] = np.array(gradient) * 0.25, np.array(gradient) * 0.75
-        _training_kernels.adagrad_step(weights, buffers, squares, rate, l2, averages, step > 0)
+        _kernels.adagrad_step(weights, buffers, squares, rate, l2, averages, step > 0)
         assert not buffers.any()
         sums += weights if step > 0 else 0.0
     wanted, wanted_squares = reference.adagrad([0.0] * 4, gradients, rate, l2)

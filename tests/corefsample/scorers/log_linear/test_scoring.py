@@ -26,11 +26,12 @@ from corefsample import ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.scorers import AntecedentModel, load_scorer, score_documents
+from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._loading import scorer_file
 from corefsample.scorers._names import data_file
 from corefsample.scorers._scoring import ScoringTally, score_mentions, score_parses
 from corefsample.scorers.log_linear import _kernels
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._encoding import encode, hashed
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet

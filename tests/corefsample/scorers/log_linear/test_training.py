@@ -19,9 +19,10 @@ from corefsample import ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.scorers import AntecedentModel, load_scorer, score_documents
-from corefsample.scorers.log_linear import _kernels, _training_kernels
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear import _training as module
+from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import EpochReport, HeldOutFigures, SoftmaxMargin, held_out_figures, train
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.syntax._words import word_hash
@@ -113,9 +114,9 @@ def slopes_of(example: module.Example, weights: np.ndarray, link_weight: float) 
     scores, new_scores, best = np.empty(n * (n - 1) // 2), np.empty(n), np.zeros((n, 2), np.int32)
     losses, slopes, new_slopes, probs = np.empty(n), np.empty(len(scores)), np.empty(n), np.zeros((n, n))
     _kernels.score_all(example.doc, example.hashed, weights.astype(np.float32), scores, new_scores, best)
-    _training_kernels.antecedent_losses(scores, new_scores, example.entities, np.zeros(3), losses, slopes, new_slopes)
-    _training_kernels.antecedent_probs(scores, new_scores, 1e-4, probs)
-    _training_kernels.link_loss(probs, example.entities, link_weight / n, 0.005, slopes, new_slopes)
+    _kernels.antecedent_losses(scores, new_scores, example.entities, np.zeros(3), losses, slopes, new_slopes)
+    _kernels.antecedent_probs(scores, new_scores, 1e-4, probs)
+    _kernels.link_loss(probs, example.entities, link_weight / n, 0.005, slopes, new_slopes)
     _kernels.add_to_weights(example.doc, example.hashed, slopes, new_slopes, best, 1e-4, gradient)
     return gradient.astype(np.float64)
 

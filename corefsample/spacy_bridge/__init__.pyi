@@ -1,1 +1,0 @@
-from ._posterior import DocPosterior as DocPosterior

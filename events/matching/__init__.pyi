@@ -1,1 +1,0 @@
-from ._matching import match_document as match_document

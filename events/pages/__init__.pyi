@@ -1,1 +1,0 @@
-from ._report import write_report as write_report

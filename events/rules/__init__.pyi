@@ -1,1 +1,0 @@
-from ._rules import shipped_rules as shipped_rules

@@ -1,0 +1,281 @@
+"""Parts of a corpus: files or row groups, each counted by itself in any process, and kept under its content key."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from corefsample._machine import processors
+from corefsample.errors import ParameterError
+from corefsample.files._digests import sha256
+from corefsample.files._paths import is_file, open_binary
+from corefsample.files._remote_services import credentials, give_credentials
+from corefsample.formats import DocumentStream
+from corefsample.formats.scored._parquet import row_group_sizes
+from corefsample.formats.scored._writing import QuarantineFile
+from corefsample.posterior._posterior import CorpusRecalibration
+from corefsample.recalibration import read_recalibration
+from corefsample.recalibration._shipped import NO_RECALIBRATION, named_recalibration, recalibration_file
+from corefsample.recalibration._uncertain import UncertainRecalibration
+from events._options import fields_of
+from events._selection import Selection
+from events.counting._counter import EventCounter
+from events.counting._definitions import Definitions
+from events.counting._periods import Calendar
+from events.counting._tables import EventKey
+from events.lexicon._lexicon import Lexicon
+from events.rules._rules import Rule, sources_of
+from events.runs._store import PartStore, Source
+from events.runs.counting._options import CountOptions
+
+QUARANTINE = "quarantine.jsonl"
+OnProgress = Callable[[int, int], None]  # bytes read, documents
+
+_FREE = ("threads", "part_size", "on_error")  # options on which no result depends
+_OF_TABLES = ("level", "interval")  # and those on which no part does
+_BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What is counted, and how.
+
+    Attributes
+    ----------
+    options
+        The options.
+    contents
+        Checksums of the rules, the lexicon and the recalibration that the options name, as JSON.
+    """
+
+    options: CountOptions
+    contents: str
+
+    @classmethod
+    def of(cls, options: CountOptions) -> Counting:
+        """Load and check what the options name.
+
+        Raises
+        ------
+        ParameterError, InputError
+            If an option, a rule, a lexicon or a recalibration breaks its rule.
+        """
+        Calendar(options.period)
+        records = [path for path in map(recalibration_file, options.records) if is_file(path)]
+        contents = {
+            "content of the rule": [_checksum(*sources_of(rule)) for rule in options.rules],
+            "content of the recalibration": [*map(sha256, records)],
+            "content of the lexicon": _checksum(options.lexicon),
+        }
+        counting = cls(options, json.dumps(contents))
+        counting.recalibration()
+        definitions = counting.definitions()
+        of_outcomes = any({*(options.compare or ())} <= {*each} for each in definitions.actors_of_outcomes.values())
+        for rule in definitions.rules if not of_outcomes else ():
+            for name in options.compare or ():
+                _require_compared(name, rule, definitions.lexicon)
+        return counting
+
+    def settings(self, *without: str) -> dict[str, Any]:
+        """Everything but the documents on which results depend, as JSON values by name."""
+        options = self.options.chosen(*(fields_of(CountOptions).keys() - {*_FREE, *without}))
+        return {**json.loads(json.dumps(options)), **json.loads(self.contents)}
+
+    def definitions(self) -> Definitions:
+        """The rules and the lexicon, loaded and checked once in each process."""
+        return _definitions(self.options, self.contents)
+
+    def recalibration(self) -> CorpusRecalibration:
+        """What the documents are recalibrated with; its record is read once in each process."""
+        options = self.options
+        name = named_recalibration(options.recalibration)
+        record = None if name is None else _recalibration(name, self.contents)
+        as_scored = options.recalibration == NO_RECALIBRATION
+        return CorpusRecalibration(record, options.uncertainty, options.seed, as_scored=as_scored)
+
+
+@dataclass(frozen=True)
+class CountPart:
+    """A part of a corpus that is counted by itself: a file, or some of its row groups.
+
+    Attributes
+    ----------
+    counting
+        What is counted.
+    source
+        The file.
+    store
+        Where the result is kept.
+    groups
+        First row group, and the one after the last; None: the whole file.
+    share
+        Part of the rows of the file.
+    excluded
+        Numbers of its lines or rows that are rejected, because an earlier part has their doc_id.
+    urls
+        URLs with credentials by what is shown of them, for other processes.
+    """
+
+    counting: Counting
+    source: Source
+    store: PartStore
+    groups: tuple[int, int] | None = None
+    share: float = 1.0
+    excluded: tuple[int, ...] = ()
+    urls: Mapping[str, str] = field(default_factory=credentials, repr=False, hash=False)
+
+    def __str__(self) -> str:
+        groups = "" if self.groups is None else f", row groups {self.groups[0]} to {self.groups[1] - 1}"
+        return f"part {os.path.basename(self.source.path)}{groups}"
+
+    @property
+    def key(self) -> str:
+        """The content key."""
+        settings = self.counting.settings(*_OF_TABLES)
+        return self.store.key(settings, self.source.absolute, self.source.content, self.groups, self.excluded)
+
+    @property
+    def n_bytes(self) -> float:
+        """Bytes of its documents, about."""
+        return self.share * self.source.n_bytes
+
+    def compute(self, *, threads: int | None = None) -> None:
+        """Count the documents, and keep the result; parts can be computed in any order and any process.
+
+        Parameters
+        ----------
+        threads
+            Of the sampler; None: those of the options, or one per processor.
+
+        Raises
+        ------
+        InputError
+            If the file has changed since, or a document is invalid.
+        OSError
+            If the result cannot be written.
+        """
+        give_credentials(self.urls)
+        self.count(threads=threads)
+
+    def count(self, *, threads: int | None = None, on_progress: OnProgress | None = None) -> EventCounter:
+        """Do the same, and return the counts, whose rows are in the store."""
+        options = self.counting.options
+        self.source.require_unchanged()
+        with self.store.adding(self.key) as (folder, record):
+            quarantine = QuarantineFile(str(folder / QUARANTINE))
+            selection = Selection(options.where)
+            counter = EventCounter(
+                self.counting.definitions(),
+                scheme=options.scheme,
+                period=options.period,
+                n_samples=options.n_samples,
+                seed=options.seed,
+                recalibration=self.counting.recalibration(),
+                compared=options.compare or (),
+                filled=options.filled,
+                folder=folder,
+            )
+            documents = DocumentStream(
+                self.source.place,
+                needs=("date", "tokens"),
+                on_rejected=quarantine if options.on_error == "quarantine" else None,
+                batch_size=_BATCH,
+                row_groups=None if self.groups is None else range(*self.groups),
+                parses=True,
+                ahead=True,
+                selected=selection if options.where else None,
+            )
+
+            def on_batch() -> None:
+                if on_progress is not None:
+                    on_progress(documents.bytes_read, counter.n_documents)
+
+            n_threads = threads or options.threads or processors()
+            counter.update(documents, threads=n_threads, repeated=self.excluded, on_batch=on_batch)
+            counter.save(folder)
+            self.source.require_unchanged()
+            record["documents"], record["quarantined"] = counter.n_documents, quarantine.count
+            record["not_selected"] = selection.n_not_selected
+        return counter
+
+    def place(self, number: int) -> tuple[str, str]:
+        """Place and doc_id of a document by the number of its line or row."""
+        groups = None if self.groups is None else range(*self.groups)
+        stream = DocumentStream(self.source.place, row_groups=groups, parses=True, on_rejected=lambda rejected: None)
+        for batch in stream:
+            if number in batch.places:
+                return f"{batch.source}: {batch.unit} {number}", batch.doc_ids[list(batch.places).index(number)]
+        return self.source.path, ""
+
+    def without(self, numbers: list[int]) -> CountPart:
+        """The part without some more of its lines or rows."""
+        return dataclasses.replace(self, excluded=tuple(sorted({*self.excluded, *numbers})))
+
+
+def count_parts(counting: Counting, source: Source, store: PartStore) -> Iterator[CountPart]:
+    """The parts of a file: of JSON Lines one, of Parquet row groups with about as many documents as the options say."""
+    if not source.path.endswith(".parquet"):
+        yield CountPart(counting, source, store)
+        return
+    rows = row_group_sizes(source.place)
+    total = sum(rows)
+    n_parts = max(1, round(total / counting.options.part_size))
+    first = n_done = n_before = n_yielded = 0
+    for group, n_rows in enumerate(rows, start=1):
+        n_done += n_rows
+        if group == len(rows) or n_done * n_parts >= total * (n_yielded + 1):
+            yield CountPart(counting, source, store, (first, group), (n_done - n_before) / max(total, 1))
+            first, n_before, n_yielded = group, n_done, n_yielded + 1
+    if not rows:
+        yield CountPart(counting, source, store)
+
+
+def _checksum(*sources: str | None) -> str:
+    """SHA-256 of a lexicon, or of a rule and those it extends, and of the package's files, which they can use."""
+    content = b""
+    for source in sources:
+        if source is not None and is_file(source):
+            with open_binary(source) as stream:
+                content += bytes(stream.read())
+    for shipped in (resources.files("events") / "data", resources.files("corefsample.languages")):
+        with resources.as_file(shipped) as folder:
+            for path in sorted(folder.rglob("*.yaml")):
+                content += path.read_bytes()
+    return hashlib.sha256(content).hexdigest()
+
+
+@lru_cache(maxsize=2)
+def _definitions(options: CountOptions, contents: str) -> Definitions:
+    """Rules and lexicon of options, loaded again if the contents of their files have changed."""
+    return Definitions.named(options.rules, options.preset, options.lexicon, options.outcome)
+
+
+@lru_cache(maxsize=2)
+def _recalibration(name: str, contents: str) -> UncertainRecalibration:
+    """A recalibration, read again if the content of its file has changed."""
+    return read_recalibration(name)
+
+
+def _require_compared(name: str, rule: Rule, lexicon: Lexicon) -> None:
+    """Raise unless a name to compare has as many codes as a rule has roles, all in the lexicon."""
+    key = EventKey.of(name)
+    if not rule.event:
+        raise ParameterError(f"must have a rule with roles, got the rule {rule.name} without", parameter="compare")
+    if len(key) != len(rule.event):
+        shape = EventKey(("AAA", "BBB")[: len(rule.event)]).name
+        raise ParameterError(f"must name events of the rule {rule.name} ({shape}), got {name!r}", parameter="compare")
+    for code, role in zip(key, rule.event, strict=True):
+        if not code and role in rule.optional:
+            continue
+        try:
+            lexicon.require(code)
+        except ParameterError as error:
+            message = f"must name {lexicon.noun} of the lexicon, got {code!r}"
+            raise ParameterError(message, parameter="compare", hint=error.hint) from None

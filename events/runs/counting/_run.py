@@ -1,0 +1,329 @@
+"""A run that counts events: its parts are counted and merged, and the counts become the folder of the run.
+
+All sums are of whole numbers and all rows are in the order of date, document and event, so that the files do not
+depend on the parts, the processes that computed them, or the order of the documents.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import corefsample
+from corefsample._log import logger
+from corefsample._machine import one_processor_left
+from corefsample.documents._faults import Rejected
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files._paths import Inputs, PathLike, input_paths, local_name
+from corefsample.files._remote_services import is_url
+from corefsample.formats.scored._stream import SUFFIXES
+from events._options import Progress, fields_of
+from events.counting._acceptance import DUPLICATE
+from events.counting._counter import EventCounter
+from events.counting._sums import CountedEvents
+from events.counting._tally import excluded_triggers
+from events.counting._verified import sealed_record
+from events.runs._engines import Engine
+from events.runs._output_folder import RunFolder
+from events.runs._record import run_record
+from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart, opened_store
+from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
+from events.runs.counting._parts import QUARANTINE, Counting, CountPart, count_parts
+from events.runs.counting._tables import draw_counts, write_counts, written_rows
+
+
+def missing_parts(inputs: Inputs, folder: PathLike, options: CountOptions | None = None) -> list[CountPart]:
+    """The parts of a run that are still to be computed, for any engine; `run_events` then finds them complete.
+
+    Parameters
+    ----------
+    inputs
+        Files, URLs, or globs.
+    folder
+        Folder of the run.
+    options
+        What to count: the same as of `run_events`.
+
+    Raises
+    ------
+    ParameterError, InputError, OutputError
+        As `run_events`, before it counts.
+    """
+    with opened_run(inputs, os.fspath(folder), options or CountOptions(), overwrite=True) as run:
+        return [part for part in run.parts if run.found(part) is None]
+
+
+@dataclass(frozen=True)
+class CountRun:
+    """What is counted, from which files, in which parts, and where they are kept."""
+
+    counting: Counting
+    sources: Sequence[Source]
+    parts: Sequence[CountPart]
+    store: PartStore
+
+    @property
+    def stops(self) -> bool:
+        """Whether the first bad document is an error."""
+        return self.counting.options.on_error == "stop"
+
+    def found(self, part: CountPart, *, verify: bool = True) -> StoredPart | None:
+        """A part that is complete; where the first bad document is an error, none with documents set aside is."""
+        stored = self.store.find(part.key, verify=verify)
+        return None if stored is None or (self.stops and stored.record["quarantined"]) else stored
+
+    def settings(self) -> dict[str, Any]:
+        """Everything on which the tables depend, by name; of each input its content."""
+        contents = {f"content of {source.absolute}": source.content for source in self.sources}
+        return {"version of corefsample": corefsample.__version__, **self.counting.settings(), **contents}
+
+
+@contextmanager
+def opened_run(inputs: Inputs, out: str, options: CountOptions, *, overwrite: bool) -> Iterator[CountRun]:
+    """Check everything, and open the store of the parts."""
+    counting = Counting.of(CountOptions(**options.chosen(*fields_of(CountOptions))))
+    paths = input_paths(inputs, suffixes=SUFFIXES)
+    RunFolder(out, overwrite=overwrite or not is_url(out))  # raises for a folder with other files
+    path = Path(f"{local_name(out)}.parts") if is_url(out) else Path(out) / "parts"
+    with opened_store(path, out) as store:
+        sources = store.sources(paths)
+        parts = [part for source in sources for part in count_parts(counting, source, store)]
+        run = CountRun(counting, sources, parts, store)
+        if not overwrite and not is_url(out):
+            _require_same(out, run.settings())
+        yield run
+
+
+def _require_same(out: str, settings: dict[str, Any]) -> None:
+    """Raise if a finished run in the folder had other settings; more inputs are none."""
+    path = Path(out) / RunFolder.RECORD
+    if not path.exists():
+        return
+    earlier = json.loads(path.read_text(encoding="utf-8")).get("settings", {"version": "another"})
+    different = [name for name, value in earlier.items() if name not in settings or settings[name] != value]
+    if different:
+        name = different[0]
+        what = f"{name} {earlier[name]}, not {settings[name]}" if name in fields_of(CountOptions) else f"another {name}"
+        rule = "must be a new or empty folder, or that of the same run"
+        hint = ParameterHint("overwrite", "replaces it")
+        raise ParameterError(f"{rule}, got {out} of a run with {what}", parameter="out", hint=hint)
+
+
+@dataclass
+class MergedCounts:
+    """The counts of the parts so far, in the order of the inputs.
+
+    Attributes
+    ----------
+    counter
+        The counts.
+    parts, ends
+        The parts, and the number of documents after each.
+    records
+        Their stored results.
+    stored
+        All results that belong to the run: also those of parts before their repeated documents were left out.
+    n_computed
+        Number of parts that this call computed.
+    """
+
+    counter: CountedEvents | None = None
+    parts: list[CountPart] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    results: list[StoredPart] = field(default_factory=list)
+    stored: list[StoredPart] = field(default_factory=list)
+    n_computed: int = 0
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents so far."""
+        return 0 if self.counter is None else self.counter.n_documents
+
+    def add(self, part: CountPart, counter: CountedEvents, result: StoredPart) -> None:
+        """Add a part none of whose doc_ids is in earlier ones."""
+        if self.counter is None:
+            self.counter = counter
+        else:
+            self.counter.merge(counter, distinct=True)
+        self.parts.append(part)
+        self.results.append(result)
+        self.ends.append(self.n_documents)
+
+    def repeated(self, counter: CountedEvents) -> list[tuple[int, int]]:
+        """Indices of documents here and in a part that have the same doc_id."""
+        return [] if self.counter is None else self.counter.ids.repeated_in(counter.ids)
+
+    def place(self, index: int) -> str:
+        """Place of a document by its index."""
+        assert self.counter is not None
+        part = self.parts[bisect_right(self.ends, index)]
+        return part.place(self.counter.ids.numbers[index])[0]
+
+
+def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -> MergedCounts:
+    """Compute the missing parts, and add up all; one with doc_ids of earlier ones is computed without these.
+
+    Raises
+    ------
+    InputError
+        If two documents have the same doc_id, unless bad documents are set aside.
+    """
+    if not engine.is_here and any(source.path == STANDARD_INPUT for source in run.sources):
+        parameter = "workers" if engine.scheduler is None else "scheduler"
+        rule = "cannot be combined with standard input, which only one process can read"
+        raise ParameterError(rule, parameter=parameter)
+    merged = MergedCounts()
+    n_bytes = sum(source.n_bytes for source in run.sources)
+    n_bytes_done = 0.0
+
+    def report(part: CountPart | None, n_read: int, n_documents: int) -> None:
+        if on_progress is not None:
+            n_of_part = 0.0 if part is None else min(n_read, part.n_bytes)
+            on_progress(min(int(n_bytes_done + n_of_part), n_bytes), n_bytes, merged.n_documents + n_documents)
+
+    def here(part: CountPart) -> CountedEvents:
+        with one_processor_left():
+            return part.count(on_progress=partial(report, part))
+
+    def counts(part: CountPart, computed: CountedEvents | None) -> tuple[CountedEvents, StoredPart]:
+        stored = run.found(part, verify=False)
+        if stored is None:
+            raise InputError(f"{part} must be complete, got a damaged result", place=str(run.store.path))
+        merged.stored.append(stored)
+        return computed or EventCounter.load(stored.folder), stored
+
+    missing = {part.key: part for part in run.parts if run.found(part) is None}
+    computing = engine.results(partial(_compute, engine.threads), list(missing.values()), here=here, are_small=True)
+    with closing(computing):
+        for part in run.parts:
+            is_missing = missing.pop(part.key, None) is not None
+            counter, result = counts(part, next(computing)[1] if is_missing else None)
+            repeated = merged.repeated(counter)
+            if repeated:
+                numbers = [counter.ids.numbers[later] for _, later in repeated]
+                if run.stops:
+                    place, doc_id = part.place(numbers[0])
+                    message = f"{DUPLICATE}, first at {merged.place(repeated[0][0])}"
+                    raise InputError(message, place=f"{place}: doc_id {doc_id!r}")
+                part = part.without(numbers)
+                is_new = run.found(part) is None
+                is_missing = is_missing or is_new
+                counter, result = counts(part, here(part) if is_new else None)
+            merged.add(part, counter, result)
+            merged.n_computed += is_missing
+            n_bytes_done += part.n_bytes
+            if is_missing and not engine.is_here:
+                report(None, 0, 0)
+    return merged
+
+
+def _compute(threads: int | None, part: CountPart) -> None:
+    """Compute a part in another process; its counts stay in the store."""
+    part.compute(threads=threads)
+
+
+def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, started: float) -> EventsResult:
+    """Write the files of a run, and put them in their place; then remove the parts that the run does not need."""
+    definitions = run.counting.definitions()
+    with RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out)) as folder:
+        quarantined = _quarantined(merged)
+        if quarantined:
+            folder.file(QUARANTINE).write_bytes(quarantined)
+        counter = _required(run, merged, quarantined)
+        counts = counter.counts_of_all(level=options.level, interval=options.interval)
+        with written_rows(folder.file, counter.rows, counter.evidence_schema) as found:
+            table, compared = counts.to_frame(), counts.compare(options.compare or ())
+        write_counts(folder.file, table, counts.schema, counts.samples(), compared)
+        if options.pictures:
+            draw_counts(folder.file, table, compared, definitions.lexicon.names)
+        several, periods = counts.of_rules, counts.of_rules[0].periods()
+        names = [(each.event, key.name) for each in several for key in each.events()]
+        result = EventsResult(
+            out=options.out,
+            n_documents=counter.n_documents,
+            n_sampled=counter.n_sampled,
+            n_with_events=counter.n_with_events,
+            n_quarantined=sum(each.record["quarantined"] for each in merged.results),
+            n_ambiguous=counter.n_ambiguous,
+            actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in names),
+            periods=(periods[0].label, periods[-1].label),
+            seconds=round(time.time() - started, 3),
+            n_parts=len(run.parts),
+            n_computed=merged.n_computed,
+            n_several_parses=counter.n_several_parses,
+            uncertainty=counter.uncertainty,
+            merged_actors=counter.merged_actors.summary(counter.n_samples),
+            n_not_selected=sum(each.record["not_selected"] for each in merged.results),
+            triggers={
+                rule.name: excluded_triggers(rule.preset, counter.tallies[rule.name]) for rule in definitions.rules
+            },
+            counts=table,
+        )
+        codes = [code for each in several for key in each.events() for code in key if code]
+        folder.finish_record(
+            sealed_record(
+                run_record(
+                    {**dataclasses.asdict(run.counting.options), "out": options.out},
+                    [source.to_record() for source in run.sources],
+                    started,
+                    rule={
+                        "name": ", ".join(rule.name for rule in definitions.rules),
+                        "preset": ", ".join(dict.fromkeys(rule.preset for rule in definitions.rules)),
+                        "source": ", ".join(rule.source for rule in definitions.rules),
+                        **({"outcomes": list(map(str, definitions.outcomes))} if definitions.outcomes else {}),
+                        "extends": list(dict.fromkeys(base for rule in definitions.rules for base in rule.bases)),
+                    },
+                    lexicon=definitions.lexicon.source,
+                    names={code: definitions.lexicon.names.get(code, code) for code in codes},
+                    summary=result.to_json(),
+                    settings=run.settings(),
+                    files=folder.checksums(),
+                )
+            )
+        )
+    if is_url(options.out):
+        shutil.rmtree(run.store.path)
+    else:
+        run.store.keep(merged.stored)
+    for note in definitions.notes(found):
+        logger("events").warning("%s", note)
+    return result
+
+
+def _quarantined(merged: MergedCounts) -> bytes:
+    """Lines of the documents that parts set aside."""
+    results = (each for each in merged.results if each.record["quarantined"])
+    return b"".join((each.folder / QUARANTINE).read_bytes() for each in results)
+
+
+def _required(run: CountRun, merged: MergedCounts, quarantined: bytes) -> CountedEvents:
+    """The counts of all parts; raises InputError if there is no document."""
+    where = run.counting.options.where
+    if merged.counter is None or not merged.n_documents:
+        if where and not quarantined:
+            condition = " and ".join(where)
+            raise InputError(f"must hold for at least one document, got none for {condition!r}", parameter="where")
+        lines = quarantined.splitlines()
+        aside = f", {len(lines)} set aside, first: {_message(lines[0])}" if lines else ""
+        message = f"a corpus must hold at least one document, got none{aside}"
+        raise InputError(message, place=", ".join(source.path for source in run.sources))
+    pa.default_memory_pool().release_unused()  # what the parts needed; tables take as much again
+    return merged.counter
+
+
+def _message(line: bytes) -> str:
+    """What is wrong with a document that was set aside."""
+    row = json.loads(line)
+    return Rejected(unit=row.pop("place"), number=None, **row).message()

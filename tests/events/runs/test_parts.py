@@ -1,0 +1,557 @@
+"""Runs in parts: whatever a folder holds, a run has the bytes of a fresh one and computes what is missing, no more."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from expected_errors import error
+from places import PROJECT
+from references import events as er
+from references import scoring as sr
+from run_cases import PART, Case, complete, documents, engine_options, failing, half_sent, in_groups, left, stop_after
+
+from corefsample import InputError, OutputError, ParameterError
+from events.runs import missing_parts
+from events.runs._engines import Engine
+from events.runs._store import PartStore
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster's
+
+
+def stopped(case: Case, out: Path, n_parts: int = 2, **keywords: Any) -> Path:
+    """An output of which some parts are complete."""
+    with pytest.raises(KeyboardInterrupt, match=r"complete parts are in .*parts, and the same command continues"):
+        case.run(out, on_progress=stop_after(n_parts, out), **keywords)
+    return out
+
+
+def tables(case: Case, out: Path) -> dict[str, Any]:
+    """Bytes of what a run writes, with the documents set aside."""
+    aside = [*out.glob("quarantine.jsonl"), *out.parent.glob(f"{out.name}.quarantine.jsonl")]
+    return {**case.content(out), **{path.name: path.read_bytes() for path in aside}}
+
+
+# --- any engine, interrupted or not ---------------------------------------------------------------------------
+
+# Any two of command, engine and interruption meet once, as each takes seconds.
+ENGINES = [
+    *(("events", "here", False), ("score", "here", True), ("events", "workers", True), ("score", "workers", False)),
+    *(("events", "scheduler", False), ("score", "scheduler", True)),
+]
+
+
+@pytest.mark.parametrize(("case", "engine", "is_stopped"), ENGINES, indirect=["case"])
+def test_the_bytes_do_not_depend_on_the_engine(
+    case: Case,
+    reference: dict[str, bytes],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    engine: str,
+    is_stopped: bool,
+) -> None:
+    out = case.out(tmp_path)
+    keywords = engine_options(engine, request)
+    if is_stopped:
+        stopped(case, out, **keywords)
+    seen: list[tuple[int, int, int]] = []
+    summary = case.run(out, on_progress=lambda *numbers: seen.append(numbers), **keywords)
+    assert (case.n_left(summary) > 0) is is_stopped
+    assert case.content(out) == reference
+    assert seen == sorted(seen)
+    if not is_stopped:  # workers may have completed all parts before they were stopped
+        assert (seen[-1][0], seen[-1][2]) == (pytest.approx(seen[-1][1], abs=1), 60)
+
+
+def test_any_engine_may_compute_the_parts(counting: Case, counted: dict[str, bytes], tmp_path: Path) -> None:
+    parts = missing_parts(counting.corpus, tmp_path / "run", counting.options())
+    assert len(parts) == 7
+    for part in (*reversed(parts[2:]), parts[4]):  # in any order, and twice
+        part.compute()
+    assert len(missing_parts(counting.corpus, tmp_path / "run", counting.options())) == 2
+    assert counting.run(tmp_path / "run").n_computed == 2
+    assert counting.content(tmp_path / "run") == counted
+    assert len([*(tmp_path / "run" / "parts").glob("*-*")]) == 7
+
+
+@pytest.mark.parametrize("kind", [ZeroDivisionError, SystemExit])
+def test_any_error_leaves_nothing_but_complete_parts(case: Case, tmp_path: Path, kind: type[BaseException]) -> None:
+    out = case.out(tmp_path / "new")
+    with pytest.raises(kind):
+        case.run(out, on_progress=stop_after(2, out, kind))
+    assert {path.relative_to(tmp_path / "new").parts[0] for path in complete(out)} == {*os.listdir(tmp_path / "new")}
+    assert {path.parent for path in complete(out)} == {path for path in left(out).iterdir() if path.is_dir()}
+
+
+# --- content keys ---------------------------------------------------------------------------------------------
+
+CHANGED: list[tuple[str, dict[str, Any]]] = [
+    *(("events", changed) for changed in ({"seed": 3}, {"n_samples": 61}, {"compare": None}, {"period": "year"})),
+    *(("events", changed) for changed in ({"recalibration": "none"}, {"filled": "named"}, {"preset": "paper"})),
+    *(("events", changed) for changed in ({"rule": "arrest", "compare": None}, {"where": ("doc_id=*round 1",)})),
+    *(("score", changed) for changed in ({"min_prob": 0.5}, {"mentions": "parse"}, {"recalibration": "english"})),
+]
+
+
+@pytest.mark.parametrize(("case", "changed"), CHANGED, indirect=["case"])
+def test_no_part_of_other_options_is_used(case: Case, tmp_path: Path, changed: dict[str, Any]) -> None:
+    out = stopped(case, case.out(tmp_path))
+    assert case.n_left(case.run(out, options=case.options(**changed))) == 0
+    case.run(case.out(tmp_path / "fresh"), options=case.options(**changed))
+    assert case.content(out) == case.content(case.out(tmp_path / "fresh"))
+
+
+def test_parts_do_not_depend_on_what_changes_no_result(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
+    corpus = Path(shutil.copy(case.corpus, tmp_path / case.corpus.name))
+    out = stopped(case, case.out(tmp_path), inputs=corpus)
+    os.utime(corpus, (1, 1))
+    free = {"threads": 3} if case.name == "events" else {"clusters": "map"}
+    options = case.options(on_error="quarantine", **free)
+    assert case.n_left(case.run(out, inputs=corpus, options=options, workers=1)) > 0
+    assert case.content(out) == reference
+
+
+def test_level_and_interval_are_of_tables(counting: Case, tmp_path: Path) -> None:
+    options = counting.options(level=0.5, interval="hdi")
+    counting.run(tmp_path / "run")
+    assert counting.run(tmp_path / "run", options=options, overwrite=True).n_computed == 0
+    counting.run(tmp_path / "fresh", options=options)
+    assert counting.content(tmp_path / "run") == counting.content(tmp_path / "fresh")
+
+
+def test_no_part_of_another_version_or_rule_or_model_is_used(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / ("own.yaml" if case.name == "events" else "own.npz")
+    shipped = PROJECT / "events" / "data" / "rules" / "attack.yaml"
+    shutil.copy(shipped if case.name == "events" else case.model, own)
+    options = case.options(**{"rule" if case.name == "events" else "model": str(own)})
+    out = stopped(case, case.out(tmp_path), options=options)
+    if case.name == "events":
+        own.write_text(own.read_text() + "\n# another comment\n")
+    else:
+        shutil.copy(sr.small_model(tmp_path, epochs=2), own)
+    stopped(case, out, len(complete(out)) + 1, options=options)
+    monkeypatch.setattr("corefsample.__version__", "9.9")
+    assert case.n_left(case.run(out, options=options)) == 0
+
+
+@pytest.mark.parametrize("n_bytes", [0, -1])
+def test_no_part_of_a_file_with_other_content_is_used(
+    case: Case, reference: dict[str, bytes], tmp_path: Path, n_bytes: int
+) -> None:
+    other = with_bad_documents(case, tmp_path) if n_bytes else Path(shutil.copy(case.corpus, tmp_path))
+    content = other.read_bytes()
+    stopped(case, case.out(tmp_path), inputs=other)
+    assert other.read_bytes() == content
+    shutil.copy(case.corpus, other)
+    case.run(case.out(tmp_path), inputs=other)
+    assert case.content(case.out(tmp_path)) == reference
+
+
+def test_a_file_that_changes_while_it_is_counted_is_an_error(counting: Case, tmp_path: Path) -> None:
+    corpus = Path(shutil.copy(counting.corpus, tmp_path / "news.parquet"))
+    with error(InputError, place=str(corpus)):
+        counting.run(tmp_path / "run", inputs=corpus, on_progress=lambda *_: os.utime(corpus, (1, 1)))
+
+
+def test_a_checksum_is_remembered_until_the_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, store = tmp_path / "a.txt", PartStore(tmp_path)
+    path.write_text("one")
+    (before,) = store.sources([str(path)])
+    with monkeypatch.context() as patch:
+        patch.setattr("events.runs._store.sha256", lambda path: pytest.fail("it is read again"))
+        assert store.sources([str(path)]) == [before]
+    path.write_text("two")
+    os.utime(path, (1, 1))
+    (after,) = store.sources([str(path)])
+    assert after.content != before.content
+    assert store.key(before.content) != store.key(after.content)
+
+
+def test_a_damaged_part_is_not_found_again(tmp_path: Path) -> None:
+    store = PartStore(tmp_path)
+    with store.adding(store.key("a")) as (folder, record):
+        (folder / "result").write_text("right")
+        record["documents"] = 1
+    assert store.n_complete() == 1
+    (folder / "result").write_text("wrong")
+    assert store.find(store.key("a")) is None
+    with store.adding(store.key("a")) as part:
+        (part.folder / "result").write_text("right")
+    assert store.find(store.key("a"), verify=False) == store.find(store.key("a"))
+    assert store.find(store.key("b")) is None
+
+
+# --- finished runs --------------------------------------------------------------------------------------------
+
+
+def test_a_finished_run_with_other_settings_needs_overwrite(
+    counting: Case, counted: dict[str, bytes], tmp_path: Path
+) -> None:
+    out, corpus = tmp_path / "run", Path(shutil.copy(counting.corpus, tmp_path / "news.parquet"))
+    more = er.write_lines(tmp_path / "more.jsonl", [{**documents()[0], "doc_id": "more"}])
+    counting.run(out, inputs=[corpus, more])
+    before = counting.content(out)
+    for keywords in ({"options": counting.options(seed=3)}, {"inputs": corpus}, {"inputs": more}):
+        with error(ParameterError, "out", hint="overwrite"):
+            counting.run(out, **{"inputs": [corpus, more], **keywords})
+    in_groups(corpus, documents()[:59])
+    with error(ParameterError, "out", hint="overwrite"):
+        counting.run(out, inputs=[corpus, more])
+    assert counting.content(out) == before
+    assert counting.run(out, overwrite=True).n_computed == 7
+    assert counting.content(out) == counted
+    assert len([*(out / "parts").glob("*-*")]) == 7  # and none of the run before
+
+
+@pytest.mark.parametrize("name", ["counts.csv", "evidence.parquet"])
+def test_a_finished_run_computes_nothing_again_and_repairs_its_tables(
+    counting: Case, counted: dict[str, bytes], tmp_path: Path, name: str
+) -> None:
+    out = tmp_path / "run"
+    first = counting.run(out)
+    (out / name).write_text("damaged")
+    (out / ".partial-0123456789abcdef").mkdir()  # a killed run left it
+    again = counting.run(out)
+    assert again.n_computed == 0
+    assert dataclasses.replace(again, n_computed=7, seconds=first.seconds) == first
+    assert counting.content(out) == counted
+    assert not [*out.glob(".partial-*")]
+
+
+def test_the_scores_of_a_finished_run_need_overwrite(
+    scoring: Case, references: dict[str, dict[str, bytes]], tmp_path: Path
+) -> None:
+    out = scoring.out(tmp_path)
+    scoring.run(out, options=scoring.options(min_prob=0.5))
+    before = scoring.content(out)
+    with error(ParameterError, place=str(out), hint="overwrite"):
+        scoring.run(out)
+    assert scoring.content(out) == before != references["score"]
+    scoring.run(out, overwrite=True)
+    assert scoring.content(out) == references["score"]
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_run_killed_while_its_files_are_moved_is_completed(
+    counting: Case, counted: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
+) -> None:
+    out, move = tmp_path / "run", os.replace
+    if exists:
+        counting.run(out, options=counting.options(seed=4))
+
+    def killed(source: Any, target: Any) -> Any:
+        if Path(source).name == "evidence.csv":
+            raise SystemExit
+        return move(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", killed)
+        with pytest.raises(SystemExit):
+            counting.run(out, overwrite=exists)
+    assert counting.run(out).n_computed == 0
+    assert counting.content(out) == counted
+    assert os.listdir(tmp_path) == ["run"]
+
+
+@pytest.mark.parametrize("place", ["run_record", "write_json", "shutil.rmtree"])
+def test_scores_killed_after_their_last_part_are_completed(
+    scoring: Case, references: dict[str, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    out, is_finished = scoring.out(tmp_path), place == "shutil.rmtree"
+
+    def killed(*_: Any, **__: Any) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(place if is_finished else f"events.runs.scoring._run.{place}", killed)
+        with pytest.raises(SystemExit):
+            scoring.run(out)
+    if is_finished:
+        with error(ParameterError, place=str(out), hint="overwrite"):
+            scoring.run(out)
+    assert scoring.n_left(scoring.run(out, overwrite=is_finished)) == 60
+    assert scoring.content(out) == references["score"]
+    assert sorted(os.listdir(tmp_path)) == [out.name, f"{out.name}.scoring.json"]
+
+
+# --- the order of inputs, growth, corrections -----------------------------------------------------------------
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> dict[str, Path]:
+    """Files of which "b" and "c" repeat doc_ids of "a" with other dates; one of "b" has a third of "c"."""
+    made = documents()
+    again = [{**each, "date": f"2010{each['date'][4:]}"} for each in made]
+    return {
+        "a": in_groups(tmp_path / "a.parquet", made[:20]),
+        "b": in_groups(tmp_path / "b.parquet", [*again[10:20], *made[20:30]]),
+        "c": in_groups(tmp_path / "c.parquet", [*again[5:12], *made[40:45], *again[25:28]]),
+        "d": er.write_lines(tmp_path / "d.jsonl", made[45:50]),
+        "repeated": er.write_lines(tmp_path / "repeated.jsonl", [*made[50:54], again[0]]),
+        "wrong": er.write_lines(tmp_path / "wrong.jsonl", [*made[55:58], "[]"]),
+        "twice": er.write_lines(tmp_path / "twice.jsonl", [made[47], made[12], made[48], made[12]]),
+    }
+
+
+@pytest.fixture
+def run(counting: Case, given: dict[str, Path], tmp_path: Path) -> Callable[..., Any]:
+    """Run files by their names into a folder."""
+
+    def called(names: str, out: Path, **keywords: Any) -> Any:
+        options = counting.options(on_error=keywords.pop("on_error", "quarantine"))
+        return counting.run(out, inputs=[given[name] for name in names.split()], options=options, **keywords)
+
+    return called
+
+
+CALLS = "a b|b a,a b|b a|b a c,b c a|a c b,a|a a,a a|a,a b|a b a,a b a,b|c a b,a b c|c b a|a b c,a|a d|a d b c,a twice"
+
+
+@pytest.mark.parametrize("calls", CALLS.split(","))
+def test_a_run_that_grew_or_has_another_order_is_a_fresh_one(
+    counting: Case, run: Callable[..., Any], tmp_path: Path, calls: str
+) -> None:
+    *earlier, last = calls.split("|")
+    for names in earlier:
+        run(names, tmp_path / "run")
+    result = run(last, tmp_path / "run")
+    fresh = run(last, tmp_path / "fresh")
+    assert tables(counting, tmp_path / "run") == tables(counting, tmp_path / "fresh")
+    assert (result.n_documents, result.n_quarantined) == (fresh.n_documents, fresh.n_quarantined)
+    assert run(last, tmp_path / "run").n_computed == 0
+
+
+def test_only_what_an_exclusion_touched_is_computed_again(run: Callable[..., Any], tmp_path: Path) -> None:
+    assert run("a d b", tmp_path / "run").n_computed == 5
+    assert run("b d a", tmp_path / "run").n_computed == 2  # both halves of "a" have doc_ids of "b"
+    assert run("d b a", tmp_path / "run").n_computed == 0
+
+
+def test_a_copy_of_an_input_is_set_aside(run: Callable[..., Any], tmp_path: Path) -> None:
+    assert run("a", tmp_path / "run").n_quarantined == 0
+    result = run("a a", tmp_path / "run")
+    assert (result.n_documents, result.n_quarantined) == (20, 20)
+
+
+@pytest.mark.parametrize("kind", ["wrong", "repeated"])
+def test_a_failed_growth_leaves_the_run_alone(
+    counting: Case, run: Callable[..., Any], tmp_path: Path, kind: str
+) -> None:
+    out, stop = tmp_path / "run", {"on_error": "stop"}
+    run("a", out, **stop)
+    before = {path: path.read_bytes() for path in out.glob("*.*")}
+    with pytest.raises(InputError):
+        run(f"a d {kind}", out, **stop)
+    assert {path: path.read_bytes() for path in out.glob("*.*")} == before
+    assert run("a d", out, **stop).n_computed == 0
+    run("a d", tmp_path / "fresh", **stop)
+    assert counting.content(out) == counting.content(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("corrected", ["a", "repeated"])
+def test_only_a_corrected_file_is_computed_again(
+    counting: Case, given: dict[str, Path], run: Callable[..., Any], tmp_path: Path, corrected: str
+) -> None:
+    out, stop = tmp_path / "run", {"on_error": "stop"}
+    for _ in range(2):
+        with error(InputError, place="repeated.jsonl: line 5"):
+            run("d a repeated", out, **stop)
+    if corrected == "a":
+        in_groups(given["a"], documents()[1:20])
+    else:
+        er.write_lines(given["repeated"], documents()[50:54])
+    assert run("d a repeated", out, **stop).n_computed == (2 if corrected == "a" else 1)
+    run("d a repeated", tmp_path / "fresh", **stop)
+    assert counting.content(out) == counting.content(tmp_path / "fresh")
+
+
+def test_scores_of_a_corrected_or_longer_corpus_use_the_parts_of_its_documents(scoring: Case, tmp_path: Path) -> None:
+    corpus, out = sr.corpus_file(tmp_path / "corpus.conllu", sr.short_documents(60)), scoring.out(tmp_path)
+    stopped(scoring, out, 3, inputs=corpus)
+    changed = sr.short_documents(70)
+    changed[20] = dataclasses.replace(changed[20], metadata={"genre": "another"})
+    corpus.unlink()
+    sr.corpus_file(corpus, changed)
+    assert scoring.n_left(scoring.run(out, inputs=corpus)) == 2 * PART  # of the first and the third
+    scoring.run(scoring.out(tmp_path / "fresh"), inputs=corpus)
+    assert scoring.content(out) == scoring.content(scoring.out(tmp_path / "fresh"))
+
+
+# --- bad documents --------------------------------------------------------------------------------------------
+
+
+def with_bad_documents(case: Case, folder: Path, *numbers: int) -> Path:
+    """The corpus, some of whose documents have labels of no scheme."""
+    if case.name == "score":
+        given = sr.short_documents(60)
+        for number in numbers:
+            tokens = dataclasses.replace(given[number].tokens, dep=["head"] * len(given[number].tokens))
+            given[number] = dataclasses.replace(given[number], tokens=tokens)
+        return sr.corpus_file(folder / "bad.conllu", given)
+    made = documents()
+    for number in numbers:
+        made[number]["tokens"]["dep"] = ["SBJ"] * len(made[number]["tokens"]["dep"])
+    return in_groups(folder / "bad.parquet", made)
+
+
+@pytest.mark.parametrize("engine", ["here", "workers", "scheduler"])
+def test_the_first_bad_document_is_told(
+    case: Case, tmp_path: Path, request: pytest.FixtureRequest, engine: str
+) -> None:
+    path = with_bad_documents(case, tmp_path, 25, 58)
+    place = f"{path}: row 26: doc_id" if case.name == "events" else f"{path}: document 26: doc_id"
+    with error(InputError, place=place):
+        case.run(case.out(tmp_path), inputs=path, **engine_options(engine, request))
+    assert complete(case.out(tmp_path))
+
+
+def test_a_run_stopped_by_a_bad_document_continues_with_a_quarantine_and_back(case: Case, tmp_path: Path) -> None:
+    path, out = with_bad_documents(case, tmp_path, 20), case.out(tmp_path)
+    for _ in range(2):
+        with pytest.raises(InputError):
+            case.run(out, inputs=path)
+    options = case.options(on_error="quarantine")
+    stopped(case, out, len(complete(out)) + 1, inputs=path, options=options)
+    with pytest.raises(InputError):  # the part with a document set aside is examined again
+        case.run(out, inputs=path)
+    summary = case.run(out, inputs=path, options=options)
+    assert summary.n_quarantined == 1
+    assert case.n_left(summary) > 0
+    case.run(case.out(tmp_path / "whole"), inputs=path, options=options)
+    assert tables(case, out) == tables(case, case.out(tmp_path / "whole"))
+
+
+def test_a_doc_id_in_two_parts_is_told_with_both_places(counting: Case, tmp_path: Path) -> None:
+    made = documents()
+    made[41]["doc_id"] = made[5]["doc_id"]
+    path = in_groups(tmp_path / "news.parquet", made)
+    with pytest.raises(InputError) as caught:
+        counting.run(tmp_path / "run", inputs=path)
+    rule = f"doc_id must be unique in the corpus, got it again, first at {path}: row 6"
+    assert str(caught.value) == f"{path}: row 42: doc_id {made[5]['doc_id']!r}: {rule}"
+
+
+def test_quarantine_does_not_depend_on_the_parts(counting: Case, tmp_path: Path) -> None:
+    made: list[Any] = documents()
+    for row, earlier in ((41, 5), (42, 5), (20, 19), (59, 0)):
+        made[row]["doc_id"] = made[earlier]["doc_id"]
+    made[30]["tokens"]["dep"] = ["SBJ"] * len(made[30]["tokens"]["dep"])
+    path = in_groups(tmp_path / "news.parquet", made)
+    results = []
+    for name, size in (("one", 1000), ("many", 3)):
+        summary = counting.run(
+            tmp_path / name, inputs=path, options=counting.options(part_size=size, on_error="quarantine")
+        )
+        assert (summary.n_documents, summary.n_quarantined) == (55, 5)
+        results.append(tables(counting, tmp_path / name))
+    assert results[0] == results[1]
+    aside = map(json.loads, results[0]["quarantine.jsonl"].splitlines())
+    assert [line["place"] for line in aside] == [f"row {n}" for n in (21, 31, 42, 43, 60)]
+
+
+def test_a_stray_date_in_another_part_is_found(counting: Case, tmp_path: Path) -> None:
+    made = documents()
+    made[50]["date"] = "0999-01-01"
+    path = in_groups(tmp_path / "news.parquet", made)
+    with error(InputError, place="row 51: doc_id") as caught:
+        counting.run(tmp_path / "run", inputs=path, options=counting.options(period="day"))
+    assert "date must leave at most 100,000 periods" in caught.value.message
+
+
+# --- selected documents ---------------------------------------------------------------------------------------
+
+
+def test_selected_documents_give_what_a_file_of_them_alone_gives(counting: Case, tmp_path: Path) -> None:
+    def corpus(name: str, *sections: str) -> list[Path]:
+        """Two files, of which each has documents of every section."""
+        paths = [tmp_path / f"{name}{part}.jsonl" for part in range(2)]
+        for part, path in enumerate(paths):
+            lines = [
+                {**each, "section": section, "desk": ["Foreign", "Metro"]}
+                for k, each in enumerate(documents()[part::2])
+                if (section := ["Sports", "Foreign Desk"][k % 2]) in sections
+            ]
+            er.write_lines(path, lines)
+        return paths
+
+    alone = counting.run(tmp_path / "alone", inputs=corpus("alone", "Foreign Desk"))
+    every = corpus("every", "Sports", "Foreign Desk")
+    options = counting.options(where=("section=Foreign*", "desk=Met*"))
+    stopped(counting, tmp_path / "some", 1, inputs=every, options=options)
+    summary = counting.run(tmp_path / "some", inputs=every, options=options)
+    assert counting.content(tmp_path / "some") == counting.content(tmp_path / "alone")
+    assert (summary.n_documents, summary.n_not_selected, alone.n_not_selected) == (30, 30, 0)
+
+
+def test_scores_are_those_of_selected_documents(scoring: Case, tmp_path: Path) -> None:
+    out = scoring.out(tmp_path)
+    scoring.run(out)
+    lines = {json.loads(line)["doc_id"]: line for line in out.read_text().splitlines()}
+    wanted = sorted(lines)[::4]
+    summary = scoring.run(out, options=scoring.options(where=(f"doc_id={','.join(wanted)}",)), overwrite=True)
+    assert out.read_text().splitlines() == [line for doc_id, line in lines.items() if doc_id in wanted]
+    assert summary.n_not_selected == 60 - len(wanted)
+
+
+def test_a_condition_that_holds_of_no_document_is_named(case: Case, tmp_path: Path) -> None:
+    with error(InputError, "where") as caught:
+        case.run(case.out(tmp_path), options=case.options(where=("doc_id=nothing*", "doc_id=*1")))
+    assert "'doc_id=nothing* and doc_id=*1'" in str(caught.value)
+    assert not os.listdir(tmp_path)
+
+
+# --- engines --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("engine", "parameter"),
+    [({"scheduler": "localhost"}, "scheduler"), ({"workers": 0}, "workers"), ({"workers": 2, "scheduler": "t://"}, "")],
+)
+def test_engines_options_are_checked_first(case: Case, tmp_path: Path, engine: dict[str, Any], parameter: str) -> None:
+    with error(ParameterError, parameter or "workers"):
+        case.run(case.out(tmp_path), **engine)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_scheduler_needs_dask_and_an_answer(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="dask[distributed] is not installed")
+    monkeypatch.setattr("events.runs._engines._CONNECTING", "0.5s")
+    with error(OutputError, place="tcp://127.0.0.1:9"):
+        case.run(case.out(tmp_path), scheduler="tcp://127.0.0.1:9")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ParameterError, match=r"needs dask\[distributed\], .*pip install 'dask\[distributed\]"):
+        case.run(case.out(tmp_path), scheduler="tcp://127.0.0.1:9")
+
+
+def test_workers_give_results_in_order_and_the_first_error() -> None:
+    results = Engine(2).results(failing, [8, 9, 7, 13])
+    assert [next(results), next(results)] == [(8, 1), (9, 0)]
+    with pytest.raises(ZeroDivisionError):
+        next(results)
+
+
+def test_a_task_whose_workers_keep_dying_is_named() -> None:
+    with pytest.raises(OutputError, match="workers must live until 13 is complete, got 3 that died"):
+        [*Engine(2).results(failing, [13, 8])]
+
+
+def test_workers_are_stopped_while_one_sends_a_result(tmp_path: Path) -> None:
+    results = Engine(2).results(half_sent, [tmp_path / "other", tmp_path])
+    next(results)
+    (tmp_path / "begin").touch()
+    while not (tmp_path / "sent").exists():
+        time.sleep(0.01)
+    end = threading.Thread(target=results.close, daemon=True)
+    end.start()
+    end.join(30)
+    assert not end.is_alive()
