@@ -21,12 +21,11 @@ from corefsample.tagging import (
     event_pairs,
     fit_chain_recalibration,
     followed_by,
-    frequent_tag_pairs,
     sampled_events,
 )
 from corefsample.tagging._events import EventPairs
 from corefsample.tagging._recalibration import ChainRecalibration
-from corefsample.tagging._sentences import SequenceModel
+from corefsample.tagging._sentences import SequenceModel, frequent_tag_pairs
 from tagger_studies import corpora
 from tagger_studies.results import (
     Measured,

@@ -22,9 +22,9 @@ from corefsample.tagging import (
     HiddenMarkovModel,
     TaggedSentence,
     event_pairs,
-    frequent_tag_pairs,
 )
 from corefsample.tagging._crf import FEATURES, advanced_attributes
+from corefsample.tagging._sentences import frequent_tag_pairs
 from tagger_studies import corpora
 from tagger_studies.newswire import ITERATIONS, TAG_BIN, ByEvent, by_event
 from tagger_studies.results import (

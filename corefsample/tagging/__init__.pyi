@@ -10,5 +10,4 @@ from ._model_files import load_tagger as load_tagger
 from ._model_files import save_tagger as save_tagger
 from ._recalibration import fit_chain_recalibration as fit_chain_recalibration
 from ._sentences import TaggedSentence as TaggedSentence
-from ._sentences import frequent_tag_pairs as frequent_tag_pairs
 from ._sentences import labelled_posteriors as labelled_posteriors

@@ -24,12 +24,11 @@ from corefsample.tagging import (
     TaggedSentence,
     event_pairs,
     followed_by,
-    frequent_tag_pairs,
     labelled_posteriors,
     sampled_events,
 )
 from corefsample.tagging._events import event_table, tag_scores
-from corefsample.tagging._sentences import LabelledChain
+from corefsample.tagging._sentences import LabelledChain, frequent_tag_pairs
 
 SENTENCES = random_sentences(12, seed=3)
 MODEL = HiddenMarkovModel().fit(random_sentences(30))
