@@ -159,7 +159,8 @@ def test_doctor_says_it_of_a_lexicon(tmp_path: Path, call: Calls) -> None:
         _, printed, _ = call("doctor", path, *options)  # the rule cannot read the third document
         assert (sentence + "above .2 for 66.7% of 3 mentions" in " ".join(printed.split())) == bool(options)
     printed = call.good("doctor", path, "--lexicon", "countries", "--json")
-    assert json.loads(printed)[0]["merged_actors"]["n_documents"] == {"as drawn": 1, "drawn again": 0, "chain": 1}
+    ways = json.loads(printed)[0]["merged_actors"]["n_documents"]
+    assert (ways["as drawn"], sum(ways.values())) == (1, 2)
 
 
 def test_a_small_probability_is_not_printed(tmp_path: Path, call: Calls) -> None:
