@@ -23,8 +23,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events import load_lexicon
 from events.commands import ScoreOptions, run_score
-from events.counting._merged_actors import MergedActors
-from events.counting._sentences import merging_text
+from events.counting._notes import MergedActors, merging_text
 from events.lexicon._lexicon import Lexicon
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
+
 from corefsample import _checks
+from corefsample._arrays import Floats
 from corefsample.errors import ParameterError
 
 
@@ -22,3 +25,11 @@ def document_key(seed: int, doc_id: str) -> int:
         raise ParameterError(f"must be a string, got {doc_id!r}", parameter="doc_id")
     message = _checks.seed(seed).to_bytes(8, "little") + doc_id.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(message, digest_size=8).digest(), "little")
+
+
+def document_draws(seed: int, doc_id: str, n_samples: int) -> Floats:
+    """A uniform draw in [0, 1) for each sample of a document, independent of its clusterings.
+
+    The generator is Philox, with the document's key, so the first draws are the same whatever `n_samples` is.
+    """
+    return np.random.Generator(np.random.Philox(key=document_key(seed, doc_id))).random(n_samples)

@@ -65,23 +65,6 @@ def hostile() -> ScoredDocument:
     return document(HOSTILE_ID, sentences, mentions, links, words, HOSTILE_ABOUT)
 
 
-def crossing() -> ScoredDocument:
-    """Mentions that cross, are nested, share a span, and continue in the next sentence."""
-    sentences = [
-        "Iraqi/ADJ>2:amod troops/NOUN>3:nsubj saw=see/VERB>0:root old/ADJ>5:amod men/NOUN>3:obj",
-        "They/PRON>2:nsubj attacked=attack/VERB>0:root the/DET>4:det town/NOUN>2:obj",
-    ]
-    mentions = [(0, 2, 1), (0, 2, 1), (0, 1, 0), (1, 4, 3), (3, 7, 4), (5, 6, 5), (7, 9, 8)]
-    return document("crossing", sentences, mentions, [{}, {0: 1.0}, {}, {}, {}, {0: 0.0, 1: 0.5}, {}])
-
-
-def titled() -> ScoredDocument:
-    """A document with a headline and the fingerprint of a recalibration."""
-    sentence = "Iraqi/ADJ>2:amod troops/NOUN>3:nsubj attacked=attack/VERB>0:root the/DET>5:det town/NOUN>3:obj"
-    mentions = [(0, 2, 1), (3, 5, 4)]
-    return document("titled", [sentence], mentions, [{}, {}], about={"title": "A town attacked", "recalibration": "1f"})
-
-
 def changed_table(path: Path, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
     """Change a table of a run, but not the version that it carries."""
     table = pq.read_table(path)

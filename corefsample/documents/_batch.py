@@ -255,6 +255,11 @@ class DocumentBatch:
         parses = None if self.parses is None else self.parses.take(chosen)
         return DocumentBatch(self.source, self.table.take(pa.array(chosen)), self.unit, places, parses)
 
+    def place(self, row: int) -> str:
+        """Place of one document in messages; those that were made in Python have no place but their name."""
+        doc_id = f"doc_id {self.doc_ids[row]!r}"
+        return doc_id if self.unit == "document" else f"{self.source}: {self.unit} {self.places[row]}: {doc_id}"
+
     def rejected(self, row: int, fault: str | Fault) -> Rejected:
         """Describe one document as rejected for a reason."""
         reason, hint = (fault, None) if isinstance(fault, str) else fault

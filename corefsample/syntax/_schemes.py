@@ -96,12 +96,14 @@ _CLEARNLP = (
 )
 
 
-def _groups(of: str, group_of: str, origin: str, loyal: str, modifiers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _groups(
+    of: str, group_of: str, origin: str, loyal: str, owner: str, modifiers: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
     """Paths from a noun that only counts or groups to the modifiers of what it groups; and to where a mention is from.
 
     A group may be one of groups: "tens of thousands of French farmers", "members of the forces of Chad".
     """
-    members = (f"[lemma={{group}}]{of}", f"[lemma={{group}}]{group_of}{of}", loyal)
+    members = (f"[lemma={{group}}|{{forces}}]{of}", f"[lemma={{group}}]{group_of}{of}", loyal, owner)
     return {
         "group_member": tuple(f"{start}{end}" for start in members for end in ("", ">conj+", *modifiers)),
         "origin": (origin, f"{origin}>conj+"),
@@ -114,6 +116,7 @@ _UD_DESCRIPTIONS = {
         ">nmod[case={of},lemma={group}]",
         ">nmod[case={from}]",
         ">amod[lemma={loyal}]>obl|nmod[case={to}]",
+        ">nmod:poss[lemma={forces}]",
         (">amod", ">amod>conj+", ">compound", ">compound>conj+", ">nmod:poss", ">nmod[case={of}]"),
     ),
     "head": ("",),
@@ -237,6 +240,7 @@ _ALL = (
                 (">nmod:by", ">nmod:agent", ">obl:agent"),
                 (
                     "[upos=NOUN]<obj[lemma={doing},active]>nsubj",
+                    "[upos=NOUN]<obj[lemma={doing},active,no >nsubj|nsubj:pass]<conj>nsubj",
                     "[upos=NOUN]<nsubj:pass[lemma={doing}]>obl[case={by}]",
                     "[upos=NOUN]<nsubj:pass[lemma={doing}]>obl:agent",
                 ),
@@ -265,6 +269,7 @@ _ALL = (
                 (">nmod:by", ">nmod:agent"),
                 (
                     "[upos=NOUN]<dobj[lemma={doing},active]>nsubj",
+                    "[upos=NOUN]<dobj[lemma={doing},active,no >nsubj|nsubjpass]<conj>nsubj",
                     "[upos=NOUN]<nsubjpass[lemma={doing}]>nmod[case={by}]",
                     "[upos=NOUN]<nsubjpass[lemma={doing}]>nmod:agent",
                 ),
@@ -288,6 +293,7 @@ _ALL = (
                 ">prep[lemma={of}]>pobj[lemma={group}]",
                 ">prep[lemma={from}]>pobj",
                 ">amod[lemma={loyal}]>prep[lemma={to}]>pobj",
+                ">poss[lemma={forces}]",
                 (">amod", ">amod>conj+", ">compound|nmod", ">compound|nmod>conj+", ">poss", ">prep[lemma={of}]>pobj"),
             ),
             "conjoined_modifier": (
@@ -313,6 +319,7 @@ _ALL = (
                 (">agent>pobj",),
                 (
                     "[upos=NOUN]<dobj[lemma={doing},active]>nsubj",
+                    "[upos=NOUN]<dobj[lemma={doing},active,no >nsubj|nsubjpass]<conj>nsubj",
                     "[upos=NOUN]<nsubjpass[lemma={doing}]>agent>pobj",
                 ),
             ),

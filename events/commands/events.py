@@ -82,7 +82,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
     """Print the highest counts, and where the files are."""
     from corefsample._extras import can_report, install_hint
     from corefsample.files._paths import is_file, joined
-    from events.counting._sentences import exclusion_texts, merging_text, unsettled_text
+    from events.counting._notes import exclusion_texts, merging_text, unsettled_text
 
     folder, counts = summary.out, summary.counts
     print_text(

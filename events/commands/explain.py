@@ -157,6 +157,7 @@ def run_explain(
     from events.counting._definitions import Definitions, check_classes
     from events.counting._finders import RuleFinder
     from events.lexicon._lexicon import load_lexicon
+    from events.matching._screening import Screen
     from events.matching._tracing import COUNTED
     from events.rules._rules import load_rules
 
@@ -166,10 +167,9 @@ def run_explain(
     rule = dataclasses.replace(rule, filled=options.filled)
     check_classes(rule, lexicon)
     definitions, recalibration = Definitions((rule,), lexicon), CorpusRecalibration(seed=options.seed)
-    acceptance = Acceptance((), language=definitions.language, recalibration=recalibration)
-    finder = RuleFinder(
-        definitions, options.scheme, recalibration=recalibration, n_samples=N_SAMPLES, seed=options.seed
-    )
+    acceptance = Acceptance(needs=(), language=definitions.language, recalibration=recalibration)
+    screen = Screen(rule, lexicon, options.scheme)
+    finder = RuleFinder(definitions, screen, recalibration, N_SAMPLES, options.seed)
     lemma = _wanted_lemma(rule, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
     chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger

@@ -131,6 +131,7 @@ def _probabilities(run: PathLike, plan: AuditPlan) -> Floats:
     from corefsample.files._contents import read_parquet
     from events.audit._documents import ALL_DOCUMENTS, RULES, run_record
     from events.audit._paired import target_keys, target_probabilities
+    from events.counting._verified import verify_table
 
     rules = str(run_record(Path(run))["rule"]["name"]).split(RULES)
     keys = target_keys(plan.frame)
@@ -141,6 +142,7 @@ def _probabilities(run: PathLike, plan: AuditPlan) -> Floats:
         raise InputError(
             f"run must have the rules of the labels ({plan.frame.event}), got {', '.join(rules)}", place=str(run)
         )
+    verify_table(Path(run) / ALL_DOCUMENTS)
     table = read_parquet(Path(run) / ALL_DOCUMENTS, ["doc_id", "events", "actors", "probabilities"])
     try:
         return target_probabilities(table, plan.frame.doc_ids[plan.sample].tolist(), known)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 from corefsample import _checks
 from corefsample.documents._batch import DocumentBatch
@@ -17,10 +18,11 @@ DUPLICATE = "doc_id must be unique in the corpus, got it again"
 _AT_ONCE = 64  # documents that come one by one
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """Finds the documents that cannot be counted together with those before them.
+    """Which documents can be counted together with those before them.
 
-    Parameters
+    Attributes
     ----------
     needs
         Fields that a document must have: "date", "tokens", "gold".
@@ -32,20 +34,13 @@ class Acceptance:
         Decides by the first document which scores the others must have; None accepts all scores.
     """
 
-    def __init__(
-        self,
-        needs: Sequence[str] = ("date", "tokens"),
-        *,
-        purpose: str = "events",
-        language: str | None = None,
-        recalibration: CorpusRecalibration | None = None,
-    ) -> None:
-        self._needs, self._purpose = needs, purpose
-        self._language, self._recalibration = language, recalibration
-        self._repeated: set[str] = set()  # doc_ids that another file has: all documents with them are rejected
+    needs: tuple[str, ...] = ("date", "tokens")
+    purpose: str = "events"
+    language: str | None = None
+    recalibration: CorpusRecalibration | None = None
 
     def faults(
-        self, batch: DocumentBatch, counted: CountedIds | Collection[str] | None = None, repeated: Collection[int] = ()
+        self, batch: DocumentBatch, counted: CountedIds | Collection[str] | None = None, repeated: Collection[str] = ()
     ) -> dict[int, Fault]:
         """Why documents of a batch cannot be counted, by row.
 
@@ -56,7 +51,7 @@ class Acceptance:
         counted
             The doc_ids before them; by default, whoever reads the documents has seen to unique ones.
         repeated
-            Numbers of the documents whose doc_id another file has.
+            The doc_ids that another file has: all documents with them are rejected.
 
         Raises
         ------
@@ -73,14 +68,13 @@ class Acceptance:
                     faults[row] = Fault(DUPLICATE)
                 seen.add(doc_id)
         if repeated:
-            self._repeated.update(batch.doc_ids[row] for row, number in enumerate(batch.places) if number in repeated)
-            again = (row for row, doc_id in enumerate(batch.doc_ids) if doc_id in self._repeated)
+            again = (row for row, doc_id in enumerate(batch.doc_ids) if doc_id in repeated)
             faults |= dict.fromkeys(again, Fault(DUPLICATE))
         return self._of_metadata(batch, faults)
 
     def _missing(self, batch: DocumentBatch) -> dict[int, Fault]:
         faults: dict[int, Fault] = {}
-        for name in self._needs:
+        for name in self.needs:
             present = (
                 batch.has_tokens
                 if name == "tokens"
@@ -88,7 +82,7 @@ class Acceptance:
             )
             verb = "are" if name == "tokens" else "is"
             for row in (~present).nonzero()[0].tolist():
-                faults.setdefault(row, Fault(f"{name} {verb} required for {self._purpose}"))
+                faults.setdefault(row, Fault(f"{name} {verb} required for {self.purpose}"))
         return faults
 
     def _of_metadata(self, batch: DocumentBatch, faults: dict[int, Fault]) -> dict[int, Fault]:
@@ -100,8 +94,8 @@ class Acceptance:
             if row in faults or text in accepted:
                 continue
             fault = self._language_fault(batch, row) if text and '"lang' in text else None
-            if self._recalibration is not None and not begun:
-                self._recalibration.begin(batch.metadata(row))
+            if self.recalibration is not None and not begun:
+                self.recalibration.begin(batch.metadata(row))
                 begun = True
             fault = fault or self._scores_fault(batch, row)
             if fault is None:
@@ -112,34 +106,28 @@ class Acceptance:
 
     def _language_fault(self, batch: DocumentBatch, row: int) -> Fault | None:
         declared = declared_language(batch.metadata(row))
-        if self._language is None or not differ(self._language, declared):
+        if self.language is None or not differ(self.language, declared):
             return None
         hint = f"give rules and a lexicon of {declared}: docs/languages.md says how to write them"
-        return Fault(f"language must be that of the rules and the lexicon ({self._language}), got {declared}", hint)
+        return Fault(f"language must be that of the rules and the lexicon ({self.language}), got {declared}", hint)
 
     def _scores_fault(self, batch: DocumentBatch, row: int) -> Fault | None:
-        recalibration = self._recalibration
+        recalibration = self.recalibration
         if recalibration is None or recalibration.takes_all:
             return None
         try:
             recalibration.for_scores(batch.metadata(row))
         except ParameterError as error:
             if recalibration.takes_alike:
-                raise error.as_input_error(place_of(batch, row)) from None
+                raise error.as_input_error(batch.place(row)) from None
             return Fault(f"{error.parameter or ''} {error.message}".strip(), error.hint)
         return None
-
-
-def place_of(batch: DocumentBatch, row: int) -> str:
-    """Place of a document in messages; documents that were made in Python have no place but their name."""
-    doc_id = f"doc_id {batch.doc_ids[row]!r}"
-    return doc_id if batch.unit == "document" else f"{batch.source}: {batch.unit} {batch.places[row]}: {doc_id}"
 
 
 def require_none(batch: DocumentBatch, faults: dict[int, Fault]) -> None:
     """Raise InputError for the first of the documents that cannot be counted, if there is one."""
     for row, (message, hint) in sorted(faults.items()):
-        raise InputError(message, place=place_of(batch, row), hint=hint)
+        raise InputError(message, place=batch.place(row), hint=hint)
 
 
 def require_document(document: object) -> ScoredDocument:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,7 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import is_file, joined, parquet_source
-from corefsample.recalibration._uncertain import UNCERTAINTIES
-from events.counting._counts import INTERVALS, EventCounts, Interval
+from events.counting._counts import EventCounts, Interval
 from events.counting._evidence import evidence_schema
 from events.counting._tables import ACTOR, TABLE_METADATA, Columns, EventKey
 from events.counting._tally import count_pmf
@@ -159,12 +158,10 @@ def read_count_posterior(
     if row.get("uncertainty", "none") != "none":
         named = ("event", *columns)
         path = table_path(run, SAMPLES)
-        sampled = read_samples(path, named, row["n_samples"], same)["counts"].tolist()
-        require_possible(path, "counts", sampled and np.max(sampled), 0, row["n_docs"])
+        sampled = read_samples(path, named, same)["counts"].tolist()
         return _of_rows(chosen, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), of_key)
     path = table_path(run, "evidence")
     evidence = checked_table(path, ["probability"], evidence_schema(columns), same)
-    require_possible(path, "number of documents", len(evidence), 0, row["n_docs"])
     return _of_rows(chosen, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
 
 
@@ -184,13 +181,12 @@ def _of_rows(rows: pd.DataFrame, pmf: Floats, columns: tuple[str, ...]) -> Count
 
 
 SAMPLES = "count_samples"
-_MOST_SAMPLES = 2**31 - 1
 
 
 def checked_table(
     path: str, columns: Sequence[str], schema: pa.Schema, same: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """Read columns of a table of a run, in which every number is finite and no value is missing.
+    """Read columns of a table of a run; its content is what the run wrote, as `table_path` says.
 
     Parameters
     ----------
@@ -199,19 +195,17 @@ def checked_table(
     columns
         Names, in the order of the result.
     schema
-        With the types of these columns; a column `probability` lies in [0, 1].
+        With the types of these columns.
     same
         Values of columns of the rows to read; by default all rows.
 
     Raises
     ------
     InputError
-        If the file is damaged, a column is missing, or a value breaks the rule.
+        If a column is missing or has another type, as in a run of another version.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    verify_table(path)
     table = read_parquet(path, columns, same)
     if any((table.schema.metadata or {}).get(key, version) != version for key, version in TABLE_METADATA.items()):
         raise InputError(
@@ -222,47 +216,28 @@ def checked_table(
         is_text = pa.types.is_large_string(column.type) and pa.types.is_string(wanted)  # pandas writes the former
         if column.type != wanted and not is_text:
             raise InputError(f"column {name} must be {wanted}, got {column.type}", place=path)
-        if column.null_count:
-            raise InputError(f"column {name} must have no missing value, got {column.null_count}", place=path)
-        if pa.types.is_floating(wanted) and not pc.all(pc.is_finite(column)).as_py() and len(column):
-            raise InputError(f"column {name} must be finite, got another number", place=path)
-    # Metadata for pandas would be read from the file, and may be damaged.
-    with parquet_errors(path):  # such as dates that Python cannot represent
-        frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
-    if "probability" in columns:
-        require_possible(path, "probability", frame["probability"], 0, 1)
+    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
     return frame
 
 
-def require_possible(place: str, name: str, values: Any, least: Any, most: Any) -> None:
-    """Raise an InputError if a value of a table of a run is below `least`, above `most`, or NaN."""
-    numbers = np.asarray(values)
-    wrong = ~((numbers >= least) & (numbers <= most))
-    if wrong.any():
-        found = numbers[wrong].ravel()[0] if numbers.ndim else numbers
-        raise InputError(f"{name} must be possible, got {found}", place=place)
-
-
 def table_path(run: str | os.PathLike[str], name: str) -> str:
-    """Path of a table of a run, by the name of its Parquet file.
+    """Path of a table of a run, by the name of its Parquet file, which is as the run wrote it.
 
     Raises
     ------
     InputError
-        If it is missing in the folder.
+        If it is missing in the folder, or has another checksum than the record of the run says.
     """
     path = joined(run, f"{name}.parquet")
     if not is_file(path):
         hint = "repeat the run with this version" if name == SAMPLES else None
         raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run), hint=hint)
+    verify_table(path)
     return path
 
 
-_ROUNDING = 1e-9  # relative, of a mean of all documents
-
-
 def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Read and check the table of counts of a run, or the rows with the `same` values of columns."""
+    """Read the table of counts of a run, or the rows with the `same` values of columns."""
     import pyarrow.parquet as pq
 
     path = table_path(run, "counts")
@@ -270,50 +245,12 @@ def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = No
         names = pq.read_schema(parquet_source(path)).names
     roles = Columns.of_roles(names)
     columns = Columns.of_counts(roles, recalibrated="uncertainty" in names, defaults="mean_named" in names)
-    table = checked_table(path, tuple(columns.types), columns.arrow, same)
-    n_docs = table["n_docs"].to_numpy()
-    most = n_docs * (1.0 + _ROUNDING)
-    is_normal = (table["interval"] == "normal").to_numpy()  # its ends may lie outside
-    for name, least, largest in (
-        ("n_docs", 0, np.inf),
-        ("one_best", 0, n_docs),
-        ("mean", 0.0, most),
-        *([("mean_named", 0.0, most)] if "mean_named" in columns.types else []),
-        ("mean_mc_se", 0.0, np.inf),
-        ("sd", 0.0, np.inf),
-        ("n_samples", 1, _MOST_SAMPLES),
-        ("level", 0.0, 1.0),
-        ("lower", np.where(is_normal, -np.inf, 0.0), table["upper"]),
-        ("upper", -np.inf, np.where(is_normal, np.inf, most)),
-    ):
-        require_possible(path, name, table[name], least, largest)
-    for name, choices in (("interval", INTERVALS), ("uncertainty", UNCERTAINTIES)):
-        if name in columns.types and not table[name].isin(choices).all():
-            raise InputError(f"{name} must be one of {', '.join(choices)}, got another", place=path)
-    if table.duplicated(["event", *roles, "period"]).any():
-        raise InputError("a count must have one row, got two", place=path)
-    return table
+    return checked_table(path, tuple(columns.types), columns.arrow, same)
 
 
-def read_samples(
-    path: str, named: Sequence[str], n_samples: int, same: Mapping[str, str] | None = None
-) -> pd.DataFrame:
-    """Read and check the table of counts by sample of a run, or some of its rows; `named` are event and roles."""
+def read_samples(path: str, named: Sequence[str], same: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Read the table of counts by sample of a run, or some of its rows; `named` are event and roles."""
     import pyarrow as pa
 
     schema = pa.schema([*((name, pa.string()) for name in (*named, "period")), ("counts", pa.list_(pa.int32()))])
-    table = checked_table(path, schema.names, schema, same)
-    _check_samples(table["counts"], n_samples, path)
-    return table
-
-
-def _check_samples(lists: Iterable[Any], n_samples: int, place: str) -> None:
-    """Raise an InputError if a list is not of `n_samples` whole numbers, at least 0."""
-    for drawn in lists:
-        values = np.asarray(drawn)
-        found = f"{values.dtype} {values.shape}"
-        if values.shape == (n_samples,) and values.dtype.kind == "i":
-            if values.min(initial=0) >= 0:
-                continue
-            found = str(values.min())
-        raise InputError(f"counts must be lists of {n_samples:,} whole numbers, at least 0, got {found}", place=place)
+    return checked_table(path, schema.names, schema, same)

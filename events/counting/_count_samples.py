@@ -14,7 +14,7 @@ from corefsample._arrays import Ints, Ints32
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
-from events.counting._count_posterior import SAMPLES, read_counts, read_samples, require_possible, table_path
+from events.counting._count_posterior import SAMPLES, read_counts, read_samples, table_path
 from events.counting._counts import EventCounts
 from events.counting._tables import ACTOR, TIMESTAMP, Columns, EventKey
 
@@ -169,7 +169,7 @@ def read_count_samples(
     counts = read_counts(run)
     n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, Columns.of_roles(counts.columns)
     path = table_path(run, SAMPLES)
-    sampled = read_samples(path, ("event", *roles), n_samples)
+    sampled = read_samples(path, ("event", *roles))
     events = sorted({*counts["event"]})
     if event is None and len(events) < 2:
         event = next(iter(events), "event")
@@ -188,10 +188,8 @@ def read_count_samples(
     labels = tuple(periods["period"])
     places = {(name, label): (c, t) for c, name in enumerate(chosen) for t, label in enumerate(labels)}
     values = np.zeros((n_samples, len(chosen), len(labels)), np.int32)
-    n_docs = dict(zip(labels, periods["n_docs"], strict=True))
     for *cell, drawn in zip(_names(sampled, columns), sampled["period"], sampled["counts"], strict=True):
         if tuple(cell) in places:
-            require_possible(path, "counts", drawn, 0, n_docs[cell[1]])
             values[:, *places[cell[0], cell[1]]] = drawn
     one_best = np.zeros((len(chosen), len(labels)), np.int64)
     for *cell, count in zip(names, counts["period"], counts["one_best"], strict=True):

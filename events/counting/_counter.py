@@ -18,14 +18,15 @@ from corefsample.formats import DocumentStream
 from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
 from corefsample.syntax._schemes import scheme_names
-from events.counting._acceptance import Acceptance, batches_of, place_of, require_document, require_none
+from events.counting._acceptance import Acceptance, batches_of, require_document, require_none
 from events.counting._definitions import Definitions
 from events.counting._evaluation import DocumentEvents, Task, Threads
-from events.counting._finders import Finder, Matches, Predicate, PredicateFinder, RuleFinder
+from events.counting._finders import Matches, Predicate, PredicateFinder, RuleFinder
 from events.counting._periods import Period
 from events.counting._sums import Counted, CountedEvents
 from events.counting._tables import ACTOR, EventKey
 from events.lexicon._lexicon import Lexicon
+from events.matching._screening import Screen
 from events.rules._rules import FILLED, Filled, Rule
 
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
@@ -124,18 +125,20 @@ class EventCounter(CountedEvents):
         if not isinstance(recalibration, CorpusRecalibration):
             recalibration = CorpusRecalibration(recalibration, uncertainty, seed)
         self._recalibration = recalibration
-        self._finder: Finder
+        self._finder: RuleFinder | PredicateFinder
         if predicate is not None:
             _require_predicate(predicate, rule, lexicon)
-            self._finder = PredicateFinder(predicate, recalibration=recalibration, **sampling)
-            self._acceptance = Acceptance(("date",), recalibration=recalibration)
+            self._finder = PredicateFinder(predicate, recalibration, **sampling)
+            self._acceptance = Acceptance(needs=("date",), recalibration=recalibration)
             self._is_threaded, self._text = False, "a predicate"  # the predicate may not be fit for threads
             counted = Counted({"event": ACTOR}, period=period, **sampling)
         else:
             found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon, outcomes).with_examples()
             _checks.choice("filled", filled, FILLED)
             definitions = found.only(filled)
-            self._finder = RuleFinder(definitions, scheme, recalibration=recalibration, **sampling)
+            self._finder = RuleFinder(
+                definitions, Screen(definitions.rules, definitions.lexicon, scheme), recalibration, **sampling
+            )
             self._acceptance = Acceptance(language=definitions.language, recalibration=recalibration)
             self._is_threaded, self._text = True, ", ".join(map(repr, definitions.rules))
             counted = Counted(
@@ -144,7 +147,10 @@ class EventCounter(CountedEvents):
                 definitions=definitions.texts,
                 codes=definitions.lexicon.codes,
                 outcomes=definitions.actors_of_outcomes,
-                has_defaults=any(each.defaults for each in definitions.rules),
+                has_defaults=any(
+                    each.defaults or (each.distinct_actors and each.stands_for and definitions.lexicon.members)
+                    for each in definitions.rules
+                ),
                 **sampling,
             )
         keys = None if compared is None else {EventKey.of(name) for name in compared}
@@ -225,10 +231,11 @@ class EventCounter(CountedEvents):
 
     def _of_stream(self, stream: DocumentStream, repeated: frozenset[int]) -> Iterator[tuple[DocumentBatch, Matches]]:
         """The documents of a stream, which sees to its own doc_ids, and what is found in each."""
-        counted = self.ids if self.n_documents else None
+        counted, again = self.ids if self.n_documents else None, set[str]()  # doc_ids that another file has
         for valid, rejected in stream.checked():
             matches, faults = self._finder.match(valid)
-            faults |= self._acceptance.faults(valid, counted, repeated)
+            again.update(valid.doc_ids[row] for row, number in enumerate(valid.places) if number in repeated)
+            faults |= self._acceptance.faults(valid, counted, again)
             batch, kept = stream.accepted(valid, rejected, faults)
             yield batch, {new: matches[old] for new, old in enumerate(kept) if old in matches}
 
@@ -241,7 +248,7 @@ class EventCounter(CountedEvents):
             is_valid = not self.is_outlying(batch)
         except (InputError, ParameterError) as error:
             if len(batch) < 2:
-                raise error if isinstance(error, InputError) else error.as_input_error(place_of(batch, 0)) from None
+                raise error if isinstance(error, InputError) else error.as_input_error(batch.place(0)) from None
             is_valid = False
         if is_valid or len(batch) < 2:
             yield batch, matches

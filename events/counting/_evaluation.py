@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._monte_carlo import monte_carlo_errors
+from corefsample._random import document_draws
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.coreference._conditioning import WAYS, Conditioned
@@ -26,12 +27,13 @@ from events.counting._kernel_inputs import (
     reasons_in_parse,
     with_common_descriptions,
 )
-from events.counting._kernels import BY_DEFAULT, NAMED
+from events.counting._kernels import BY_DEFAULT, NAMED, STANDS_FOR
 from events.counting._tables import EventKey
+from events.matching._inferred import with_virtual_mentions
 from events.matching._matching import MentionMatches
 from events.rules._outcomes import Outcome
 
-_FILLED = {0: "", NAMED: "named", BY_DEFAULT: "default", NAMED | BY_DEFAULT: "both"}
+_FILLED = {0: "", NAMED: "named", BY_DEFAULT: "default", STANDS_FOR: "stands for"}  # "both" in other cases
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +59,8 @@ class ParseEvents:
         int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
     conditioned
         What it took to keep distinct actors apart in these samples; None if they are not, or there is no sample.
+    named_hits
+        `instance_hits` of the samples in which no class noun stands for an actor; None: the same.
     """
 
     parse: int
@@ -67,6 +71,7 @@ class ParseEvents:
     instance_hits: Ints
     description_hits: Ints
     conditioned: Conditioned | None = None
+    named_hits: Ints | None = None
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:
@@ -99,7 +104,8 @@ class DocumentEvents:
         By number of the event what happens in the samples without it; of the events that some samples have.
     ways
         uint8 (n_keys, n_samples): 1 where the event is true by actors that are named, or by nobody, 2 where it is by a
-        default actor, 3 where it is in both ways; None if no event is by a default actor.
+        default actor, 3 where it is in both ways; 4 where it is only because a class noun stands for an actor; None if
+        every event is by named actors or nobody.
     parts
         Of an outcome, for each of its events those that make it true: events of rules, and their numbers there. Its
         parses are then those of any of them.
@@ -154,12 +160,12 @@ class DocumentEvents:
         return np.asarray(np.count_nonzero(self.ways & NAMED, axis=1), np.int64)
 
     def filled(self, event: int) -> str:
-        """How the roles of an event are filled: "named", "default", "both", or "" if it is not true or has no actor."""
+        """How roles are filled: "named", "default", "stands for" or "both"; "" if it is not true or has no actor."""
         if not any(self.keys[event]) or not self.n_hits[event]:
             return ""
         if self.ways is None:
             return _FILLED[NAMED]
-        return _FILLED[int(np.bitwise_or.reduce(self.ways[event]))]
+        return _FILLED.get(int(np.bitwise_or.reduce(self.ways[event])), "both")
 
     @property
     def probabilities(self) -> Floats:
@@ -296,8 +302,9 @@ def evaluate_document(
                     n_mentions = _n_relevant(own)
                     apart = own[0].apart if n_mentions else None  # no mention matters where all events are certain
                     given = samples.of_parse(parse, n_mentions, apart, own[0].n_distinct)
-                    for events in _given_parse(parse, own, given):
-                        found.setdefault(events.matches.event, []).append((events, given.labels))
+                    draws = document_draws(seed, posterior.doc_id, n_samples)[given.samples]
+                    for events, labels in _given_parse(parse, own, given, draws):
+                        found.setdefault(events.matches.event, []).append((events, labels))
     return [_of_all_parses(posterior.doc_id, date, parses, counts) for parses in found.values()]
 
 
@@ -306,11 +313,17 @@ def _n_relevant(several: Sequence[MentionMatches]) -> int:
     uncertain = [each for each in several if not _is_certain(each)]
     parts = [part for each in uncertain for part in (each.described_mentions, each.instances)]
     parts += [each.apart for each in uncertain if each.apart is not None]
+    possessors = [i.possessor for each in uncertain for i in each.inferred if i.possessor is not None]
+    parts.append(np.array(possessors, np.int32))
     return max((int(part.max(initial=-1)) for part in parts), default=-1) + 1
 
 
-def _given_parse(parse: int, several: Sequence[MentionMatches], given: ParseSamples) -> list[ParseEvents]:
-    """Events of the rules in the samples with one parse."""
+def _given_parse(
+    parse: int, several: Sequence[MentionMatches], given: ParseSamples, draws: Floats
+) -> list[tuple[ParseEvents, Ints32]]:
+    """Events of the rules in the samples with one parse, and the clusterings, with virtual mentions."""
+    labels = dict.fromkeys(range(len(several)), given.labels)
+    without: dict[int, Ints] = {}  # hits of the instances where no class noun stands for an actor
     found: dict[int, tuple[Hits, Bytes]] = {}  # by number of the rule: in the samples, and in the likeliest clustering
     for rule, each in enumerate(several):
         if _is_certain(each):
@@ -319,18 +332,31 @@ def _given_parse(parse: int, several: Sequence[MentionMatches], given: ParseSamp
     likeliest = np.ascontiguousarray(given.likeliest[:, None])
     for group in with_common_descriptions(several, [rule for rule in range(len(several)) if rule not in found]):
         inputs = KernelInputs([several[rule] for rule in group])
-        together = zip(group, inputs.evaluated(given.labels), inputs.evaluated(likeliest), strict=True)
+        own = with_virtual_mentions(given.labels, inputs.inferred, draws) if inputs.inferred else given.labels
+        likely = with_virtual_mentions(likeliest, inputs.inferred, None) if inputs.inferred else likeliest
+        every = inputs.evaluated(own)
+        if any(each.possessor is None for each in inputs.inferred):
+            plain = inputs.evaluated(with_virtual_mentions(given.labels, inputs.inferred, draws, stand_ins=False))
+            for hits, of_named in zip(every, plain, strict=True):
+                hits.events[:] = of_named.events | (STANDS_FOR * ((hits.events != 0) & (of_named.events == 0)))
+            without |= {rule: of_named.instances for rule, of_named in zip(group, plain, strict=True)}
+        together = zip(group, every, inputs.evaluated(likely), strict=True)
         found |= {rule: (hits, one_best.events) for rule, hits, one_best in together}
+        labels |= dict.fromkeys(group, own)
     return [
-        ParseEvents(
-            parse=parse,
-            samples=given.samples,
-            matches=several[rule],
-            hits=hits.events,
-            one_best=one_best[:, 0].astype(np.bool_),
-            instance_hits=hits.instances,
-            description_hits=hits.descriptions,
-            conditioned=given.conditioned,
+        (
+            ParseEvents(
+                parse=parse,
+                samples=given.samples,
+                matches=several[rule],
+                hits=hits.events,
+                one_best=one_best[:, 0].astype(np.bool_),
+                instance_hits=hits.instances,
+                description_hits=hits.descriptions,
+                conditioned=given.conditioned,
+                named_hits=without.get(rule),
+            ),
+            labels[rule],
         )
         for rule, (hits, one_best) in sorted(found.items())
     ]
@@ -398,7 +424,8 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     tuple of tuple of str
         For each event its codes of actors, one for each role; sorted.
     """
-    (hits,) = KernelInputs([matches]).evaluated(canonical_labels(labels)[:, None])
+    inputs = KernelInputs([matches])
+    (hits,) = inputs.evaluated(with_virtual_mentions(canonical_labels(labels)[:, None], inputs.inferred, None))
     return tuple(EventKey(key) for key, hit in zip(matches.keys, hits.events[:, 0], strict=True) if hit)
 
 

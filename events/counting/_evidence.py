@@ -507,6 +507,12 @@ def _in_parse(events: ParseEvents) -> dict[tuple[int, tuple[str, ...]], _InParse
         if any(m == DEFAULT and code == NO_ACTOR for m, code in zip(instances[t], key, strict=True)):
             continue
         filled = "" if not any(key) else "default" if by_default[t, k] else "named"
+        if (
+            filled == "named"
+            and events.named_hits is not None
+            and 2 * events.named_hits[t, k] < events.instance_hits[t, k]
+        ):
+            filled = "stands for"
         own = _InParse(int(events.instance_hits[t, k]), filled, matches.frames[t] if matches.frames else "")
         place = triggers[t], key
         if place not in found or own.n_hits > found[place].n_hits:

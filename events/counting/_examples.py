@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class _Words:
     inner_counts_as: frozenset[str]
 
     related: Mapping[str, frozenset[str]]
+    members: ClassVar[Mapping[str, frozenset[str]]] = {}
 
     countable, are_distinct, _beyond = Lexicon.countable, Lexicon.are_distinct, Lexicon._beyond
 

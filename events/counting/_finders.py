@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,63 +15,41 @@ from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.posterior._posterior import CorpusRecalibration, DocumentPosterior, DrawnRecalibration
-from events.counting._acceptance import place_of
 from events.counting._definitions import Definitions
 from events.counting._evaluation import DocumentEvents, evaluate_document, outcome_events
 from events.counting._tables import EventKey
 from events.counting._tally import MOST
 from events.matching._screening import DocumentMatches, Screen
 
+Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
 Matches = dict[int, DocumentMatches]
 
 
-class Finder(Protocol):
-    """Finds the events of documents that were accepted."""
-
-    def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
-        """What is found in each document of a batch, by row, and why another is rejected."""
-        ...
-
-    def is_possible(self, matches: DocumentMatches) -> bool:
-        """Whether a document must be sampled."""
-        ...
-
-    def events(self, batch: DocumentBatch, row: int, matches: DocumentMatches) -> list[DocumentEvents]:
-        """Events of one document in its samples, by rule."""
-        ...
-
-
+@dataclass(frozen=True, slots=True)
 class RuleFinder:
-    """Finds events of rules.
+    """Finds the events of rules in documents that were accepted.
 
-    Parameters
+    Attributes
     ----------
     definitions
         Rules, lexicon and outcomes.
-    scheme
-        Dependency scheme of the documents, or None to recognise each document's from its labels.
+    screen
+        Selects the documents in which an event is possible.
     recalibration
         What the scores of the documents are recalibrated with.
     n_samples, seed
         Of the samples of each document.
     """
 
-    def __init__(
-        self,
-        definitions: Definitions,
-        scheme: str | None = None,
-        *,
-        recalibration: CorpusRecalibration,
-        n_samples: int,
-        seed: int,
-    ) -> None:
-        self._definitions, self._recalibration = definitions, recalibration
-        self._n_samples, self._seed = n_samples, seed
-        self._screen = Screen(definitions.rules, definitions.lexicon, scheme)
+    definitions: Definitions
+    screen: Screen
+    recalibration: CorpusRecalibration
+    n_samples: int
+    seed: int
 
     def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
         """What the rules find in each document of a batch, and why another is rejected."""
-        return self._screen.match(batch)
+        return self.screen.match(batch)
 
     def is_possible(self, matches: DocumentMatches) -> bool:
         """Whether some clustering can have an event."""
@@ -80,23 +58,25 @@ class RuleFinder:
     def events(self, batch: DocumentBatch, row: int, matches: DocumentMatches) -> list[DocumentEvents]:
         """Events of one document, and its outcomes, by their names."""
         try:
-            recalibrated = self._recalibration.for_scores(batch.metadata(row))
+            recalibrated = self.recalibration.for_scores(batch.metadata(row))
             posterior = DocumentPosterior.of_row(batch, row, recalibrated)
             # No sample depends on the date.
             date = datetime.date.min if np.isnat(batch.dates[row]) else batch.dates[row].item()
-            of_rules = evaluate_document(posterior, matches.parses, date, n_samples=self._n_samples, seed=self._seed)
-            return of_rules + outcome_events(of_rules, self._definitions.outcomes, self._definitions.lexicon.kinds)
+            of_rules = evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
+            return of_rules + outcome_events(of_rules, self.definitions.outcomes, self.definitions.lexicon.kinds)
         except Exception as error:
-            error.add_note(f"while counting {place_of(batch, row)}")
+            error.add_note(f"while counting {batch.place(row)}")
             raise
 
 
+@dataclass(frozen=True, slots=True)
 class PredicateFinder:
-    """Finds the events of a user's own predicate; parameters as of `RuleFinder` and `evaluate_predicate`."""
+    """Finds the events of a user's own predicate; attributes as of `RuleFinder` and `evaluate_predicate`."""
 
-    def __init__(self, predicate: Predicate, *, recalibration: CorpusRecalibration, n_samples: int, seed: int) -> None:
-        self._predicate, self._recalibration = predicate, recalibration
-        self._n_samples, self._seed = n_samples, seed
+    predicate: Predicate
+    recalibration: CorpusRecalibration
+    n_samples: int
+    seed: int
 
     def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
         """Nothing is found before sampling; documents with several parses are rejected."""
@@ -110,13 +90,12 @@ class PredicateFinder:
 
     def events(self, batch: DocumentBatch, row: int, matches: DocumentMatches) -> list[DocumentEvents]:
         """Events of one document."""
-        recalibrated = self._recalibration.for_scores(batch.metadata(row))
-        document, sampling = batch.document(row), {"n_samples": self._n_samples, "seed": self._seed}
-        return [evaluate_predicate(document, self._predicate, recalibrated=recalibrated, **sampling)]
+        recalibrated = self.recalibration.for_scores(batch.metadata(row))
+        document, sampling = batch.document(row), {"n_samples": self.n_samples, "seed": self.seed}
+        return [evaluate_predicate(document, self.predicate, recalibrated=recalibrated, **sampling)]
 
 
 _ONE_PARSE = "parses must be one for a predicate, which is called with one clustering of the mentions"
-Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
 
 
 def evaluate_predicate(

@@ -15,6 +15,7 @@ import numpy as np
 from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from events.counting import _kernels
 from events.lexicon._content import COMPOSITE, INNER, OF, OUTER
+from events.matching._inferred import InferredDescription
 from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR, MentionMatches
 
 _MOST_SETS = 256  # of actors that an entity can be described as; more are as several of which none counts
@@ -116,17 +117,23 @@ class KernelInputs:
             defaults,
         )
 
+    @property
+    def inferred(self) -> tuple[InferredDescription, ...]:
+        """The descriptions that hold in some samples."""
+        return self._several[0].inferred
+
     def evaluated(self, labels: Ints32) -> list[Hits]:
-        """Hits of each rule; labels int32 (n_mentions, n_samples)."""
+        """Hits of each rule; labels int32 (n_mentions + n_inferred, n_samples), as of `with_virtual_mentions`."""
         labels = labels.view()
         labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
-        described, codes, *_, instances, rules = self._arrays
+        _, codes, *_, instances, rules = self._arrays
+        described = rows_of_descriptions(self._several[0], len(labels))
         hits = np.zeros((sum(self._n_events), labels.shape[1]), np.uint8)
         instance_hits = np.zeros((len(instances), max(self._n_events)), np.int64)
         description_hits = np.zeros((len(self._several), len(described)), np.int64)
         block = len(labels), min(labels.shape[1], _kernels.BLOCK)
         scratch = _kernels.Scratch(np.zeros((len(codes), *block), np.int32), np.zeros(block, np.uint8))
-        _kernels.evaluate(labels, *self._arrays, scratch, hits, instance_hits, description_hits)
+        _kernels.evaluate(labels, described, *self._arrays[1:], scratch, hits, instance_hits, description_hits)
         bounds, events = rules.first_instances.tolist(), rules.first_events.tolist()
         return [
             _chosen(
@@ -139,6 +146,15 @@ class KernelInputs:
             )
             for q, matches in enumerate(self._several)
         ]
+
+
+def rows_of_descriptions(matches: MentionMatches, n_rows: int) -> Ints32:
+    """Rows of clusterings with the entity that each description is of: of inferred ones that of the virtual mention."""
+    n_inferred = len(matches.inferred)
+    if not n_inferred:
+        return matches.described_mentions
+    virtual = np.arange(n_rows - n_inferred, n_rows, dtype=np.int32)
+    return np.append(matches.described_mentions[:-n_inferred], virtual)
 
 
 def _chosen(matches: MentionMatches, hits: Hits) -> Hits:
@@ -297,7 +313,7 @@ def reasons_in_parse(
     _kernels.reasons(
         labels,
         hits,
-        matches.described_mentions,
+        rows_of_descriptions(matches, len(labels)),
         np.array(bits, np.uint64)[:, matches.described_actors],
         needed,
         first,

@@ -25,7 +25,8 @@ from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32, Words
 from corefsample._jit import inner_kernel, kernel, kernel_in_place
 
 NONE, DEFAULT = -1, -2
-NAMED, BY_DEFAULT = 1, 2  # bits of a hit: by actors that are named or absent; by some default actor
+# Bits of a hit: by actors that are named or absent; by some default actor; by a class noun that stands for an actor.
+NAMED, BY_DEFAULT, STANDS_FOR = 1, 2, 4
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 # Samples of a block: its codes (labels * 64 * 4 bytes for each group) stay in the processor's cache.

@@ -18,12 +18,12 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_json
 from corefsample.posterior._posterior import unlike_scores
-from events.counting._acceptance import DUPLICATE, place_of
+from events.counting._acceptance import DUPLICATE
 from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, document_rows, rows_batch
 from events.counting._counts import CountsOfRules, EventCounts, Interval
 from events.counting._evaluation import DocumentEvents
 from events.counting._evidence import event_rows, evidence_rows, evidence_schema, parsed_mentions
-from events.counting._merged_actors import MergedActors
+from events.counting._notes import MergedActors
 from events.counting._periods import Calendar, Period
 from events.counting._tables import EventKey
 from events.counting._tally import MOST_PERIODS, CountTally
@@ -154,14 +154,14 @@ class CountedEvents:
         numbers = self.calendar.numbers(batch.dates)
         outlier = self.tally.first_outlier(numbers)
         if outlier is not None:
-            raise self._outlying(str(batch.dates[outlier]), place_of(batch, outlier))
+            raise self._outlying(str(batch.dates[outlier]), batch.place(outlier))
         for tally in self.tallies.values():
             tally.add_documents(numbers)
         self.ids.add(batch)
         self.n_several_parses += 0 if batch.parses is None else int((batch.parses.counts > 1).sum())
         if len(batch):
             rows = int(np.argmin(batch.dates)), int(np.argmax(batch.dates))
-            self._add_extremes([(str(batch.dates[row]), place_of(batch, row)) for row in rows])
+            self._add_extremes([(str(batch.dates[row]), batch.place(row)) for row in rows])
         return self.calendar.periods(numbers)
 
     def is_outlying(self, batch: DocumentBatch) -> bool:

@@ -114,7 +114,7 @@ class TrueEvents(HtmlTable):
     def _require(self, document: ScoredDocument, *needs: str) -> None:
         """Raise unless a document can be added, or only matched if gold is not needed."""
         batch = DocumentBatch.of([require_document(document)])
-        acceptance = Acceptance(("date", "tokens", *needs), purpose="true events", language=self._language)
+        acceptance = Acceptance(needs=("date", "tokens", *needs), purpose="true events", language=self._language)
         require_none(batch, acceptance.faults(batch, self._doc_ids if needs else None))
 
     def _matches(self, document: ScoredDocument) -> MentionMatches:

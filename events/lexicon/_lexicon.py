@@ -82,6 +82,9 @@ class Lexicon:
         of this country, in the code GBR:POLICE) and "outer" (the country).
     language
         Code of the language of its names; "" if the file does not say it.
+    members
+        By code of a class (REBEL), the codes of the named actors of its kind: words of the class can stand for one of
+        them. A class has the kind as its code, in any case, or has nouns and no other names.
     """
 
     source: str
@@ -96,6 +99,7 @@ class Lexicon:
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)
     inner_counts_as: frozenset[str] = frozenset({INNER})
     language: str = ""
+    members: Mapping[str, frozenset[str]] = field(default_factory=dict)
     _aliases_begin: Beginnings = field(init=False)
     _nouns_begin: Beginnings = field(init=False)
 
@@ -340,6 +344,7 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         owned += _plurals(nouns, {alias.key for alias, _ in owned})
     folded = AliasTable.of((alias, codes) for alias, codes in owned if not alias.cased)
     cased = AliasTable.of(((alias, codes) for alias, codes in owned if alias.cased), cased=True)
+    members = _members(entries)
     return Lexicon(
         source,
         {entry.code: entry.name for entry in (*entries, *composites)},
@@ -350,10 +355,29 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         (cased.country_beginnings(), folded.country_beginnings()),
         AliasTable.of(nouns) if nouns else None,
         content.inner,
-        content.related,
+        {
+            code: content.related.get(code, frozenset()) | members.get(code, frozenset())
+            for code in {*content.related, *members}
+        },
         counts_as,
         content.language,
+        members,
     )
+
+
+def _members(entries: Sequence[Entry]) -> dict[str, frozenset[str]]:
+    """By code of a class the codes of the named actors of its kind."""
+    own = [entry for entry in entries if OF not in entry.code]
+    classes = {
+        entry.code: entry.kind
+        for entry in own
+        if entry.nouns and (entry.code.casefold() == entry.kind.casefold() or not entry.aliases)
+    }
+    named = {
+        code: frozenset(entry.code for entry in own if entry.kind == kind and entry.code not in classes)
+        for code, kind in classes.items()
+    }
+    return {code: codes for code, codes in named.items() if codes}
 
 
 def _composites(entries: Sequence[Entry], inner: Collection[str]) -> list[Entry]:

@@ -22,6 +22,7 @@ from corefsample.syntax._paths import Dependents, ParseView, follow_each, leadin
 from corefsample.syntax._schemes import SCHEMES, document_schemes
 from events.lexicon._content import INNER, OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
+from events.matching._inferred import InferredDescription, inferred_descriptions
 from events.rules._format import NEAR
 from events.rules._rules import Frame, Phrase, Rule
 
@@ -98,6 +99,8 @@ class MentionMatches:
         For each role the code of its default actor, "" for none; empty stands for none of any role.
     only_default
         Whether named actors are left out: then an event has its default actors or none.
+    inferred
+        The last descriptions, which hold in some samples only.
     """
 
     actors: tuple[str, ...]
@@ -118,6 +121,7 @@ class MentionMatches:
     frames: tuple[str, ...] = ()
     defaults: tuple[str, ...] = ()
     only_default: bool = False
+    inferred: tuple[InferredDescription, ...] = ()
 
     def __repr__(self) -> str:
         codes = ", ".join(self.actors) or "none"
@@ -276,6 +280,7 @@ class _Descriptions(NamedTuple):
     mentions: Ints32
     numbers: Ints32
     words: Ints32
+    inferred: tuple[InferredDescription, ...] = ()
 
 
 class _Apart(NamedTuple):
@@ -299,7 +304,9 @@ class Reading:
         self.view = ParseView(tokens, SCHEMES[scheme], self._language)
         self.index = LemmaIndex(self.view, words)
         self.by_head = Dependents(mentions[:, 2], len(tokens))  # mentions by the token that is their head
+        self._mentions = mentions
         self._described: dict[tuple[str, ...], _Descriptions] = {}
+        self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}
         self._apart: _Apart | None = None
 
     def apart(self, found: LexiconMatches, lexicon: Lexicon) -> _Apart:
@@ -350,6 +357,36 @@ class Reading:
                 np.array([found.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
             )
         return self._described[paths]
+
+    def with_inferred(
+        self, paths: tuple[str, ...], found: LexiconMatches, lexicon: Lexicon, stand_ins: bool
+    ) -> _Descriptions:
+        """`described`, and after them the descriptions that hold in some samples."""
+        key = paths, stand_ins
+        if key not in self._with_inferred:
+            certain = self.described(paths, found)
+            words = described_words(self.view, self.by_head, paths, found.codes)
+            inferred = inferred_descriptions(
+                words,
+                self._mentions,
+                self.view,
+                self.by_head.__getitem__,
+                self.sentences,
+                lexicon.members if stand_ins else {},
+                self._language,
+            )
+            number = {code: c for c, code in enumerate(certain.codes)}
+            spans = [found.spans.get(each.word, (each.word, each.word + 1)) for each in inferred]
+            self._with_inferred[key] = _Descriptions(
+                certain.codes,
+                np.append(certain.mentions, np.array([each.mention for each in inferred], np.int32)),
+                np.append(certain.numbers, np.array([number[each.code] for each in inferred], np.int32)),
+                np.concatenate((certain.words, np.array(spans, np.int32).reshape(-1, 2))),
+                tuple(inferred),
+            )
+            if not inferred:  # rules with the same descriptions are evaluated together
+                self._with_inferred[key] = certain
+        return self._with_inferred[key]
 
 
 def _pairs_apart(sets: Mapping[int, frozenset[str]], lexicon: Lexicon) -> Ints32:
@@ -414,6 +451,9 @@ class RuleReading:
         rule = self._rule
         # Nothing is described where no rule has an instance; such matches are not shared.
         described = self.parse.described(rule.described[self.parse.scheme], found) if found.codes else _NOTHING
+        if described.codes and rule.distinct_actors and self.instances:
+            paths = rule.described[self.parse.scheme]
+            described = self.parse.with_inferred(paths, found, lexicon, rule.stands_for and rule.filled == "either")
         # Where the rule has no instance, names may not have been looked up, and pairs are kept for the other rules.
         apart = self.parse.apart(found, lexicon) if rule.distinct_actors and self.instances else None
         instances = np.array(self.instances, np.int32).reshape(len(self.instances), len(rule.event))
@@ -449,6 +489,7 @@ class RuleReading:
             naming=None if apart is None else apart.naming,
             defaults=defaults,
             only_default=rule.filled == "default",
+            inferred=described.inferred,
         )
 
 

@@ -22,15 +22,15 @@ from corefsample._random import document_key
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
-from events.counting._count_posterior import checked_table
+from events.counting._count_posterior import checked_table, table_path
 from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
+from events.counting._notes import exclusion_texts, merging_text, unsettled_text
 from events.counting._periods import Calendar
-from events.counting._sentences import exclusion_texts, merging_text, unsettled_text
 from events.counting._tables import Columns, shown_name
 from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
 from events.pages._rendering import PER_PART, packed_parts
-from events.pages._run_files import ALL_DOCUMENTS, FinishedRun, is_needed, read_run
+from events.pages._run_files import FinishedRun, is_needed, read_run
 
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DAY = 86_400_000  # milliseconds
@@ -186,7 +186,7 @@ def _with_all_documents(
 ) -> Report:
     """Add the documents without evidence, the labels, and what was learned from them."""
     schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _ALL_COLUMNS])
-    table = checked_table(str(run.folder / ALL_DOCUMENTS), _ALL_COLUMNS, schema)
+    table = checked_table(table_path(run.folder, "all_documents"), _ALL_COLUMNS, schema)
     report.counts["periods"] = _periods(Calendar(str(run.record["arguments"]["period"])), table["date"])
     doc_ids = set(table["doc_id"])
     audited = None if audit is None else read_audit(audit, doc_ids, run.record)

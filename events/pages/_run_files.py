@@ -9,7 +9,7 @@ from typing import Any
 from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._folders import FolderCopy
-from events.counting._count_posterior import checked_table, read_counts, read_samples
+from events.counting._count_posterior import SAMPLES, checked_table, read_counts, read_samples, table_path
 from events.counting._evidence import evidence_schema
 from events.counting._tables import Columns, row_names
 from events.counting._verified import verified_record, verify_table
@@ -71,7 +71,7 @@ def read_run(folder: FolderCopy) -> FinishedRun:
     verify_table(path / "documents.parquet")
     counts = read_counts(path)
     named = ("event", *Columns.of_roles(counts.columns))
-    evidence = checked_table(str(path / "evidence.parquet"), (*named, *_EVIDENCE), evidence_schema(named[1:]))
+    evidence = checked_table(table_path(path, "evidence"), (*named, *_EVIDENCE), evidence_schema(named[1:]))
     several = len(counts["event"].unique()) > 1
 
     def with_names(table: pd.DataFrame) -> pd.DataFrame:
@@ -80,16 +80,10 @@ def read_run(folder: FolderCopy) -> FinishedRun:
     sampled = None
     is_shared = "uncertainty" in counts and bool(counts["uncertainty"].ne("none").any())
     if is_shared and (path / _SAMPLES).is_file():
-        sampled = with_names(read_samples(str(path / _SAMPLES), named, record["arguments"]["n_samples"]))
-    run = FinishedRun(
+        sampled = with_names(read_samples(table_path(path, SAMPLES), named))
+    return FinishedRun(
         path, record, counts.assign(name=row_names(counts, several=several)), with_names(evidence), sampled
     )
-    unknown = set(run.evidence["name"]) - set(run.counts["name"])
-    unknown |= set(run.evidence["period"]) - set(run.counts["period"])
-    if unknown:
-        names = ", ".join(sorted(unknown)[:3])
-        raise InputError(f"evidence must have only actors and periods of the counts, got {names}", place=place)
-    return run
 
 
 def is_needed(name: str) -> bool:

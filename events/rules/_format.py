@@ -90,6 +90,7 @@ class Preset(msgspec.Struct, forbid_unknown_fields=True):
     frames: Annotated[list[Name], msgspec.Meta(min_length=1)] | None = None
     unless: list[str] | None = None
     distinct_actors: bool | None = None
+    stands_for: bool | None = None
     defaults: dict[Name, DefaultEntry] | None = None
     extends: str | None = None
 

@@ -17,7 +17,6 @@ from events.rules._conditions import Condition, SharedFile, conditions_with, pat
 from events.rules._extending import as_yaml, extended
 from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
 from events.rules._format import (
-    VERB_FRAME,
     Example,
     FrameEntry,
     OutcomeFile,
@@ -135,6 +134,8 @@ class Rule:
     distinct_actors
         Whether an entity is never two distinct actors, and a mention that names several actors counts for each; else
         an entity counts for the only actor that its mentions name.
+    stands_for
+        With distinct actors: whether words of a class ("the guerrillas") can stand for a named actor of the class.
     outcomes
         Outcomes that the file declares, as `events.rules._outcomes.Outcome` reads them.
     examples
@@ -162,6 +163,7 @@ class Rule:
     conditions: Mapping[str, Condition] = field(default_factory=dict)
     unless: tuple[str, ...] = ()
     distinct_actors: bool = False
+    stands_for: bool = True
     outcomes: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     description: str = ""
@@ -346,7 +348,7 @@ def _with_shared(content: dict[str, Any], files: tuple[str, ...]) -> tuple[dict[
     """Content of the last of the files with what it shares with others, and the names of these.
 
     Word lists, conditions, paths and frames of other rules or of files without a rule; those of the file itself
-    replace others with the same names. A frame whose name another frame has gets that of its rule before it.
+    replace others with the same names. A frame gets the name of its rule before its own: attack_verb.
     """
     names, own = content["shares"], {key: value for key, value in content.items() if key != "shares"}
     sources: tuple[str, ...] = ()
@@ -364,10 +366,7 @@ def _with_shared(content: dict[str, Any], files: tuple[str, ...]) -> tuple[dict[
             if isinstance(own.get(key, {}), dict):
                 own[key] = {**as_yaml(getattr(shared, key)), **own.get(key, {})}
         if isinstance(shared, RuleFile) and isinstance(own.get("frames", []), list):
-            taken = {frame.get("name") for frame in own.get("frames", []) if isinstance(frame, dict)} | {VERB_FRAME}
-            frames = [as_yaml(frame) for frame in shared.all_frames()]
-            for frame in frames:
-                frame["name"] = f"{shared.name}_{frame['name']}" if frame["name"] in taken else frame["name"]
+            frames = [{**as_yaml(frame), "name": f"{shared.name}_{frame.name}"} for frame in shared.all_frames()]
             own["frames"] = [*own.get("frames", []), *frames]
     return own, sources
 
@@ -421,6 +420,7 @@ def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
         conditions=conditions_with(file.words, file.conditions, file.language),
         unless=tuple(dict.fromkeys(chosen.unless or ())),
         distinct_actors=bool(chosen.distinct_actors),
+        stands_for=chosen.stands_for is not False,
         outcomes=outcome_texts(file.outcomes),
         examples=file.examples,
         description=file.description,

@@ -34,6 +34,7 @@ from events.counting._acceptance import DUPLICATE
 from events.counting._counter import EventCounter
 from events.counting._sums import CountedEvents
 from events.counting._tally import excluded_triggers
+from events.counting._verified import sealed_record
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
 from events.runs._record import run_record
@@ -274,22 +275,24 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
         )
         codes = [code for each in several for key in each.events() for code in key if code]
         folder.finish_record(
-            run_record(
-                {**dataclasses.asdict(run.counting.options), "out": options.out},
-                [source.to_record() for source in run.sources],
-                started,
-                rule={
-                    "name": ", ".join(rule.name for rule in definitions.rules),
-                    "preset": ", ".join(dict.fromkeys(rule.preset for rule in definitions.rules)),
-                    "source": ", ".join(rule.source for rule in definitions.rules),
-                    **({"outcomes": list(map(str, definitions.outcomes))} if definitions.outcomes else {}),
-                    "extends": list(dict.fromkeys(base for rule in definitions.rules for base in rule.bases)),
-                },
-                lexicon=definitions.lexicon.source,
-                names={code: definitions.lexicon.names.get(code, code) for code in codes},
-                summary=result.to_json(),
-                settings=run.settings(),
-                files=folder.checksums(),
+            sealed_record(
+                run_record(
+                    {**dataclasses.asdict(run.counting.options), "out": options.out},
+                    [source.to_record() for source in run.sources],
+                    started,
+                    rule={
+                        "name": ", ".join(rule.name for rule in definitions.rules),
+                        "preset": ", ".join(dict.fromkeys(rule.preset for rule in definitions.rules)),
+                        "source": ", ".join(rule.source for rule in definitions.rules),
+                        **({"outcomes": list(map(str, definitions.outcomes))} if definitions.outcomes else {}),
+                        "extends": list(dict.fromkeys(base for rule in definitions.rules for base in rule.bases)),
+                    },
+                    lexicon=definitions.lexicon.source,
+                    names={code: definitions.lexicon.names.get(code, code) for code in codes},
+                    summary=result.to_json(),
+                    settings=run.settings(),
+                    files=folder.checksums(),
+                )
             )
         )
     if is_url(options.out):

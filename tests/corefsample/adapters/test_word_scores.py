@@ -266,12 +266,6 @@ def test_a_span_that_begins_inside_a_token_is_widened() -> None:
     assert widened.mentions.tolist() == [[0, 1, 0], [2, 3, 2], [3, 4, 3]]
 
 
-def test_heads_may_be_given_by_row() -> None:
-    whole = char_map() | {(3, 4): (2, (4, 11))}  # "saw Bob"
-    document = from_fastcoref(result(char_map=whole), offsets=OFFSETS, doc_id="a", heads=[0, 0, 1, 4, 0])
-    assert document.mentions.tolist() == [[0, 1, 0], [1, 3, 1], [4, 5, 4]]
-
-
 def test_a_spacy_doc_gives_offsets_tokens_and_parse() -> None:
     document = from_fastcoref(
         result(), stub_doc(TEXT, ["Ann", "saw", "Bob", ".", "She", "left", "."], [0] * 7, (0, 4)), doc_id="a"

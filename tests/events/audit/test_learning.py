@@ -21,7 +21,6 @@ from events.audit._features import Features, RunFeatures, numeric_columns, proba
 from events.audit._learned_model import Labelled, LogisticRegression, Standardised, cross_fitted, period_test
 from events.audit._learned_total import difference_total, total_draws
 from events.audit._learning import LEAST_LABELS, TargetLearning, learn, target_labels
-from events.audit._paired import average_precision
 from events.audit._plan import AuditPlan, extend_plan
 from events.audit._sheets import MISSING, YES, SheetLabels
 
@@ -353,21 +352,6 @@ def test_the_test_of_periods_keeps_its_level() -> None:
     p = rng.uniform(0.05, 0.6, 80)
     values = [period_test(dates, (rng.random(80) < p).astype(np.float64), p, seed=i).p_value for i in range(100)]
     assert np.mean(np.array(values) < 0.1) < 0.1 + 3 * 0.03
-
-
-def test_labels_of_one_day_stay_together() -> None:
-    dates = np.array(["2000-01-01"] * 40 + ["2000-01-02"] * 20, "datetime64[D]")
-    groups = period_test(dates, np.arange(60) % 2.0, np.full(60, 0.5)).groups
-    assert [(start, n) for start, n, *_ in groups] == [("2000-01-01", 40), ("2000-01-02", 20)]
-
-
-def test_average_precision_by_hand() -> None:
-    """Thresholds .9: precision 1, recall 1/3; .5, two documents together: 2/3, 2/3; .1: 3/4, 1."""
-    p, y = np.array([0.5, 0.9, 0.1, 0.5]), np.array([0.0, 1.0, 1.0, 1.0])
-    assert average_precision(p, y, np.ones(4)) == pytest.approx((1 + 2 / 3 + 3 / 4) / 3)
-    # A weight of 2 is a document that is there twice.
-    twice = average_precision(np.append(p, 0.5), np.append(y, 0.0), np.ones(5))
-    assert average_precision(p, y, np.array([2.0, 1.0, 1.0, 1.0])) == pytest.approx(twice)
 
 
 def test_columns_of_a_table_are_numbers_of_every_document(tmp_path: Path) -> None:

@@ -189,17 +189,8 @@ def test_no_division_at_tenths_is_expected_to_vary_less(n_bounds: int, seed: int
     assert expected_variance(p.tolist(), found) == pytest.approx(least, rel=1e-12)
 
 
-def test_two_groups_are_divided_between_them() -> None:
-    assert best_cuts(np.array([0.0] * 50 + [0.012] * 20 + [0.9] * 5), 1) == (0.9,)
-
-
 def test_rare_events_are_divided_below_a_hundredth() -> None:
     assert best_cuts(np.array([0.0] * 50 + [0.0001] * 90 + [0.004] * 20), 1) == (0.002,)
-
-
-@pytest.mark.parametrize("p", [[0.0, 0.0], [0.0, 1.0, 1.0], [0.5] * 4])
-def test_there_are_no_bounds_without_two_ranges(p: list[float]) -> None:
-    assert best_cuts(np.array(p), 2) == ()
 
 
 def test_a_plan_chooses_its_bounds_and_divides_all_documents() -> None:
@@ -217,8 +208,3 @@ def test_a_plan_has_fewer_bounds_where_floors_would_take_half_of_the_labels() ->
     # Floors in 3 strata of 3 years are 45 labels.
     assert len(plan_audit(frame(), 45, by="year").cuts) == 1
     assert plan_audit(frame(), 44, by="year").cuts == ()
-
-
-def test_a_model_without_doubt_has_two_strata() -> None:
-    certain = AuditFrame.from_arrays(list("abcdef"), ["2000-01-01"] * 6, [0, 0, 0, 1, 1, 0.0])
-    assert [each.name for each in plan_audit(certain, 4, floor=1).strata] == ["P = 0", "P > 0"]

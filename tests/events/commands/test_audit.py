@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import Calls
-from events_audit_made import edit, fill, frame
+from events_audit_made import fill, frame
 from expected_errors import error
 from references import events as er
 from references.learning import difference_estimate
@@ -218,46 +218,6 @@ def test_a_run_of_a_rule_file_that_moved_has_a_question_that_names_the_event(tmp
     assert (asked.question, asked.codebook) == ("Is the event “own” in this document?", ())
 
 
-def test_an_empty_text_is_not_one_that_was_not_found(call: Calls, scores: Path, tmp_path: Path) -> None:
-    table = pd.read_csv(scores)
-    table["text"] = ["", *["some text"] * 199]
-    table.to_csv(scores, index=False)
-    options = ("audit", "plan", scores, "--labels", 200, "--overwrite", "--out", tmp_path / "audit")
-    out = call(*options)[1]
-    assert "1 document with an empty text." in out
-    assert "without text" not in out
-    assert [json.loads(call(*options, "--json")[1])[name] for name in ("n_without_text", "n_empty")] == [0, 1]
-    table.drop(columns="text").to_csv(scores, index=False)
-    assert "200 documents without text: the CSV file has no column text." in call(*options)[1]
-    assert "without text" not in call(*options, "--no-texts")[1]
-
-
-def test_a_run_whose_input_is_gone_has_documents_without_text(call: Calls, tmp_path: Path) -> None:
-    made = counted(tmp_path, n_samples=20)
-    (tmp_path / "corpus.jsonl").unlink()
-    out = call("audit", "plan", made, "--labels", 12, "--out", tmp_path / "audit")[1]
-    assert "12 documents without text: no input of the run has it now." in " ".join(out.split())
-
-
-@pytest.mark.parametrize(
-    ("n_labels", "text"),
-    [
-        (120, "80 more labels would make the interval of the total 0 times as wide."),
-        (200, None),
-        (50, "100 more labels would make the interval of the total 0."),
-    ],
-)
-def test_more_labels_are_of_documents_left(
-    call: Calls, scores: Path, tmp_path: Path, n_labels: int, text: str | None
-) -> None:
-    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=n_labels))
-    fill(plan.sheet, ["yes", "no"] * (n_labels // 2))
-    out = " ".join(call("audit", "estimate", scores, plan.sheet, "--no-pictures")[1].split())
-    assert "0.00 times" not in out
-    assert ("more label" in out) == (text is not None)
-    assert text is None or text in out
-
-
 def test_a_table_of_actors_has_a_row_for_each(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("doc_id,date,actor,probability\na,2000-01-01,USA,0.5\na,2000-01-01,NA,0.25\nb,2000-01-02,,0\n")
@@ -348,23 +308,6 @@ def test_a_run_without_the_table_of_documents_is_refused(run: Path, tmp_path: Pa
 
 
 # --- the command line --------------------------------------------------------------------------------------
-
-
-def test_the_commands_print_what_was_found(call: Calls, scores: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "audit"
-    out = call.good("audit", "plan", scores, "--labels", 50, "--out", folder)
-    assert "50 documents to label; 50 of 200 in the sample" in out
-    sheet = edit(Path(fill(folder / "sheet.csv")), 0, label="unsure")
-    estimate = ("audit", "estimate", scores, sheet, "--no-pictures")
-    out = call.good(*estimate)
-    assert "50 labels of 200 documents, method mid-p." in out
-    assert "1 unsure and 0 missing are counted both ways" in " ".join(out.split())
-    assert json.loads(call(*estimate, "--json")[1])["n_unsure"] == 1
-    edit(sheet, 0, label="perhaps")
-    line = call.refused(*estimate)
-    assert "sheet.csv: row 2: label must be yes, no or unsure, got 'perhaps'" in line
-    line = call.refused("audit", "plan", scores, "--labels", 5, "--out", tmp_path / "b", status=2)
-    assert line.startswith("corefsample: --labels must be at least 10")
 
 
 # --- learning from labels ---------------------------------------------------------------------------------
@@ -474,17 +417,6 @@ def test_words_and_tables_are_features_of_scores(scores: Path, tmp_path: Path) -
         assert rows["learned"][truth].min() > rows["learned"][~truth].max()
     words = json.loads((tmp_path / "regression with words" / "learned.json").read_text())["targets"][0]["words"]
     assert {"police", "rain"} <= set(words)
-
-
-def test_the_screen_says_what_was_chosen_and_what_it_rests_on(run: Path, labelled: Path, call: Calls) -> None:
-    sheet = labelled / "sheet.csv"
-    status, shown, _ = call("audit", "learn", run, sheet, "--out", labelled / "l", "--no-pictures")
-    text = " ".join(shown.split())
-    assert status == 0
-    assert "24 labels, 8 of them yes. average of " in text
-    assert "equally often in all periods" in text
-    _, shown, _ = call("audit", "estimate", run, sheet, "--learned", labelled / "l", "--no-pictures")
-    assert "rests on learned P: no guarantee" in shown
 
 
 # --- pages -------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from chromium import Browser, chromium, requested, resize, until
-from page_documents import HOSTILE_TITLE, LEXICON, crossing, hostile, titled
+from page_documents import HOSTILE_TITLE, LEXICON, hostile
 from report_pages import DRAWN
 from run_cases import CountOptions, count_events
 
@@ -35,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
             end=datetime.date(1996, 12, 31),
         )
     ]
-    write_documents([*simulated, hostile(), crossing(), titled()], news)
+    write_documents([*simulated, hostile()], news)
     options = CountOptions(n_samples=200, lexicon=str(folder / "lexicon.yaml"), threads=1)
     count_events(str(news), folder / "run", options)
     return folder / "run"

@@ -10,7 +10,6 @@ import pytest
 from chromium import Browser, missing, requested, until
 from page_documents import HOSTILE_ABOUT, HOSTILE_CODE, HOSTILE_ID, HOSTILE_NAME, HOSTILE_TITLE, HOSTILE_WORDS
 from report_pages import (
-    DRAWN,
     all_of,
     choose,
     choose_actor,
@@ -24,7 +23,6 @@ from report_pages import (
 )
 
 from corefsample import ScoredDocument, read_documents
-from events.pages._report import write_report
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
@@ -124,25 +122,6 @@ def test_a_mention_shows_its_antecedents(browser: Browser, run: Path, documents:
     assert document.mention_text(mention).split()[0] in text(browser, "#mention .quoted")
 
 
-def test_crossing_mentions_show_every_word_once(browser: Browser) -> None:
-    open_document(browser, "crossing")
-    sentences = browser.execute_script(
-        "return [...document.querySelectorAll('#text .sentence')].map((sentence) => {"
-        "const copy = sentence.cloneNode(true); copy.querySelectorAll('sup').forEach((sup) => sup.remove());"
-        "return copy.textContent; })"
-    )
-    assert sentences == ["Iraqi troops saw old men", "They attacked the town"]
-    parts = browser.execute_script(
-        "const found = {}; document.querySelectorAll('#text .mention').forEach((span) => {"
-        "const copy = span.cloneNode(true); copy.querySelectorAll('sup').forEach((sup) => sup.remove());"
-        "(found[span.dataset.mention] ??= []).push(copy.textContent); }); return found"
-    )
-    assert {int(i): " ".join(" ".join(several).split()) for i, several in parts.items()} == {
-        0: "Iraqi troops", 1: "Iraqi troops", 2: "Iraqi", 3: "troops saw old", 4: "old men They attacked", 5: "They",
-        6: "the town",
-    }  # fmt: skip
-
-
 # --- three levels by keyboard ------------------------------------------------------------------------------
 
 
@@ -189,42 +168,7 @@ def test_all_levels_can_be_reached_by_keyboard_and_left_again(browser: Browser, 
     assert focused(browser) == "band"
 
 
-def test_a_long_list_is_extended_on_demand(browser: Browser, run: Path) -> None:
-    total = len(evidence(run))
-    assert total > 100
-    assert len(listed(browser)) == 50
-    one(browser, "#more").click()
-    assert len(listed(browser)) == 100
-    assert focused(browser) == "item"
-    choose(browser, "#order", "date")
-    dates = [each.text for each in all_of(browser, "#list .facts > :nth-child(2)")]
-    assert dates == sorted(dates)
-
-
 # --- for readers who do not see the charts -----------------------------------------------------------------
-
-
-def test_a_chart_has_a_table_with_the_same_values(browser: Browser, run: Path) -> None:
-    choose_actor(browser, "IRQ")
-    one(browser, "#band-table-frame summary").click()
-    until(browser, "document.querySelectorAll('#band-table td').length")
-    counts = pd.read_csv(run / "counts.csv")
-    rows = counts[counts["actor"] == "IRQ"].to_dict("records")
-    cells = [
-        [cell.text for cell in row.find_elements("css selector", "th, td")] for row in all_of(browser, "#band-table tr")
-    ]
-    assert len(cells) == len(rows) + 1
-    for row, line in zip(rows, cells[1:], strict=True):
-        assert line[0] == row["period"]
-        assert int(line[1]) == row["n_docs"]
-        assert float(line[2]) == pytest.approx(row["mean"], abs=0.0051)
-        assert line[5] == f"{row['lower']:.0f} to {row['upper']:.0f}"
-        assert int(line[6]) == row["one_best"]
-    for column in zip(*(line[2:5] for line in cells[1:]), strict=True):  # mean, Monte Carlo error, sd
-        assert len({len(cell.partition(".")[2]) for cell in column}) == 1
-    assert "Iraq" in text(browser, "#band-table caption")
-    all_of(browser, "#band-table button")[0].click()
-    assert text(browser, "#documents-heading") == f"Iraq, {rows[0]['period']}: the likeliest documents"
 
 
 # --- text that would break a careless page -----------------------------------------------------------------
@@ -265,18 +209,3 @@ def test_the_policy_blocks_scripts_made_from_text_and_the_network(browser: Brows
 
 
 # --- other sizes, other media ------------------------------------------------------------------------------
-
-
-def test_a_text_that_was_left_out_is_listed_and_marked(session: Browser, run: Path, tmp_path: Path) -> None:
-    summary = write_report(run, tmp_path / "few.html", n_documents=3)
-    session.get((tmp_path / "few.html").as_uri())
-    until(session, DRAWN)
-    assert "this page has the text of" in text(session, "#status")
-    buttons = all_of(session, "#list .item")
-    closed = [button for button in buttons if button.get_attribute("aria-disabled") == "true"]
-    assert 0 < len(closed) < len(buttons)
-    assert "text left out" in closed[0].text
-    session.execute_script("arguments[0].click()", closed[0])
-    assert not one(session, "#reader").is_displayed()
-    assert summary.n_texts == 3
-    assert session.get_log("browser") == []

@@ -16,7 +16,6 @@ import pytest
 from chromium import Browser, accessibility_faults, choose_scheme, missing, until
 from report_pages import (
     DRAWN,
-    all_of,
     allow_downloads,
     choose,
     choose_actor,
@@ -25,7 +24,6 @@ from report_pages import (
     listed,
     one,
     open_document,
-    quiet_run,
     text,
 )
 from run_cases import CountOptions, count_events
@@ -242,59 +240,7 @@ def test_the_table_of_an_actor_is_that_of_the_run(browser: Browser, run: Path, d
     np.testing.assert_allclose(found[rounded], expected[rounded], rtol=1e-3)
 
 
-def test_charts_are_pictures_with_a_title(browser: Browser, downloads: Path) -> None:
-    choose(browser, "#other", "1")
-    svg = saved(browser, downloads, "save-svg", "*.svg").read_text(encoding="utf-8")
-    assert svg.startswith("<svg")
-    assert "<script" not in svg
-    assert "credible interval" in svg
-    png = saved(browser, downloads, "save-png", "*.png").read_bytes()
-    assert png.startswith(b"\x89PNG")
-    width = int.from_bytes(png[16:20], "big")
-    assert width >= 1800
-    assert all_of(browser, ".hidden-drawing") == []
-
-
-def test_the_list_is_a_table_for_labels(browser: Browser, run: Path, downloads: Path) -> None:
-    choose(browser, "#order", "high")
-    path = saved(browser, downloads, "save-list", "*.csv")
-    found = pd.read_csv(path, encoding="utf-8-sig", keep_default_na=False)
-    assert found.columns.tolist() == [
-        *("doc_id", "date", "period", "event", "actor", "probability", "mc_se", "one_best", "text", "label", "note"),
-    ]
-    assert len(found) == len(evidence(run))
-    assert found["probability"].is_monotonic_decreasing
-    assert (found["text"] != "").all()
-    assert (found["label"] == "").all()
-
-
 # --- documents without evidence -------------------------------------------------------------------------------
-
-
-def test_a_period_leads_to_its_documents_without_evidence(browser: Browser, run: Path) -> None:
-    label = likeliest(run)["period"]
-    browser.execute_script("location.hash = arguments[0]", f"period={label}&show=period")
-    until(browser, f"document.getElementById('documents-heading').textContent.includes({label!r})")
-    browser.execute_script("document.getElementById('zero').click()")
-    table = pd.read_parquet(run / "all_documents.parquet")
-    expected = table[(table["probability"] == 0) & (table["period"] == label)]["doc_id"]
-    until(browser, f"document.getElementById('other-status').textContent.startsWith('{len(expected)} document')")
-    found = [each.get_attribute("textContent") for each in all_of(browser, "#other-list .name")]
-    assert sorted(found) == sorted(expected)
-
-
-def test_a_run_without_any_event_can_be_browsed(session: Browser, tmp_path: Path) -> None:
-    run, n_documents = quiet_run(tmp_path)
-    session.get("about:blank")
-    session.get_log("browser")
-    session.get(Path(write_report(run).out).as_uri())
-    until(session, "document.documentElement.dataset.others !== undefined")
-    assert len(all_of(session, "#other-list li")) == n_documents
-    assert all_of(session, "#chart") == []
-    choose(session, "#other-period", "0")
-    until(session, "document.documentElement.dataset.others === '2'")
-    assert 0 < len(all_of(session, "#other-list li")) < n_documents
-    assert session.get_log("browser") == []
 
 
 # --- accessibility --------------------------------------------------------------------------------------------

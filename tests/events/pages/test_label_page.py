@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -255,10 +255,6 @@ def load(labeller: Labeller, path: Path) -> str:
     return labeller.text("#status")
 
 
-def exported_rows(labeller: Labeller, name: str = "sheet.csv") -> pd.DataFrame:
-    return pd.read_csv(labeller.exported(name), dtype=str, keep_default_na=False)
-
-
 def test_exported_labels_are_loaded_where_the_browser_has_none(labeller: Labeller) -> None:
     from selenium.webdriver.common.keys import Keys
 
@@ -329,20 +325,3 @@ def test_the_automated_checks_of_accessibility_pass(labeller: Labeller, plan: Au
         assert accessibility_faults(labeller.browser) == []
     finally:
         choose_scheme(labeller.browser, "")
-
-
-@pytest.fixture
-def without_storage(session: Browser) -> Iterator[Callable[[], None]]:
-    script = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no storage'); } });"
-    number = session.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})["identifier"]
-    yield lambda: None
-    session.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": number})
-    session.get("about:blank")
-
-
-def test_a_browser_that_keeps_nothing_can_still_export(labeller: Labeller, without_storage: Callable[[], None]) -> None:
-    labeller.open(write_page(labeller.folder))
-    labeller.press("y")
-    assert labeller.browser.find_element("id", "not-kept").is_displayed()
-    assert read_sheets(PLAN, [labeller.exported()]).labels[0, 0] == YES
-    labeller.browser.get("about:blank")

@@ -12,19 +12,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from page_documents import DAY, HOSTILE_CODE, HOSTILE_NAME
 from references import events as er
 from report_pages import unpacked
 from run_cases import CountOptions, count_events
 
-import events.pages._report_content
-from corefsample import AntecedentDistribution, Tokens, map_clustering, read_documents
+from corefsample import Tokens, map_clustering, read_documents
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import point_estimate
 from events import load_lexicon, load_rules
-from events.counting._evaluation import evaluate_matches
-from events.counting._evidence import ParsedMentions, evidence_rows
-from events.matching._matching import match_document
 from events.pages._document_texts import NAME, PLAIN, TRIGGER, Marker, named_places, spaced
 from events.pages._report_content import _ordered_actors, read_report, sampled_pairs
 
@@ -55,15 +50,6 @@ def test_counts_and_evidence_are_those_of_the_tables(run: Path) -> None:
     assert [content["actors"][a]["code"] for a in rows["actor"]] == evidence["actor"].tolist()
     assert [labels[i] for i in rows["period"]] == evidence["period"].tolist()
     np.testing.assert_allclose(rows["probability"], evidence["probability"], rtol=6e-4)
-
-
-def test_countries_with_most_documents_come_first_and_have_their_names(run: Path) -> None:
-    actors = read_report(run).counts["actors"]
-    totals = [sum(actor["mean"]) for actor in actors]
-    assert totals == sorted(totals, reverse=True)
-    names = {actor["code"]: actor["name"] for actor in actors}
-    assert names["IRQ"] == "Iraq"
-    assert names[HOSTILE_CODE] == HOSTILE_NAME
 
 
 def test_periods_are_adjacent_and_begin_on_their_first_day(run: Path) -> None:
@@ -123,13 +109,6 @@ def test_a_text_has_the_document_and_its_likeliest_antecedents(run: Path) -> Non
             assert best < 0 or probabilities[list(candidates).index(best)] == probabilities.max()
 
 
-def test_entities_are_numbered_in_the_order_of_the_text(run: Path) -> None:
-    for content in texts(run).values():
-        for entities in ([each["entity"] for each in content["mentions"]], content["estimate"]):
-            numbers = [number for number in dict.fromkeys(entities) if number]
-            assert numbers == list(range(1, len(numbers) + 1))
-
-
 def test_a_text_has_the_entities_of_the_binder_estimate(run: Path) -> None:
     contents = texts(run)
     differing = 0
@@ -165,23 +144,6 @@ def test_events_have_the_places_of_the_evidence(run: Path) -> None:
         for mention, (start, end) in ((each["mention"], each["words"]) for each in event["descriptions"]):
             first, last = (content["mentions"][mention][name] for name in ("start", "end"))
             assert first <= start < end <= last  # of the paper's rule: head, or a modifier, inside of the mention
-
-
-def test_the_country_word_is_all_of_a_name() -> None:
-    """The soldiers of New Zealand attacked: the trigger is token 5, the name tokens 3 and 4."""
-    sentence = (
-        "The/DET>2:det soldiers/NOUN>6:nsubj of/ADP>5:case New/PROPN>5:compound Zealand/PROPN>2:nmod "
-        "attacked=attack/VERB>0:root"
-    )
-    tokens, mentions = Tokens(**er.token_columns([sentence])), np.array([[0, 5, 1]], np.int32)
-    matches = match_document(tokens, mentions, load_rules(), load_lexicon(), DAY)
-    events = evaluate_matches(AntecedentDistribution.from_lists([[]], [[]]), matches, "d", DAY, n_samples=2)
-    (row,) = evidence_rows([events], "1995Q2", [ParsedMentions(tokens, mentions)])
-    assert json.loads(row.places) == {
-        "instances": [[5, [0], 1.0]],
-        "descriptions": [[0, "NZL", [3, 5], 1.0]],
-        "reasons": [],
-    }
 
 
 @pytest.mark.parametrize(
@@ -269,16 +231,6 @@ def test_pairs_are_those_of_a_loop_over_samples(cells: dict[tuple[str, str], lis
     assert shares == expected
 
 
-def test_the_first_actors_are_compared_as_far_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A and B are a pair in both periods, C makes two more pairs in 1999.
-    cells = {(actor, "1999"): [1, 0] for actor in ACTORS} | {(actor, "2000"): [2, 1] for actor in "AB"}
-    for room, compared in ((1, 1), (2, 2), (3, 2), (4, 3)):
-        monkeypatch.setattr(events.pages._report_content, "_MOST_PAIRS", room)
-        found = sampled_pairs(sampled_table(cells), ACTORS, PERIODS)
-        assert found["compared"] == compared
-        assert max([*found["first"], *found["second"]]) == compared - 1
-
-
 # --- marked texts ------------------------------------------------------------------------------------------
 
 
@@ -311,7 +263,3 @@ def test_the_text_has_the_blanks_of_its_tokens_and_a_line_for_each_sentence(mark
     assert text == Marker().marked(parsed).text
     assert "".join(text.split()) == "".join(parsed.text)
     assert text.replace("\n", " ") == "".join(spaced(parsed))
-
-
-def test_without_rule_and_lexicon_nothing_is_marked() -> None:
-    assert {kind for kind, _ in Marker().marked(parsed_tokens(FIRST)).pieces} == {PLAIN}

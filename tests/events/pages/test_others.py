@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -168,17 +167,6 @@ def test_learned_p_and_labels_stand_beside_p(run: Path, audit: Path, learned: Pa
     assert len(target["learned"]["rows"]) == 8
 
 
-def test_other_documents_have_the_highest_learned_p(run: Path, audit: Path, learned: Path, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(learned, tmp_path / "learned"))
-    table = pd.read_csv(copy / "learned.csv", keep_default_na=False)
-    missed = table["doc_id"][(table["probability"] == 0) & (table["label"] == "")].iloc[-1]
-    table.loc[table["doc_id"] == missed, "learned"] = 0.99
-    table.to_csv(copy / "learned.csv", index=False)
-    n_labelled = int(((table["probability"] == 0) & (table["label"] != "")).sum())
-    others = read_report(run, n_others=n_labelled + 4, learned=copy).others
-    assert others.content["learned"][others.content["id"].index(missed)] == 0.99
-
-
 def test_learned_p_of_another_run_is_rejected(
     run: Path, audit: Path, learned: Path, tmp_path: Path, call: Calls
 ) -> None:
@@ -263,22 +251,3 @@ def test_labels_of_chosen_documents_are_downloaded_as_a_sheet_without_inclusion_
     words = {each.doc_id: each.tokens.text for each in read_documents(run / "documents.parquet")}  # type: ignore[union-attr]
     text = sheet.set_index("doc_id").loc[first, "text"]
     assert "".join(text.split()) == "".join("".join(words[first]).split())
-
-
-@pytest.mark.skipif(REASON is not None, reason=str(REASON))
-def test_a_label_of_several_actors_is_given_on_the_page(run: Path, tmp_path: Path) -> None:
-    audit = labelled(run, tmp_path / "audit", ("USA", "IRQ"))
-    learned = made_learned(run, audit, tmp_path / "learned")
-    write_report(run, tmp_path / "page.html", audit=audit, learned=learned)
-    doc_id = unlabelled(run, audit)[0]
-    with chromium() as browser:
-        reader = Reader(browser, tmp_path, tmp_path / "page.html")
-        reader.open(doc_id)
-        names = [each.text for each in browser.find_elements("css selector", "#label-actors .actor")]
-        codes = [re.sub(r".*\((\w+)\)", r"\1", name) for name in names]
-        assert set(codes) == {"USA", "IRQ"}
-        reader.click("#label-actors button:nth-child(1)")
-        reader.click("#label-actors button:nth-child(2)"), reader.click("#label-actors button:nth-child(2)")
-        reader.click("#done")
-        assert reader.sheet()["label"].tolist() == [f"{codes[0]};{codes[1]}?"]
-        assert browser.get_log("browser") == []

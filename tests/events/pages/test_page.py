@@ -7,18 +7,14 @@ import hashlib
 import os
 import re
 import shutil
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from command_line import Calls
-from page_documents import HOSTILE_NAME, HOSTILE_TITLE
-from references import events as er
+from page_documents import HOSTILE_TITLE
 from report_pages import quiet_run
-from run_cases import CountOptions, count_events
 
-from corefsample import ParameterError
 from events.pages._report import rendered_page, write_report
 from events.pages._report_content import read_report
 
@@ -55,13 +51,6 @@ def elements(page: str) -> Elements:
 
 
 # --- text in, text out -------------------------------------------------------------------------------------
-
-
-def test_the_title_and_names_are_text(elements: Elements) -> None:
-    assert elements.of("title")[0][1] == HOSTILE_TITLE
-    assert elements.of("h1")[0][1].strip() == HOSTILE_TITLE
-    assert any(text.startswith(HOSTILE_NAME) for _, text in elements.of("option"))
-    assert not elements.of("b")[0][1].startswith("attacks")
 
 
 def test_a_page_refers_to_nothing_outside_it(elements: Elements) -> None:
@@ -117,23 +106,6 @@ def test_bad_usage_and_bad_input_have_their_status(tmp_path: Path, folder: Path,
     (folder / "counts.parquet").unlink()
     call.refused("report", folder)
     assert not (folder / "report.html").exists()
-
-
-def test_a_missing_library_is_named_with_its_installation(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "events.pages._charts", raising=False)
-    monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(ParameterError) as raised:
-        rendered_page(read_report(run))
-    assert "pip install 'altair" in str(raised.value.hint)
-
-
-def test_repeating_a_run_removes_the_stale_page(tmp_path: Path) -> None:
-    corpus = er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
-    options = CountOptions(n_samples=20, threads=1)
-    count_events(corpus, tmp_path / "run", options)
-    write_report(tmp_path / "run")
-    count_events(corpus, tmp_path / "run", options, overwrite=True)
-    assert not (tmp_path / "run" / "report.html").exists()
 
 
 def test_a_run_without_any_event_has_a_page_that_says_so(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from expected_errors import error
 from corefsample import InputError
 from events.audit import AuditFrame
 from events.counting._definitions import Definitions
-from events.pages._questions import Question, default_question, rule_question
+from events.pages._questions import Question, rule_question
 from events.rules._rules import load_rules
 
 
@@ -29,7 +29,6 @@ def asked(targets: str, rules: str = "arrest", preset: str | None = None, lexico
     ("targets", "options", "text"),
     [
         ("POLICE", {}, "Does the article say that police arrested someone, as a fact?"),
-        ("POLICE", {"preset": "extended"}, "Does the article say that police arrested someone?"),
         ("arrest", {}, "Does the article say that someone was arrested, as a fact?"),
         (
             "-",
@@ -38,19 +37,6 @@ def asked(targets: str, rules: str = "arrest", preset: str | None = None, lexico
             "fact?",
         ),
         ("POLICE|ARMY", {}, "Of which of these actors does the article say that they arrested someone, as a fact?"),
-        ("REBEL", {"rules": "kill"}, "Does the article say that rebels killed someone, as a fact?"),
-        (
-            "USA",
-            {"rules": "attack"},
-            "Does the article say that the United States attacked someone or something, as a fact?",
-        ),
-        # A role that is not optional: anybody is any actor of the lexicon.
-        (
-            "meet",
-            {"rules": "meet", "lexicon": None},
-            "Does the article say that an actor of the lexicon countries took part in a meeting or in talks, as a "
-            "fact?",
-        ),
         ("IRQ>KWT", {"rules": "attack_target"}, "Does the article say that Iraq attacked Kuwait, as a fact?"),
         (
             "IRQ>KWT|USA>IRQ",
@@ -59,7 +45,6 @@ def asked(targets: str, rules: str = "arrest", preset: str | None = None, lexico
         ),
         ("kill|arrest", {"rules": "kill, arrest"}, "Which of these does the article say, as a fact?"),
         ("arrest: POLICE", {"rules": "kill, arrest"}, "Does the article say that police arrested someone, as a fact?"),
-        ("kill: POLICE|arrest: ARMY", {"rules": "kill, arrest"}, "Which of these does the article say, as a fact?"),
     ],
 )
 def test_the_question_is_of_rule_preset_and_actors(targets: str, options: dict[str, str], text: str) -> None:
@@ -97,36 +82,6 @@ def test_a_rule_without_clauses_is_asked_about_by_its_name(tmp_path: Path) -> No
     found = rule_question(frame("strike", "FRA"), Definitions.named([str(path)], None))
     assert found.text == "Does the article say that there is the event “strike” by France?"
     assert found.codebook[0] == "Somebody strikes."
-
-
-@pytest.mark.parametrize(("target", "shown"), [("FRA", False), ("-", True), ("strike", True)])
-def test_an_example_without_an_actor_is_none_of_an_actor(tmp_path: Path, target: str, shown: bool) -> None:
-    path = tmp_path / "strike.yaml"
-    parse = "      1 Ten ten NUM 2 nsubj\n      2 struck strike VERB 0 root\n"
-    path.write_text(f'{RULE}optional: [agent]\nexamples:\n  - expect: {{only: ["-"]}}\n    parse: |\n{parse}')
-    found = rule_question(frame("strike", target), Definitions.named([str(path)], None))
-    assert ("Counts: “Ten struck”" in found.codebook) == shown
-
-
-def test_a_second_role_that_nobody_named_fills_is_someone_else(tmp_path: Path) -> None:
-    path = tmp_path / "strike.yaml"
-    path.write_text(
-        "name: strike\ntrigger: {lemma: [strike]}\nevent: [agent, target]\noptional: [target]\n"
-        'question: {actor: "{actor} struck {target}"}\n'
-        "presets: {only: {described: [head], roles: {agent: [subject], target: [object]}}}\n"
-    )
-    found = rule_question(frame("strike", "IRQ>-"), Definitions.named([str(path)], None))
-    who = "someone who is not an actor of the lexicon countries"
-    assert found.text == f"Does the article say that Iraq struck {who}?"
-
-
-def test_targets_that_are_no_event_of_a_rule_are_asked_about_by_name() -> None:
-    found = rule_question(frame("any_action"), Definitions.named(["arrest"], None))
-    assert (
-        found
-        == Question(default_question(frame("any_action")))
-        == Question("Is the event “any action” in this document?")
-    )
 
 
 @pytest.mark.parametrize(

@@ -99,21 +99,6 @@ def test_an_empty_table_says_so() -> None:
     assert "No document contains an event." in [text.get_text() for ax in figure.axes for text in ax.texts]
 
 
-def test_one_period_is_a_step() -> None:
-    ax = event_band(Figure().subplots(), counts("AAA", periods=1))
-    assert [heights(line) for line in ax.lines] == [[1.0], [2]]
-    (band,) = ax.collections
-    corners = band.get_paths()[0].vertices
-    assert (corners[:, 1].min(), corners[:, 1].max()) == (0.0, 3.0)
-    assert np.ptp(corners[:, 0]) > 0
-    assert tick_labels(ax) == ["1999Q1"]
-
-
-def tick_labels(ax: Axes) -> list[str]:
-    ax.figure.draw_without_rendering()
-    return [label.get_text() for label in ax.get_xticklabels()]
-
-
 def test_a_count_of_one_between_counts_of_zero_is_a_step_over_its_period() -> None:
     """A line through 0, 1, 0 would be a triangle that rises in the quarter before."""
     table = counts("AAA", periods=3).assign(mean=[0.0, 1.0, 0.0], lower=0.0, upper=[0.0, 1.0, 0.0])
@@ -122,23 +107,6 @@ def test_a_count_of_one_between_counts_of_zero_is_a_step_over_its_period() -> No
     days = date2num(table["period_start"])
     raised = {x for x, y in band.get_paths()[0].vertices.tolist() if y == 1.0}
     assert raised == {days[1], days[2]}
-
-
-def test_steps_begin_with_their_period_and_the_last_has_the_length_of_the_one_before() -> None:
-    table = counts("AAA", periods=40)
-    ax = event_band(Figure().subplots(), table)
-    starts = date2num(table["period_start"]).tolist()
-    for line in ax.lines:
-        assert date2num(line.get_xdata()).tolist() == [*starts, 2 * starts[-1] - starts[-2]]
-    labels = [label for label in tick_labels(ax) if label]
-    assert 3 <= len(labels) <= 8
-    assert set(labels) <= {str(year) for year in range(1998, 2011)}
-
-
-def test_a_few_periods_are_named_at_their_middle() -> None:
-    ax = event_band(Figure().subplots(), counts("AAA", periods=3))
-    assert tick_labels(ax) == ["1999Q1", "1999Q2", "1999Q3"]
-    assert ax.get_xticks()[0] == date2num(datetime.date(1999, 1, 1)) + 45  # 90 days
 
 
 def test_pages_show_all_countries_once() -> None:
@@ -150,29 +118,6 @@ def test_pages_show_all_countries_once() -> None:
     assert event_bands(table, most=12).get_supxlabel() == ""
     with pytest.raises(ParameterError, match="page must be at most 3, got 4"):
         event_bands(table, most=5, page=4)
-
-
-def test_panels_can_share_one_scale() -> None:
-    table = counts("AAA", "BBB").assign(upper=[3.0] * 4 + [90.0] * 4)
-    own, shared = event_bands(table), event_bands(table, share_y=True)
-    assert len({ax.get_ylim() for ax in own.axes}) == 2
-    assert {ax.get_ylim() for ax in shared.axes} == {(0.0, 1.05 * 90.0)}
-
-
-@pytest.mark.parametrize("columns", [1, 2, 3, 4])
-def test_the_lowest_panel_of_each_column_has_dates(columns: int) -> None:
-    figure = event_bands(counts(*(f"C{k}" for k in range(5))), columns=columns)
-    drawn = [ax for ax in figure.axes if ax.get_visible()]
-    assert len(drawn) == 5
-    dated = [k for k, ax in enumerate(drawn) if ax.xaxis.get_major_ticks()[0].label1.get_visible()]
-    assert set(range(5 - columns, 5)) <= set(dated)
-
-
-def test_a_part_of_a_figure_can_be_given() -> None:
-    left, right = Figure(layout="constrained").subfigures(1, 2)
-    assert event_bands(counts("AAA"), fig=right) is right
-    assert len(left.axes) == 0
-    right.figure.draw_without_rendering()
 
 
 def test_old_years_can_be_drawn(tmp_path: Path) -> None:
@@ -263,25 +208,6 @@ def test_two_countries_stand_above_the_probability_that_each_has_more() -> None:
     assert words == ["Aland (AAA)", interval, "BBB", interval, "Aland (AAA) has more", "BBB has more"]
 
 
-def test_the_two_differ_in_grey_too() -> None:
-    above, below = actor_comparison(counts("AAA", "BBB"), comparison()).axes
-    first, second = above.lines
-    assert first.get_linestyle() != second.get_linestyle()
-    assert len({patch.get_hatch() for patch in below.patches}) == 2
-
-
-def test_each_probability_stands_over_its_period() -> None:
-    _, below = actor_comparison(counts("AAA", "BBB"), comparison()).axes
-    edges, starts = stairs(below)[0][1], date2num(comparison()["period_start"])
-    assert edges.tolist() == [*starts, 2 * starts[-1] - starts[-2]]
-
-
-def test_one_period_can_be_compared() -> None:
-    above, below = actor_comparison(counts("AAA", "BBB", periods=1), comparison(1)).axes
-    assert len(stairs(below)[0][0]) == 1
-    assert len({line.get_linestyle() for line in above.lines}) == 2
-
-
 def test_a_country_without_an_event_is_named() -> None:
     above, _ = actor_comparison(counts("AAA"), comparison()).axes
     assert "BBB: no event" in [text.get_text() for text in above.get_legend().get_texts()]
@@ -354,16 +280,6 @@ def test_the_bars_of_a_count_are_its_distribution() -> None:
     )
 
 
-def test_a_long_tail_is_left_out_but_no_mark() -> None:
-    distribution = count_pmf(np.full(400, 0.01))
-    assert len(count_bars(posterior(pmf=distribution, one_best=3)).patches) < 30
-    ax = count_bars(posterior(pmf=distribution, one_best=60))
-    assert len(ax.patches) == 61
-    assert ax.get_xlim()[1] > 60
-    # The one best can count documents without a sample of the event.
-    assert count_bars(posterior(pmf=np.ones(1), one_best=5)).get_xlim()[1] > 5
-
-
 def test_a_normal_interval_may_begin_below_zero() -> None:
     ax = count_bars(posterior(lower=-0.4, upper=2.5, interval="normal"))
     assert ax.get_xlim()[0] < -0.4
@@ -427,15 +343,6 @@ def test_each_actor_has_a_panel_with_its_own_counts() -> None:
     assert [ax.get_title(loc="left").partition(":")[0] for ax in panels] == ["IRQ"]
 
 
-def test_the_legend_names_the_uncertainty_that_the_band_covers() -> None:
-    table = audited_counts("attack", "USA", [3.0, 4.0])
-    for covers, words in (("", "95% model band"), ("coreference and sampled parses",) * 2):
-        figure = audit_bands(table, covers=covers)
-        labels = [text.get_text() for text in figure.legends[0].get_texts()]
-        assert any(label.startswith("95% model band") and words in label for label in labels)
-        assert any("(" in label for label in labels) == bool(covers)
-
-
 def test_audited_counts_stand_in_the_middle_of_the_steps_of_the_model() -> None:
     (ax,) = audit_bands(audited_counts("attack", "USA", [3.0, 4.0])).axes
     steps = date2num(ax.lines[0].get_xdata())
@@ -452,10 +359,3 @@ def test_learned_counts_of_several_events_of_an_actor_have_panels_of_their_own()
     drawn = [ax.containers[0].lines[0].get_ydata().tolist() for ax in figure.axes]
     assert drawn == [[10.0, 20.0], [3.0, 4.0]]
     assert "assumption" in figure.get_supxlabel()
-
-
-def test_weeks_are_named_by_their_first_day() -> None:
-    table = audited_counts("attack", "USA", [3.0, 4.0])
-    weeks = {"1999": "1999-01-04/1999-01-10", "2000": "1999-01-11/1999-01-17"}
-    (ax,) = audit_bands(table.assign(period=table["period"].replace(weeks))).axes
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["1999-01-04", "1999-01-11"]

@@ -84,9 +84,7 @@ def test_without_a_name_the_preset_is_asserted_or_the_only_one(tmp_path: Path) -
 
 
 def test_an_unknown_rule_or_preset_is_rejected() -> None:
-    with pytest.raises(
-        ParameterError, match=r"rule must be one of arrest, attack, attack_target, conflict, .*, or a path .*'war'"
-    ):
+    with pytest.raises(ParameterError, match=r"rule must be one of arrest, arson, attack, .*, or a path .*'war'"):
         load_rules("war")
     with pytest.raises(
         ParameterError, match=r"preset must be one of paper, extended, asserted \(attack\), got 'strict'"
@@ -438,7 +436,7 @@ def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_ano
 @pytest.mark.parametrize(
     ("changes", "place", "message"),
     [
-        ({"extends": "war"}, "extends", "must be one of arrest, attack"),
+        ({"extends": "war"}, "extends", "must be one of arrest, arson, attack"),
         ({"extends": "wide.yaml"}, "extends", "must not lead back to the file itself, got wide.yaml -> wide.yaml"),
         ({"name": None}, "name", "got `null`"),
         ({"add": {"frames": {"vreb": {"lemma": ["x"]}}}}, "add.frames", "(verb, phrase, noun), got 'vreb'"),
@@ -449,7 +447,7 @@ def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_ano
         (
             {"remove": {"presets": {"asserted": {"unless": ["reported"]}}}},
             "asserted.unless",
-            "(no_arrest, abstract, negated,",
+            "(no_arrest, abstract, accused,",
         ),
         ({"remove": {"presets": ["extended"]}}, "presets.asserted", "extends must be another preset"),
         ({"remove": {"words": {"nobody": ["zero"]}}}, "remove.words.nobody", "(nobody, none, "),

@@ -1,4 +1,4 @@
-"""Mentions that name an actor, and how often coreference alone would merge distinct ones."""
+"""Notes on counts: how often coreference alone would merge distinct actors, and which triggers a preset leaves out."""
 
 from __future__ import annotations
 
@@ -154,3 +154,38 @@ class MergedActors:
             "n_documents": {way: self.ways[way] for way in WAYS},
             "unsettled": self.unsettled,
         }
+
+
+def exclusion_texts(by_rule: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A sentence about each result of `excluded_triggers` by name of the rule, of those that leave any out."""
+    return [_text(f"{rule}: " * (len(by_rule) > 1), found) for rule, found in by_rule.items() if found["n_excluded"]]
+
+
+def _text(start: str, found: Mapping[str, Any]) -> str:
+    n, n_excluded = found["n_triggers"], found["n_excluded"]
+    conditions = ", ".join(f"{name} {count:,}" for name, count in found["conditions"].items())
+    several = " (one with several conditions counts for each)" * (sum(found["conditions"].values()) > n_excluded)
+    noun = "trigger" if n == 1 else "triggers"
+    return f"{start}{found['preset']} leaves out {n_excluded:,} of {n:,} {noun}: {conditions}{several}."
+
+
+def unsettled_text(merged_actors: Mapping[str, Any]) -> str:
+    """A sentence about documents whose Markov chains disagree, by the result of `MergedActors.summary`; "" if none."""
+    n, doc_ids = merged_actors["n_documents"]["unsettled chain"], merged_actors["unsettled"]
+    if not n:
+        return ""
+    names = ", ".join(doc_ids) + f" and {n - len(doc_ids):,} more" * (n > len(doc_ids))
+    return (
+        f"Conditioned samples did not settle in {n:,} document{'s' * (n > 1)}, where many mentions may be of distinct "
+        f"actors: {names}. The probabilities of these documents are not reliable."
+    )
+
+
+def merging_text(found: Mapping[str, Any]) -> str:
+    """A sentence about the result of `MergedActors.summary`."""
+    worst = "; ".join(f"{each['mention']!r} in {each['doc_id']}, {each['probability']:.2f}" for each in found["worst"])
+    return (
+        f"Coreference merges different actors with probability {found['probability']:.3f} per mention that names one, "
+        f"before the samples are conditioned: above .2 for {100 * found['share_above_0.2']:.1f}% of "
+        f"{found['n_mentions']:,.0f} mentions" + f"; most for {worst}" * bool(worst) + "."
+    )

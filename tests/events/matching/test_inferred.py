@@ -1,0 +1,107 @@
+"""Descriptions that hold in some samples: possessors, and class nouns that stand for named actors."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+
+import numpy as np
+import pytest
+from references import events as er
+
+from corefsample import AntecedentDistribution
+from corefsample._random import document_draws
+from events import load_lexicon, load_rules
+from events.counting._evaluation import DocumentEvents, evaluate_matches
+from events.lexicon._lexicon import Lexicon
+from events.matching import match_document
+from events.matching._inferred import InferredDescription, with_virtual_mentions
+from events.rules._rules import Filled
+
+DAY = datetime.date(1990, 1, 1)
+N_SAMPLES = 4000
+NAMED = (
+    "The/DET>2:det FMLN/PROPN>3:nsubj left=leave/VERB>0:root ./PUNCT>3:punct"
+    " The/DET>6:det guerrillas=guerrilla/NOUN>7:nsubj attacked=attack/VERB>3:conj a/DET>9:det bank/NOUN>7:obj"
+)
+
+
+@pytest.fixture(scope="module")
+def lexicon(tmp_path_factory: pytest.TempPathFactory) -> Lexicon:
+    path = tmp_path_factory.mktemp("lexicon") / "groups.yaml"
+    entries = "".join(
+        f"  - {{code: {code}, name: {code} group, kind: rebel, aliases: [{code}]}}\n" for code in ("FMLN", "ELN")
+    )
+    path.write_text(f"version: 1\nextends: police\nentries:\n{entries}", encoding="utf-8")
+    return load_lexicon(str(path))
+
+
+def evaluated(text: str, lexicon: Lexicon, filled: Filled = "either") -> DocumentEvents | None:
+    """Events of attack; no two mentions corefer."""
+    tokens = er.parsed(text)
+    mentions = np.array(er.nominal_mentions(tokens.upos), np.int32)
+    rule = dataclasses.replace(load_rules("attack"), filled=filled)
+    matches = match_document(tokens, mentions, rule, lexicon, DAY, "ud2")
+    if not matches.possible:
+        return None
+    none = AntecedentDistribution.from_lists([[] for _ in mentions], [[] for _ in mentions])
+    return evaluate_matches(none, matches, "d", DAY, n_samples=N_SAMPLES)
+
+
+def probabilities(events: DocumentEvents | None) -> dict[str, float]:
+    return (
+        {} if events is None else {key[0]: float(p) for key, p in zip(events.keys, events.probabilities, strict=True)}
+    )
+
+
+def test_a_possessed_mention_is_described_where_its_possessor_is() -> None:
+    # mentions: 0 Israel, 1 it (of 0 in the first sample), 2 its troops
+    labels = np.array([[0, 0], [0, 1], [2, 2]], np.int32)
+    inferred = [InferredDescription(2, "ISR", 0, others=(0,), possessor=1)]
+    assert with_virtual_mentions(labels, inferred, np.array([0.9, 0.9]))[3].tolist() == [2, 3]
+
+
+def test_a_stand_in_holds_by_the_draw_unless_its_entity_has_a_name() -> None:
+    # mentions: 0 the FMLN, 1 the guerrillas, who are the FMLN in the last sample anyway
+    labels = np.array([[0, 0, 0], [1, 1, 0]], np.int32)
+    inferred = [InferredDescription(1, "FMLN", 0, others=(0,), start=0.2, chance=0.3)]
+    draws = np.array([0.1, 0.49, 0.3])
+    assert with_virtual_mentions(labels, inferred, draws)[2].tolist() == [2, 1, 2]
+    assert with_virtual_mentions(labels, inferred, draws, stand_ins=False)[2].tolist() == [2, 2, 2]
+
+
+def test_a_class_noun_stands_for_the_only_name_with_its_probability(lexicon: Lexicon) -> None:
+    events = evaluated(NAMED, lexicon)
+    assert events is not None
+    # One name, before, in the same sentence: 1 / (1 + exp(2.14 - 0.56 - 2.03)) = 0.611; five standard errors.
+    found = probabilities(events)
+    assert found["FMLN"] == pytest.approx(0.611, abs=5 * np.sqrt(0.611 * 0.389 / N_SAMPLES))
+    assert found["REBEL"] == 1.0
+    (number,) = [n for n, key in enumerate(events.keys) if key == ("FMLN",)]
+    assert events.filled(number) == "stands for"
+    assert events.n_named[number] == 0
+
+
+def test_only_named_actors_count_where_that_is_asked_for(lexicon: Lexicon) -> None:
+    assert probabilities(evaluated(NAMED, lexicon, "named")).get("FMLN", 0.0) == 0.0
+
+
+def test_two_names_share_what_one_of_them_would_have(lexicon: Lexicon) -> None:
+    text = NAMED.replace("./PUNCT>3:punct", "ELN/PROPN>3:obj")  # the FMLN left the ELN
+    found = probabilities(evaluated(text, lexicon))
+    # 1 / (1 + exp(2.14 - 2.03)) = 0.473 each: together 0.945, never both
+    error = 5 * np.sqrt(0.25 / N_SAMPLES)
+    assert found["FMLN"] == pytest.approx(0.473, abs=error)
+    assert found["FMLN"] + found["ELN"] == pytest.approx(0.945, abs=error)
+
+
+def test_a_class_is_not_distinct_from_its_members(lexicon: Lexicon) -> None:
+    assert not lexicon.are_distinct({"REBEL"}, {"FMLN"})
+    assert lexicon.are_distinct({"FMLN"}, {"ELN"})
+    assert lexicon.members["REBEL"] == {"FMLN", "ELN"}
+    assert load_lexicon("police").members == {}
+
+
+def test_the_first_draws_are_the_same_whatever_their_number() -> None:
+    assert document_draws(7, "d", 1000)[:100].tolist() == document_draws(7, "d", 100).tolist()
+    assert document_draws(7, "d", 3).tolist() != document_draws(7, "e", 3).tolist()
