@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
+from command_line import Calls
 from references import events as er
 from references import parses as pr
-from run_cases import in_groups
 
 from corefsample import read_documents
 from events import EventCounter, load_rules
@@ -94,16 +93,17 @@ MERGING = [
 ]
 
 
-@pytest.fixture(scope="module")
-def merging_news(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twelve documents, in which the two names are of one entity with probabilities from .65 to .42."""
-    folder = tmp_path_factory.mktemp("news")
-    lines = [
-        er.json_document(f"doc {n}", f"1999-01-{28 - n}", MERGING, {1: {0: -0.2 * n}, 2: {0: 0.5, 1: 1.0}})
-        for n in range(12)
-    ]
-    return in_groups(folder / "news.parquet", lines, 1)
-
-
-def merged(folder: Path) -> Any:
-    return json.loads((folder / "run.json").read_text(encoding="utf-8"))["summary"]["merged_actors"]
+def test_doctor_says_it_of_a_lexicon(tmp_path: Path, call: Calls) -> None:
+    apart = er.json_document("b", "1999-01-06", ["Iraq/PROPN>2:nsubj met=meet/VERB>0:root"], {})
+    unknown = er.json_document("c", "1999-01-07", ["Iraq/PROPN>2:SBJ-X met=meet/VERB>0:root"], {})
+    merging = er.json_document("a", "1999-01-05", MERGING, {1: {0: 30.0}})
+    path = er.write_lines(tmp_path / "d.jsonl", [merging, apart, unknown])
+    sentence = (
+        "different actors with probability 0.667 per mention that names one, before the samples are conditioned: "
+    )
+    for options in (("--lexicon", "countries"), ("--rule", "attack", "--preset", "paper"), ()):
+        _, printed, _ = call("doctor", path, *options)  # the rule cannot read the third document
+        assert (sentence + "above .2 for 66.7% of 3 mentions" in " ".join(printed.split())) == bool(options)
+    printed = call.good("doctor", path, "--lexicon", "countries", "--json")
+    ways = json.loads(printed)[0]["merged_actors"]["n_documents"]
+    assert (ways["as drawn"], sum(ways.values())) == (1, 2)
