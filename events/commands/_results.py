@@ -24,7 +24,7 @@ class CalibrationFolder(OutputFolder):
     """Tables and pictures of `corefsample calibrate`."""
 
     RECORD: ClassVar[str] = "calibration.json"
-    _TABLES = "calibration.csv calibration.parquet reliability.csv paired.csv"
+    _TABLES = "calibration.csv calibration.parquet reliability.csv"
     FILES: ClassVar[frozenset[str]] = _files(RECORD, _TABLES, "reliability", "reliability_by_kind")
 
 

@@ -23,20 +23,6 @@ _SUBJECTS = (
 _OBJECTS = ("object", "passive_subject", "conjoined_object")
 _NOMINAL = ("NOUN", "PROPN", "PRON")
 
-# Labels of UD v2, and those of UD v1 and ClearNLP that say the same.
-_LABELS = {
-    "obj": ("dobj", "dobj"),
-    "iobj": ("iobj", "dative"),
-    "nsubj:pass": ("nsubjpass", "nsubjpass"),
-    "csubj:pass": ("csubjpass", "csubjpass"),
-    "aux:pass": ("auxpass", "auxpass"),
-    "nmod:poss": ("nmod:poss", "poss"),
-    "acl:relcl": ("acl:relcl", "relcl"),
-}
-_UD1_ALONE = {"obl": "nmod", "obl:agent": "nmod:agent", "flat": "name", "fixed": "mwe", "nsubj:outer": "nsubj"}
-_STEP = re.compile(r"[<>][^<>\[]+")  # of a path, without its conditions
-_SAME = ("nsubj", "csubj", "ccomp", "xcomp", "advcl", "acl", "amod", "appos", "compound", "conj")
-
 
 @dataclass(frozen=True, slots=True)
 class DraftExample:
@@ -195,27 +181,6 @@ def role_paths(names: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def path_in_schemes(path: str, scheme: str) -> dict[str, list[str]]:
-    """A path in its scheme, and in the others if they have the same steps, with their labels."""
-    found = {other: path if other == scheme else _relabelled(path, scheme, other) for other in SCHEMES}
-    return {name: [written] for name, written in found.items() if written is not None}
-
-
-def _relabelled(path: str, scheme: str, other: str) -> str | None:
-    """A path with the labels of another scheme; conditions stay. None where a label or condition is not known there."""
-    rows = [{"ud2": label, "ud1": ud1, "clearnlp": clearnlp} for label, (ud1, clearnlp) in _LABELS.items()]
-    labels = {row[scheme]: row[other] for row in rows} | {label: label for label in _SAME}
-    if "clearnlp" not in (scheme, other):
-        labels |= _UD1_ALONE if scheme == "ud2" else {"nmod": "obl|nmod"}
-    elif "[case" in path or not {each for step in _STEP.findall(path) for each in step[1:].split("|")} <= {*labels}:
-        return None
-
-    def relabelled(step: re.Match[str]) -> str:
-        return step[0][0] + "|".join(dict.fromkeys(labels.get(each, each) for each in step[0][1:].split("|")))
-
-    return _STEP.sub(relabelled, path)
-
-
 # --- the file ----------------------------------------------------------------------------------------------
 
 
@@ -240,20 +205,16 @@ def rule_text(
         ]
     if own:
         lines.append("paths:")
-        lines += [f"  {label}: {_flow(path_in_schemes(path, scheme))}" for path, label in own.items()]
+        lines += [f"  {label}: {_flow({scheme: [path]})}" for path, label in own.items()]
     lines += [
         "presets:",
         f"  extended: {_flow({'distinct_actors': True, 'described': [*DESCRIBED]})}",
         f"  asserted: {_flow({'extends': 'extended', 'unless': excluding})}",
         "examples:",
     ]
-    number = 0
-    for each in examples:
-        for read in (scheme, "ud1") if scheme == "ud2" else (scheme,):
-            lines += _example_lines(
-                each, read, {p: expected.get((number, p), [each.code]) for p in ("extended", "asserted")}
-            )
-            number += 1
+    for number, each in enumerate(examples):
+        found = {preset: expected.get((number, preset), [each.code]) for preset in ("extended", "asserted")}
+        lines += _example_lines(each, scheme, found)
     return "\n".join(lines) + "\n"
 
 
@@ -266,14 +227,12 @@ def _words(examples: Sequence[DraftExample]) -> dict[str, list[str]]:
 
 def _example_lines(each: DraftExample, scheme: str, expected: Mapping[str, Sequence[str]]) -> list[str]:
     tokens = each.tokens
-    labels = {label: other[0] for label, other in _LABELS.items()} | _UD1_ALONE if scheme == "ud1" else {}
     lines = ["  - parse: |"]
     for token in range(len(tokens)):
         feats = str(tokens.extra.get("feats", [""] * len(tokens))[token] or "")
         # Conditions ask for the features of verbs.
         shown = f" {feats}" if "=" in feats and tokens.upos[token] in ("VERB", "AUX") else ""
         label = SCHEMES[scheme].reads(tokens.dep[token]) or tokens.dep[token]
-        label = labels.get(label, label)
         columns = (token + 1, tokens.text[token], tokens.lemma[token], tokens.upos[token])
         lines.append(f"      {' '.join(map(str, columns))} {int(tokens.head[token]) + 1} {label}{shown}")
     return [

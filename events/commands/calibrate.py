@@ -9,12 +9,10 @@ minutes, mostly for the intervals, whose time grows with the square of their num
 Examples
 --------
   corefsample calibrate gold.jsonl.gz --out calibration
-  corefsample calibrate gold.jsonl.gz other.jsonl --paired
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from corefsample import links, plots
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError
 from events import _shared_options as shared
 from events._options import FolderResult, Progress, declared, option
 from events.commands._parser import Command
@@ -30,12 +28,10 @@ from events.commands._screen import print_counts, print_files, print_text
 from events.runs._output_folder import save_pictures
 
 if TYPE_CHECKING:
-    from corefsample.calibration._paired import PairedComparison
     from corefsample.files._folders import OutputFolder
     from corefsample.files._paths import Inputs
     from corefsample.formats import DocumentStream
     from corefsample.links._calibration import LinkCalibration
-    from events.commands._results import Results
 
 _MEASURING = ("bin_size", "norm", "level", "n_resamples", "seed")
 
@@ -46,8 +42,6 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
 
     Attributes
     ----------
-    paired
-        Compare two scorers: INPUTS are two files with the same documents and mentions.
     bin_size
         Pairs in an adaptive bin. [default: 5,000; of fewer than 100,000 pairs a twentieth, at least 50]
     norm
@@ -60,7 +54,6 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
         Same seed, same intervals.
     """
 
-    paired: bool = False
     bin_size: int | None = option(default=None, at_least=1)
     norm: Literal["rms", "mse", "l1", "max"] = "rms"
     level: float = option(default=0.95, above=0.0, below=1.0)
@@ -91,47 +84,15 @@ class CalibrateResult(FolderResult):
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CalibratePairedResult(FolderResult):
-    """Result of a comparison of two scorers.
-
-    Attributes
-    ----------
-    comparison
-        The differences.
-    inputs
-        Names of the first and of the second scorer's files.
-    n_without_gold
-        Documents left out because they have no gold, of both.
-    """
-
-    comparison: PairedComparison
-    inputs: tuple[str, str]
-    n_without_gold: int
-
-    def _more(self) -> dict[str, Any]:
-        from events.runs._record import json_rows
-
-        compared = self.comparison
-        return {
-            "n_documents": compared.n_blocks,
-            "n_bins": list(compared.n_bins),
-            **{name: getattr(compared, name) for name in ("n_pairs", "norm", "level", "n_resamples")},
-            "differences": json_rows(compared.to_frame()),
-        }
-
-
 def run_calibrate(
     inputs: Inputs, options: CalibrateOptions | None = None, *, on_progress: Progress | None = None
-) -> CalibrateResult | CalibratePairedResult:
-    """Measure the calibration of link marginals in scored files with gold, or compare those of two scorers.
+) -> CalibrateResult:
+    """Measure the calibration of link marginals in scored files with gold.
 
     Parameters
     ----------
     inputs
-        Files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out. With
-        `paired` two: files or globs of the first and of the second scorer, whose documents with gold have the same
-        doc_ids, in any order, with the same mentions and gold.
+        Files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out.
     options
         What to measure.
     on_progress
@@ -140,65 +101,33 @@ def run_calibrate(
     Raises
     ------
     ParameterError
-        If the folder is in use, or there are not two inputs to compare.
+        If the folder is in use.
     InputError
-        If a file is missing, a document is bad, none has gold, or documents, mentions or gold of scorers differ.
+        If a file is missing, a document is bad, or none has gold.
     OutputError
         If the folder cannot be written. After an error no folder is left.
     """
-    from events.commands._results import CalibrationFolder, results
-
-    options = options or CalibrateOptions()
-    run = _compared if options.paired else _measured
-    with results(CalibrationFolder, options) as found:
-        return run(inputs, options, found, on_progress)
-
-
-def _measured(
-    inputs: Inputs, options: CalibrateOptions, found: Results, on_progress: Progress | None
-) -> CalibrateResult:
     from corefsample.formats import DocumentStream
     from corefsample.links._pairs import link_tables
     from events.commands._reading import streamed
+    from events.commands._results import CalibrationFolder, results
 
-    stream = DocumentStream(inputs, on_rejected=found.on_rejected)
-    tables = link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
-    if not tables.n_documents:
-        rule = f"gold is required to calibrate, got none in {tables.n_without_gold} documents"
-        raise InputError(rule, place=_place(stream))
-    try:
-        calibration = links.calibrate_links(tables, **options.chosen(*_MEASURING))
-    except InputError as error:
-        raise error.at(_place(stream)) from None
-    result = CalibrateResult(calibration, **found.summary())
-    if found.folder is not None:
-        _write(found.folder, calibration)
-    found.finish(result, stream.paths)
-    return result
-
-
-def _compared(
-    inputs: Inputs, options: CalibrateOptions, found: Results, on_progress: Progress | None
-) -> CalibratePairedResult:
-    from corefsample.files._paths import path_list
-    from corefsample.formats import DocumentStream
-    from events.commands._reading import streamed
-
-    names: Sequence[str] = path_list(inputs)
-    if len(names) != 2:
-        raise ParameterError(f"must be two files for a paired comparison, got {len(names)}", parameter="inputs")
-    streams = [DocumentStream(each, on_rejected=found.on_rejected) for each in names]
-    scorers = [links.scorer_links(streamed(each, on_progress), unannotated=options.unannotated) for each in streams]
-    try:
-        compared = links.compare_links(*scorers, **options.chosen(*_MEASURING))
-    except InputError as error:
-        raise error.at(" and ".join(map(_place, streams))) from None
-    n_without_gold = sum(each.n_without_gold for each in scorers)
-    result = CalibratePairedResult(compared, (names[0], names[1]), n_without_gold, **found.summary())
-    if found.folder is not None:
-        compared.to_frame().to_csv(found.folder.file("paired.csv"), index=False)
-    found.finish(result, [path for each in streams for path in each.paths])
-    return result
+    options = options or CalibrateOptions()
+    with results(CalibrationFolder, options) as found:
+        stream = DocumentStream(inputs, on_rejected=found.on_rejected)
+        tables = link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
+        if not tables.n_documents:
+            rule = f"gold is required to calibrate, got none in {tables.n_without_gold} documents"
+            raise InputError(rule, place=_place(stream))
+        try:
+            calibration = links.calibrate_links(tables, **options.chosen(*_MEASURING))
+        except InputError as error:
+            raise error.at(_place(stream)) from None
+        result = CalibrateResult(calibration, **found.summary())
+        if found.folder is not None:
+            _write(found.folder, calibration)
+        found.finish(result, stream.paths)
+        return result
 
 
 def _place(stream: DocumentStream) -> str:
@@ -220,42 +149,8 @@ def _write(folder: OutputFolder, calibration: LinkCalibration) -> None:
     save_pictures(pictures, folder.file)
 
 
-def print_calibrate(result: CalibrateResult | CalibratePairedResult) -> None:
-    """Print the calibration errors, or the differences of two scorers."""
-    if isinstance(result, CalibrateResult):
-        _print_calibration(result)
-    else:
-        _print_comparison(result)
-
-
-def _print_comparison(run: CalibratePairedResult) -> None:
-    compared = run.comparison
-    print_text(f"{compared.n_blocks:,} documents with gold, {compared.n_pairs:,} pairs of mentions.")
-    print_counts(
-        (run.n_without_gold, "document", "without gold left out, of both files"),
-        (run.n_quarantined, "bad document", "set aside"),
-    )
-    click.echo(f"\nFirst   {run.inputs[0]}\nSecond  {run.inputs[1]}\n")
-    click.echo(f"{'measure':<18}{'first':>9}{'second':>9}{'difference':>12}  {100 * compared.level:g}% by document")
-    for each in compared.differences:
-        click.echo(
-            f"{each.measure:<18}{each.first:>9.5f}{each.second:>9.5f}{each.difference:>12.5f}"
-            f"  {each.lower:.5f} to {each.upper:.5f}"
-        )
-    click.echo()
-    print_text(
-        "Lower is better: a negative difference favours the second. The log score is the mean of -log of the "
-        "probability of what gold has, in nats."
-    )
-    print_text(
-        f"Calibration error: {compared.norm}, in {compared.n_bins[0]:,} and {compared.n_bins[1]:,} bins, without the "
-        "part that chance adds."
-    )
-    print_text("by document: interval of the true difference, by resampling the same documents for both.")
-    print_files(run.out, {"Table": "paired.csv"})
-
-
-def _print_calibration(run: CalibrateResult) -> None:
+def print_calibrate(run: CalibrateResult) -> None:
+    """Print the calibration errors."""
     from corefsample.calibration._binning import FEWEST_BINS
 
     calibration, tables = run.calibration, run.calibration.tables

@@ -1,8 +1,9 @@
 """Check a file of scored mentions, a rule, or a lexicon, and describe its content; or describe the installation.
 
 FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), annotated corpora
-(.conllu, .conll), or YAML files of rules, whose examples are checked, or of lexicons; or the name of a shipped rule
-or lexicon.
+(.conllu, .conll), news (.csv, .xlsx, .xml ... with the columns doc_id, date and text), or YAML files of rules, whose
+examples are checked, or of lexicons; or the name of a shipped rule or lexicon. Of news it shows what is recognised as
+datelines, credits and notes, which texts are in capitals, and dates far from all others.
 
 With --rule, what the rule and the lexicon find in the scored mentions is counted: hits of every trigger, condition
 and name, and the paths from triggers to actors that fill no role. With --rule or --lexicon, clusterings are sampled
@@ -11,6 +12,7 @@ to see how often coreference merges different actors.
 Examples
 --------
   corefsample doctor scored.jsonl.gz
+  corefsample doctor news.csv
   corefsample doctor my_rule.yaml --lexicon my_words.yaml --scheme ud2
   corefsample doctor scored.parquet --rule arrest --lexicon police
   corefsample doctor --environment
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from events._options import Progress
     from events.commands._document_checks import AnnotatedReport, CorpusReport
     from events.commands._file_check import FileReport
+    from events.commands._news_check import NewsReport
     from events.commands._rule_hits import RuleHits
 
 
@@ -85,7 +88,7 @@ class DoctorResult:
         The installation, if that was asked for.
     """
 
-    reports: tuple[AnnotatedReport | CorpusReport | FileReport | RuleHits, ...] = ()
+    reports: tuple[AnnotatedReport | CorpusReport | FileReport | NewsReport | RuleHits, ...] = ()
     environment: Environment | None = None
 
     @property
@@ -132,13 +135,18 @@ def run_doctor(
         return DoctorResult(environment=describe_environment())
     from events.commands._document_checks import check_annotated, check_corpus
     from events.commands._file_check import check_file, is_rule_or_lexicon
+    from events.commands._news_check import check_news
     from events.lexicon._lexicon import load_lexicon
     from events.rules._rules import load_rules
     from events.runs._document_inputs import annotated_kind
 
     found: list[Any] = [check_file(name, options.lexicon, options.scheme) for name in files if is_rule_or_lexicon(name)]
     annotated = [name for name in files if annotated_kind(name) is not None]
-    corpus = [name for name in files if not is_rule_or_lexicon(name) and name not in annotated]
+    others = [name for name in files if not is_rule_or_lexicon(name) and name not in annotated]
+    news = [name for name in others if _is_news(name)]
+    corpus = [name for name in others if name not in news]
+    if news:
+        found.append(check_news(news, on_progress))
     if annotated:
         found.append(check_annotated(annotated, on_progress, scheme=options.scheme))
     if options.rule is not None and not corpus:
@@ -155,6 +163,12 @@ def run_doctor(
         against = options.chosen("preset", "lexicon", "scheme")
         found.append(rule_hits(corpus, options.rule, **against, on_progress=on_progress))
     return DoctorResult(tuple(found))
+
+
+def _is_news(name: str) -> bool:
+    from events.runs._document_inputs import named_kind
+
+    return name != "-" and not os.path.isdir(name) and named_kind(name, prefer_news=False) == "news"
 
 
 _PACKAGES = {"score": "corefsample.scorers", "events": "events.counting"}  # with kernels of each command

@@ -81,8 +81,10 @@ def print_events(summary: EventsResult) -> None:
 def print_counts_of_run(summary: EventsResult) -> None:
     """Print the highest counts, and where the files are."""
     from corefsample._extras import can_report, install_hint
+    from corefsample.files._contents import read_json
     from corefsample.files._paths import is_file, joined
     from events.counting._notes import exclusion_texts, merging_text, unsettled_text
+    from events.news._notices import outlying_text, scoring_notices
 
     folder, counts = summary.out, summary.counts
     print_text(
@@ -95,6 +97,10 @@ def print_counts_of_run(summary: EventsResult) -> None:
         click.echo(
             f"{counted(summary.n_quarantined, 'bad document')} set aside in {joined(folder, 'quarantine.jsonl')}"
         )
+    for notice in scoring_notices(read_json(joined(folder, "run.json"))):
+        print_text(notice)
+    if outliers := outlying_text(counts):
+        print_text(outliers)
     if counts.empty:
         click.echo("No document contains an event: the tables have headers and no rows.")
     else:

@@ -125,10 +125,9 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
         return {(each.number, each.preset): each.found for each in results}
 
     found = examined(rule_text(name, drafts, scheme, {}))
-    per_draft = len(found) // (2 * len(drafts))
     for number, draft in enumerate(drafts):
-        if draft.code not in found[number * per_draft, "extended"]:
-            names = ", ".join(found[number * per_draft, "extended"]) or "nothing"
+        if draft.code not in found[number, "extended"]:
+            names = ", ".join(found[number, "extended"]) or "nothing"
             raise ParameterError(f"must have {draft.code} by its parse, got {names}", parameter="example")
     write_bytes(out, rule_text(name, drafts, scheme, found).encode(), overwrite=options.overwrite)
     described = tuple(
@@ -138,8 +137,8 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
             "actor": draft.code,
             "mention": draft.tokens.text[draft.actor],
             "path": draft.path,
-            "extended": ", ".join(found[number * per_draft, "extended"]),
-            "asserted": ", ".join(found[number * per_draft, "asserted"]),
+            "extended": ", ".join(found[number, "extended"]),
+            "asserted": ", ".join(found[number, "asserted"]),
         }
         for number, (text, draft) in enumerate(zip(options.example, drafts, strict=True))
     )

@@ -25,7 +25,6 @@ import click
 
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_text
-from events.commands._text_notices import print_texts
 from events.runs.scoring._options import ScoreOptions
 
 if TYPE_CHECKING:
@@ -78,6 +77,7 @@ def print_score(run: ScoreResult) -> None:
     """Print what was scored, and what is wrong with the texts."""
     from corefsample.recalibration._shipped import SHIPPED
     from corefsample.scorers._scoring import few_known_words
+    from events.news._notices import text_notices
 
     tally = run.tally
     click.echo(
@@ -102,7 +102,8 @@ def print_score(run: ScoreResult) -> None:
             f"{counted(tally.n_seen, 'document')} were in the training of the model, whose scores of them are too good "
             "to fit or test anything: --folds 5 scores documents with gold by models that have not seen them."
         )
-    print_texts(run.texts)
+    for notice in text_notices(run.texts):
+        print_text(notice)
     if run.n_resumed:
         click.echo(f"{run.n_resumed:,} documents were scored by the earlier run.")
     if run.duplicates is not None:

@@ -8,8 +8,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import yaml
-
 from corefsample.languages._language import load_language
 
 _CALENDAR = (
@@ -29,6 +27,8 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def _entries(package: str, path: str) -> Iterator[Mapping[str, Any]]:
+    import yaml
+
     content = resources.files(package).joinpath(path).read_bytes()
     lexicon = yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     yield from lexicon["entries"]

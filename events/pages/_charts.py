@@ -12,7 +12,7 @@ import vl_convert
 _BAND, _ONE_BEST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe & Ito; the one best is also dashed
 _OTHER = "#007A59"  # a darker bluish green, for a second actor
 # No aria, because the page describes its charts in words.
-_STEPS: dict[str, Any] = {"aria": False, "interpolate": "step-after"}
+_STEPS: dict[str, Any] = {"aria": False, "interpolate": "step-after", "clip": True}
 
 
 @functools.cache

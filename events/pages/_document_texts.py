@@ -11,6 +11,7 @@ links     for each mention: antecedents, the likeliest first, with their probabi
 new       for each mention: probability of NEW, in thousandths
 best      for each mention: its likeliest antecedent, -1 for NEW
 about     names and values of the document's metadata, without the fingerprint of its recalibration
+left_out  kind and text of what stands before the first sentence: datelines, credits, notes
 events    by number of the actor: instances, descriptions, reasons, and parses at the triggers, as in `places`
 ===== ====================================================================================================
 """
@@ -39,11 +40,13 @@ from corefsample.formats import DocumentStream
 from corefsample.summaries import point_estimate
 from events.counting._definitions import Definitions
 from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.news._preparation import LEFT_OUT
 from events.pages._rendering import packed_parts
 from events.rules._rules import Rule, rules_and_outcomes
 
 Places = list[tuple[int, str]]  # the evidence of a document: number of the actor, and the column `places`
 
+_HIDDEN = (RECALIBRATION_FIELD, LEFT_OUT)
 _MAX_ANTECEDENTS = 5  # per mention
 _MIN_PROBABILITY = 0.001  # of an antecedent in the page
 _MAX_VALUE_LENGTH = 400  # letters of a metadata value
@@ -106,9 +109,17 @@ def _content(document: ScoredDocument, places: Places, place: str) -> dict[str, 
         "links": [_likeliest(antecedents, i) for i in range(document.n_mentions)],
         "new": np.rint(1000.0 * antecedents.new_probs).astype(int).tolist(),
         "best": [_best(antecedents, i) for i in range(document.n_mentions)],
-        "about": [[name, _short(value)] for name, value in document.metadata.items() if name != RECALIBRATION_FIELD],
+        "about": [[name, _short(value)] for name, value in document.metadata.items() if name not in _HIDDEN],
+        "left_out": left_out(document.metadata),
         "events": {actor: named_places(text) for actor, text in places},
     }
+
+
+def left_out(metadata: Mapping[str, Any]) -> list[list[str]]:
+    """Kind and text of each piece of an article that was not parsed; none of metadata that scoring did not write."""
+    pieces = metadata.get(LEFT_OUT)
+    pieces = pieces if isinstance(pieces, list) else []
+    return [[str(piece["kind"]), str(piece["text"])] for piece in pieces if {"kind", "text"} <= piece.keys()]
 
 
 def named_places(text: str) -> dict[str, Any]:

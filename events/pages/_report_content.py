@@ -27,6 +27,8 @@ from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._notes import exclusion_texts, merging_text, unsettled_text
 from events.counting._periods import Calendar
 from events.counting._tables import Columns, shown_name
+from events.news._dates import outlying
+from events.news._notices import outlying_notice, scoring_notices
 from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
 from events.pages._rendering import PER_PART, packed_parts
@@ -77,6 +79,20 @@ class Report:
         """What the labels are about; None of a report without labels."""
         content = self.audit or self.learned
         return None if content is None else content.about
+
+    @property
+    def notices(self) -> list[str]:
+        """Sentences on documents that were set aside, on what was changed in texts, and on dates far from others."""
+        periods, n_quarantined = self.counts["periods"], self.record["summary"].get("n_quarantined", 0)
+        days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
+        n_documents = np.array([period["n"] for period in periods])
+        outliers = outlying_notice(days, n_documents, [period["label"] for period in periods])
+        bad = (
+            f"{n_quarantined:,} bad documents set aside, and counted nowhere: quarantine.jsonl."
+            if n_quarantined
+            else ""
+        )
+        return [notice for notice in (bad, *scoring_notices(self.record), outliers) if notice]
 
     @property
     def is_recalibration_covered(self) -> bool:
@@ -188,6 +204,7 @@ def _with_all_documents(
     schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _ALL_COLUMNS])
     table = checked_table(table_path(run.folder, "all_documents"), _ALL_COLUMNS, schema)
     report.counts["periods"] = _periods(Calendar(str(run.record["arguments"]["period"])), table["date"])
+    report.counts["shown"] = _shown(report.counts["periods"])
     doc_ids = set(table["doc_id"])
     audited = None if audit is None else read_audit(audit, doc_ids, run.record)
     taught = None if learned is None else read_learned(learned, doc_ids, run.record)
@@ -255,6 +272,13 @@ def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
     columns = (labels, (days[0] * _DAY).tolist(), (days[1] * _DAY).tolist(), n_docs.tolist())
     names = ("label", "start", "end", "n")
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _shown(periods: list[dict[str, Any]]) -> list[int]:
+    """The first and the last period that charts show: all but those with few documents, far from the others."""
+    days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
+    shown = np.flatnonzero(~outlying(days, np.array([period["n"] for period in periods])))
+    return [int(shown[0]), int(shown[-1])]
 
 
 def _actor(run: FinishedRun, code: str, outcomes: Collection[str]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, axes_of, bare_spines, figure_of, legible, say_instead
 from events.counting._count_posterior import CountDistribution
 from events.counting._tables import row_names, shown_name
+from events.news._dates import outlying
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -51,6 +52,15 @@ def middles_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
     """Middle of each row's period: datetime64[s] (n_rows,)."""
     ends = ends_of(table)
     return ends[:-1] + (ends[1:] - ends[:-1]) // 2
+
+
+def of_shown_periods(counts: pd.DataFrame) -> pd.DataFrame:
+    """Rows of all periods but those with few documents, far from the others, which would leave the picture empty."""
+    if "n_docs" not in counts:
+        return counts
+    periods = counts.drop_duplicates("period_start").sort_values("period_start")
+    days = starts_of(periods)
+    return counts[np.isin(starts_of(counts), days[~outlying(days, periods["n_docs"].to_numpy(np.int64))])]
 
 
 def stepped(values: Any) -> npt.NDArray[np.float64]:
@@ -185,6 +195,7 @@ def event_bands(
     ParameterError
         If an actor is not in the table, or a number is outside its range.
     """
+    counts = of_shown_periods(counts)
     counts = counts.assign(**{_NAME: row_names(counts)})
     columns = _checks.whole("columns", columns, 1)
     chosen, left_out = _chosen(counts, actors, most, page)

@@ -11,7 +11,15 @@ from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of, legible, say_instead
 from events.counting._tables import row_names
-from events.plots.bands import NO_EVENT, actor_title, date_axis, draw_band, ends_of, scale_counts
+from events.plots.bands import (
+    NO_EVENT,
+    actor_title,
+    date_axis,
+    draw_band,
+    ends_of,
+    of_shown_periods,
+    scale_counts,
+)
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -74,7 +82,9 @@ def actor_comparison(
     titles = [legible(actor_title(actor, names)) for actor in (first, second)]
     if "event" in counts and "event" in comparison:
         counts = counts[counts["event"] == comparison["event"].iloc[0]]
-    counts = counts.assign(**{_NAME: row_names(counts)})
+    shown = of_shown_periods(counts)
+    comparison = comparison[~comparison["period"].isin({*counts["period"]} - {*shown["period"]})]
+    counts = shown.assign(**{_NAME: row_names(shown)})
     _draw_counts(above, counts[counts["period"].isin(comparison["period"])], (first, second), titles)
     _draw_probabilities(below, comparison, titles)
     date_axis(below, comparison)

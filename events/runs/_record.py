@@ -11,6 +11,7 @@ from typing import Any
 import corefsample
 from corefsample._lazy import pd
 from corefsample.files._atomic import require_free
+from events.news._notices import scoring_of
 from events.runs._store import Source
 
 _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
@@ -32,7 +33,7 @@ def run_record(
     arguments
         Arguments of the command.
     inputs
-        Rows of `checksums`.
+        Rows of `checksums`; the record says of scored documents what the record beside them says of their texts.
     started
         Seconds since the epoch.
     more
@@ -42,7 +43,7 @@ def run_record(
         "corefsample": corefsample.__version__,
         "arguments": dict(arguments),
         **more,
-        "inputs": list(inputs),
+        "inputs": [{**row, **scoring_of(row.get("path"))} for row in inputs],
         "started": datetime.datetime.fromtimestamp(started, datetime.UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "versions": {name: metadata.version(name) for name in _VERSIONS},

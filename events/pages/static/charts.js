@@ -1,6 +1,6 @@
 // What all charts share: their rows and scales, drawing, and the period under the pointer.
 
-import { periods } from "./page.js";
+import { counts, periods } from "./page.js";
 
 const middles = periods.map(({ start, end }) => (start + end) / 2);
 
@@ -23,8 +23,10 @@ export function scaleOf(...several) {
 
 // Draw a chart; `tables` has the rows of its data sets by name.
 export async function drawChart(frame, specification, tables, { top, bottom }) {
-  const ends = { first: periods[0].start, last: periods[periods.length - 1].end };
-  const signals = { cursor: -1, ...ends, top, bottom, middles, names: periods.map(({ label }) => label.split("/")[0]) };
+  const ends = { first: periods[counts.shown[0]].start, last: periods[counts.shown[1]].end };
+  const shown = [counts.shown[0], counts.shown[1] + 1];
+  const names = periods.slice(...shown).map(({ label }) => label.split("/")[0]);
+  const signals = { cursor: -1, ...ends, top, bottom, middles: middles.slice(...shown), names };
   const withData = {
     ...specification,
     data: specification.data.map((set) => (set.name in tables ? { ...set, values: tables[set.name] } : set)),

@@ -194,7 +194,10 @@ function drawText() {
     open = stack.map(({ mention }) => mention).filter((mention) => mention.end > after);
     return line;
   });
-  byId("text").replaceChildren(...paragraphs);
+  const head = content.left_out.map(([kind, text]) => element("p", { class: "help", dir: "auto" },
+    element("span", { class: "tag" }, kind), ` ${text}`,
+  ));
+  byId("text").replaceChildren(...head, ...paragraphs);
   markHits(byId("text"), wordsOf(choice.words));
   const hits = byId("text").querySelectorAll("mark.hit");
   byId("next-hit").hidden = !hits.length;

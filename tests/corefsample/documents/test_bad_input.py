@@ -20,8 +20,6 @@ from strategies.documents import BREAKAGES, COMPLETE, Breakage, Document
 
 from corefsample import InputError, read_documents, write_documents
 from corefsample.documents._faults import Rejected
-from corefsample.formats import DocumentStream
-from corefsample.formats.scored._writing import convert
 
 
 def line_of(document: Document) -> bytes:
@@ -213,29 +211,7 @@ def assert_rejected(paths: Any, *fragments: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_without_scored_documents_is_no_input(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("none")
-    with error(InputError, place=str(tmp_path)):
-        DocumentStream(tmp_path)
-
-
-@pytest.mark.parametrize("name", ["good.jsonl", "good.parquet"])
-def test_a_file_that_goes_away_is_rejected(folder: Path, name: str) -> None:
-    if name.endswith(".parquet"):
-        convert(folder / "good.jsonl", folder / name)
-    documents = DocumentStream(folder / name)
-    (folder / name).unlink()
-    with error(InputError, place=name):
-        list(documents)
-
-
 WHOLE = gzip.compress(b"".join(line_of(good(number)) + b"\n" for number in range(50)))
-
-
-@pytest.mark.parametrize("raw", [*(WHOLE[:end] for end in (3, 11, 40, -9, -1)), WHOLE + b"more"], ids=len)
-def test_gzip_that_is_cut_or_longer_is_rejected(folder: Path, raw: bytes) -> None:
-    (folder / "bad.jsonl.gz").write_bytes(raw)
-    assert_rejected(folder / "bad.jsonl.gz", "bad.jsonl.gz: line ", "gzip data must be complete, got: ")
 
 
 @pytest.mark.parametrize("place", [2, 12, 40, -6])

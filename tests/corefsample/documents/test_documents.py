@@ -130,26 +130,9 @@ def test_mentions_are_read_only_32_bit_integers() -> None:
         mentions[0, 0] = 1
 
 
-def test_the_mentions_given_are_not_kept() -> None:
-    given = np.array([[0, 2, 0], [0, 1, 0]], np.int32)
-    made = document(mentions=given)
-    given[0] = 9
-    assert made.mentions.tolist() == [[0, 2, 0], [0, 1, 0]]
-
-
-def test_a_document_without_mentions_is_one() -> None:
-    nobody = AntecedentDistribution.from_lists([], [])
-    assert document(mentions=[], antecedents=nobody, gold=[]).mentions.shape == (0, 3)
-
-
 def test_the_text_of_a_mention_is_its_words() -> None:
     assert document(tokens=tokens()).mention_text(0) == "Troops left"
     assert document(tokens=tokens()).mention_text(1) == "Troops"
-
-
-def test_without_tokens_a_mention_has_no_text() -> None:
-    with pytest.raises(ParameterError, match=r"^doc_id 'd': tokens is missing"):
-        document().mention_text(0)
 
 
 @pytest.mark.parametrize(
@@ -215,14 +198,6 @@ class Marks(HTMLParser):
 def words_of(text: list[str]) -> Tokens:
     n = len(text)
     return Tokens(**dict.fromkeys(("text", "lemma", "upos", "dep"), text), head=[-1] * n, sent=[0] * n)  # type: ignore[arg-type]
-
-
-def test_the_html_of_a_document_is_compact_and_escaped() -> None:
-    page = document(doc_id="<i>", tokens=words_of(["<b>", *["word"] * 1_000]))._repr_html_()
-    assert "<b>&lt;i&gt;</b>" in page
-    assert "&lt;b&gt;" in page
-    assert len(page) < 3_500
-    assert Marks(page).words.count("word") < 500
 
 
 def test_the_html_of_a_document_has_its_entities_and_antecedents() -> None:

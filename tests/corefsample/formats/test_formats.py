@@ -7,7 +7,6 @@ import errno
 import itertools
 import json
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,14 +70,6 @@ def folder(tmp_path: Path) -> Path:
 def test_several_files_are_read_in_the_order_given(folder: Path) -> None:
     paths = [folder / "part2.parquet", folder / "part0.jsonl", str(folder / "part1.jsonl.gz")]
     assert ids(paths) == ["d4", "d5", "d0", "d1", "d2", "d3"]
-
-
-def test_a_glob_may_go_into_folders(folder: Path) -> None:
-    assert ids(f"{folder.parent}/**/*.jsonl*") == ["d0", "d1", "d2", "d3"]
-
-
-def test_a_file_whose_name_looks_like_a_glob_is_read(tmp_path: Path) -> None:
-    assert ids(lines_file(some(1), tmp_path / "part[1].jsonl")) == ["d0"]
 
 
 def test_a_doc_id_of_another_file_is_rejected(tmp_path: Path) -> None:
@@ -199,14 +190,6 @@ def test_interrupted_work_leaves_none(
     assert os.listdir(tmp_path / "out") == []
 
 
-@every_format
-def test_a_new_file_has_the_rights_of_a_new_file(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
-    (tmp_path / "plain").touch()
-    write_documents(ten, tmp_path / f"ten{ending}")
-    rights = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", f"ten{ending}")]
-    assert rights[0] == rights[1]
-
-
 def test_a_name_without_a_known_ending_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"file name must end in one of .*, got 'corpus\.csv'"):
         write_documents([], tmp_path / "corpus.csv")
@@ -221,18 +204,6 @@ def test_any_format_becomes_any_other(ten: list[ScoredDocument], tmp_path: Path,
     assert convert(tmp_path / f"one{one}", tmp_path / f"other{other}") == 10
     converted = [references.content(document) for document in read_documents(tmp_path / f"other{other}")]
     assert converted == [references.content(document) for document in ten]
-
-
-def test_progress_is_reported_after_each_batch(tmp_path: Path) -> None:
-    progress: list[tuple[int, int]] = []
-
-    def note(stream: DocumentStream, count: int) -> None:
-        progress.append((stream.bytes_read, count))
-
-    path = lines_file(some(130), tmp_path / "many.jsonl")
-    convert(path, tmp_path / "many.parquet", on_progress=note)
-    assert progress[-1] == (path.stat().st_size, 130)
-    assert [count for _, count in progress][:2] == [64, 128]
 
 
 @every_format
@@ -305,29 +276,6 @@ def test_an_earlier_quarantine_does_not_stay_beside_new_output(tmp_path: Path, o
     (tmp_path / "out.jsonl.quarantine.jsonl").write_text("stale")
     with quarantine_file(tmp_path / "out.jsonl", on_error=on_error, overwrite=True):
         pass
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize("on_error", ["stop", "quarantine"])
-def test_interrupted_work_leaves_the_earlier_quarantine(tmp_path: Path, on_error: str) -> None:
-    before = tmp_path / "out.jsonl.quarantine.jsonl"
-    before.write_text("precious")
-
-    def work() -> None:
-        with quarantine_file(tmp_path / "out.jsonl", on_error=on_error, overwrite=True) as quarantine:
-            if quarantine is not None:
-                quarantine(Rejected("in.jsonl", "line", 1, "", "a line must be JSON", "{"))
-            raise InterruptedWorkError
-
-    with pytest.raises(InterruptedWorkError):
-        work()
-    assert os.listdir(tmp_path) == [before.name]
-    assert before.read_text() == "precious"
-
-
-def test_without_quarantine_no_file_is_written(tmp_path: Path) -> None:
-    with quarantine_file(tmp_path / "out.jsonl", on_error="stop") as quarantine:
-        assert quarantine is None
     assert os.listdir(tmp_path) == []
 
 

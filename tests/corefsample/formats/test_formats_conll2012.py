@@ -17,7 +17,6 @@ from references.annotated_formats import plain_document, spans
 
 from corefsample import InputError, ParameterError
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._faults import Rejected
 from corefsample.formats.annotated._conll2012 import (
     Constituent,
     head_of,
@@ -93,11 +92,6 @@ def test_coreference_that_is_empty_throughout_is_none() -> None:
     assert document.n_mentions == 0
 
 
-def test_an_empty_cell_in_the_last_column_is_a_matter_of_the_document() -> None:
-    first, second = tabbed("(1)\t", "_\t"), tabbed("_\t(1)", "_\t").replace("(d)", "(e)")
-    assert [spans(document) for document in read(first + second)] == [[(0, 1, "1")], [(0, 1, "1")]]
-
-
 def test_each_part_is_a_document_with_its_columns() -> None:
     first, second = read(SAMPLE)
     assert (first.doc_id, second.doc_id) == ("bc/made/00/made_0001_0", "bc/made/00/made_0001_1")
@@ -134,12 +128,6 @@ def test_files_of_few_columns_and_tabs_and_other_headers_are_read() -> None:
     assert document.tokens.text == ["A", "b\u00a0c"]
     assert document.tokens.upos == ["PROPN", "VERB"]
     assert document.tokens.extra["parse_bit"] == ["-", "-"]
-
-
-def test_a_document_without_words_is_one() -> None:
-    (document,) = read("#begin document (empty);\n#end document\n")
-    assert (len(document.tokens), document.n_mentions) == (0, 0)
-    assert reference.content(read(written([document])[0])[0]) == reference.content(document)
 
 
 def test_mentions_that_cross_sentences_are_skipped_and_counted_or_rejected() -> None:
@@ -265,14 +253,6 @@ def test_bad_input_is_rejected_by_place_rule_and_value(text: str, place: str, fr
     assert f"corpus.v4_gold_conll: {place}" in message or ("sentence" in place and place in message)
     assert all(fragment in message for fragment in fragments), message
     assert message.isprintable(), "a message is one line"
-
-
-def test_a_bad_document_is_set_aside_and_no_other() -> None:
-    unended = cells("(1)", name="unended").replace("#end document\n", "")
-    text = cells("(1)", name="a") + cells("(1", name="b") + unended + "x 0 0 a -\n" + cells("-", name="c") + "stray\n"
-    rejected: list[Rejected] = []
-    assert [document.doc_id for document in read(text, on_rejected=rejected.append)] == ["a", "c"]
-    assert [(bad.place, bad.doc_id) for bad in rejected] == [("line 6", "b"), ("line 12", "unended"), ("line 17", "")]
 
 
 # --- writing -----------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import annotated_formats as reference
@@ -97,13 +96,6 @@ def test_the_id_is_where_the_declaration_has_it() -> None:
     document = read_one(words("(person-7-x", "7)", comments=header(fields="etype-eid-other")))
     assert spans(document) == [(0, 2, "7")]
     assert dict(document.attributes) == {"etype": ["person"], "other": ["x"]}
-
-
-def test_the_type_of_an_entity_may_be_called_entity() -> None:
-    text = words("(person-7", "7)", comments=header(fields="entity-GRP"))
-    document = read_one(text)
-    assert dict(document.attributes) == {"etype": ["person"]}
-    assert written([document])[0] == text
 
 
 def test_percent_codes_of_an_id_are_read_and_other_text_stays() -> None:
@@ -390,13 +382,6 @@ def test_a_bad_document_is_set_aside_and_no_other() -> None:
     assert found.reason.startswith("sent_id 'bad-1': Entity: an opening bracket must be closed")
 
 
-def test_a_file_that_is_missing_or_empty_is_rejected(tmp_path: Path) -> None:
-    with error(InputError, place="corpus.conllu"):
-        read("\n \n")
-    with error(InputError, place="none.conllu"):
-        read_corefud(tmp_path / "none.conllu")
-
-
 @pytest.mark.parametrize(
     "option", [{"on_discontinuous": "drop"}, {"on_crossing_sentences": "head"}, {"entity_fields": "etype-head"}]
 )
@@ -610,12 +595,6 @@ def clusters_after_writing(document: AnnotatedDocument) -> Counter[Any]:
     return reference.clusters(read_one(written([document])[0]))
 
 
-def test_a_table_has_one_row_a_mention() -> None:
-    frame = read_one(words("(e1-person-1", "e1)", "(e2)", comments=header())).to_frame()
-    assert list(frame.columns) == ["doc_id", "mention", "start", "end", "head", "entity", "text", "etype", "other"]
-    assert frame.iloc[0].tolist() == ["d", 0, 0, 2, 0, "e1", "a b", "person", ""]
-
-
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
@@ -636,17 +615,6 @@ def test_a_document_rejects_invalid_fields(fields: dict[str, Any], rule: str) ->
     document = plain_document(2, [(0, 2, "a"), (1, 2, "b")])
     with pytest.raises(ParameterError, match=rule):
         dataclasses.replace(document, **fields)
-
-
-def test_a_clustering_must_fit_the_mentions() -> None:
-    document = plain_document(2, [(0, 2, "a"), (1, 2, "b")])
-    for labels, rule in (([0], "one entry per mention"), ([0.5, 1.0], "whole numbers")):
-        with pytest.raises(ParameterError, match=rule):
-            document.with_clustering(labels)
-    with pytest.raises(ParameterError, match="labels is required for a document without gold"):
-        AnnotatedDocument.from_scored(scored())
-    with pytest.raises(ParameterError, match="tokens is missing"):
-        AnnotatedDocument.from_scored(dataclasses.replace(scored(gold=[1, 1, 1]), tokens=None))
 
 
 # --- the field's reader ------------------------------------------------------------------------------------

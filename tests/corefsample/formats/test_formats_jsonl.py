@@ -81,10 +81,6 @@ def test_null_counts_as_absent(field: str) -> None:
     assert read(lines_of([SMALL | {field: None}])) == [references.content_of_json(SMALL)]
 
 
-def test_whole_numbers_are_scores_too() -> None:
-    assert read(lines_of([SMALL | {"scores": [[], [3]]}]))[0]["candidates"] == [{}, {0: 3.0}]
-
-
 def test_candidates_in_any_order_are_the_same_distribution(tmp_path: Path) -> None:
     mentions = {"mentions": [[0, 1, 0]] * 4}
     sorted_rows = {"antecedents": [[], [0], [0, 1], [0, 1, 2]], "scores": [[], [0.5], [1.0, 2.0], [3.0, 4.0, 5.0]]}
@@ -131,27 +127,11 @@ def test_gzip_is_recognized_by_its_first_bytes_and_not_by_its_name() -> None:
     assert read(lines_of(TWO), "corpus.jsonl.gz") == EXPECTED
 
 
-def test_gzip_may_have_several_members() -> None:
-    parts = [gzip.compress(lines_of([document])) for document in TWO]
-    assert read(b"".join(parts), "corpus.jsonl.gz") == EXPECTED
-
-
-def test_an_empty_file_has_no_documents() -> None:
-    assert read(b"") == read(gzip.compress(b""), "corpus.jsonl.gz") == []
-
-
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_dash_is_standard_input(compressed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = gzip.compress(lines_of(TWO)) if compressed else lines_of(TWO)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(raw))))
     assert contents("-") == EXPECTED
-
-
-def test_faults_of_standard_input_are_named_by_the_dash(monkeypatch: pytest.MonkeyPatch) -> None:
-    raw = io.BufferedReader(io.BytesIO(b"{}\n"))
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
-    with error(InputError, place="-: line 1"):
-        contents("-")
 
 
 # --- the real corpus ---------------------------------------------------------------------------------------

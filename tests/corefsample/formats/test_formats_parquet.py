@@ -115,11 +115,6 @@ def test_types_without_loss_are_read(table: pa.Table, name: str, values: list[An
     assert found == [CONTENT | {"doc_id": doc_id} for doc_id in "def"]
 
 
-def test_dictionary_encoded_strings_are_read(table: pa.Table) -> None:
-    encoded = table.set_column(0, "doc_id", table.column("doc_id").dictionary_encode())
-    assert [document["doc_id"] for document in read_table(encoded)] == ["d", "e", "f"]
-
-
 @pytest.mark.parametrize("group", [1, 7, 1000])
 def test_tokens_are_read_from_any_size_of_row_groups(tmp_path: Path, group: int) -> None:
     words = [[f"w{(7 * n + k) % 50}" for k in range(3)] for n in range(100)]
@@ -132,17 +127,6 @@ def test_tokens_are_read_from_any_size_of_row_groups(tmp_path: Path, group: int)
         assert [document.doc_id for document in documents] == [str(n) for n in range(100)]
         assert [list(document.tokens.text) for document in documents if document.tokens] == words
         assert all(batch.table.schema.equals(SCHEMA) for batch in batches)
-
-
-def test_columns_in_another_order_are_read(table: pa.Table) -> None:
-    turned = table.select(table.column_names[::-1])
-    assert [document["doc_id"] for document in read_table(turned)] == ["d", "e", "f"]
-
-
-def test_optional_columns_may_be_missing(table: pa.Table) -> None:
-    bare = table.select(["doc_id", "mentions", "antecedents", "scores"])
-    nothing: dict[str, Any] = {"date": None, "tokens": None, "gold": None, "metadata": {}}
-    assert read_table(bare)[0] == CONTENT | nothing
 
 
 def test_a_file_without_a_version_is_read_as_version_1(table: pa.Table) -> None:
@@ -307,22 +291,6 @@ def test_strings_that_are_not_utf8_are_rejected(table: pa.Table, name: str) -> N
 
 
 # --- damaged files -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("raw", [b"", b"PAR1", b"not Parquet", b"PAR1 nothing PAR1"])
-def test_files_that_are_not_parquet_are_rejected(tmp_path: Path, raw: bytes) -> None:
-    (tmp_path / "bad.parquet").write_bytes(raw)
-    with pytest.raises(InputError, match=r"bad\.parquet: file must be Parquet, got: [^\n]+$"):
-        contents(tmp_path / "bad.parquet")
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
-def test_a_truncated_file_is_rejected(table: pa.Table, tmp_path: Path, share: float) -> None:
-    raw = (tmp_path / "made.parquet").read_bytes()
-    assert len(contents(tmp_path / "made.parquet")) == 3
-    (tmp_path / "cut.parquet").write_bytes(raw[: int(len(raw) * share)])
-    with pytest.raises(InputError, match=r"cut\.parquet: file must be Parquet"):
-        contents(tmp_path / "cut.parquet")
 
 
 def outcome(path: Path) -> str:

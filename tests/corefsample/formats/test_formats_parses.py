@@ -21,7 +21,6 @@ from strategies import several_parses as strategies
 from strategies.documents import Document
 
 from corefsample import InputError, ScoredDocument, read_documents, write_documents
-from corefsample.documents._batch import SCHEMA
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import convert
 
@@ -95,21 +94,6 @@ def test_parses_survive_every_format(corpus: list[Document], others: list[Docume
         assert paths[4].read_bytes() == gzip.decompress(paths[2].read_bytes())
         write_documents(read_documents(paths[0]), Path(folder) / "f.jsonl")
         assert list(map(contents, read_documents(Path(folder) / "f.jsonl"))) == expected
-
-
-@settings(max_examples=15)
-@given(one_parse_documents.corpora)
-def test_documents_of_one_parse_stay_version_1(corpus: list[Document]) -> None:
-    if not corpus:
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        first, lines, table = (Path(folder) / name for name in ("first.jsonl", "lines.jsonl", "table.parquet"))
-        first.write_bytes(lines_of(corpus))
-        convert(first, lines)
-        convert(first, table)
-        assert all(json.loads(line)["version"] == 1 for line in lines.read_bytes().split(b"\n")[:-1])
-        assert pq.read_schema(table).metadata == {b"corefsample.version": b"1"}
-        assert pq.read_schema(table).names == SCHEMA.names
 
 
 def test_a_line_of_one_parse_is_equal_to_a_line_of_version_1(tmp_path: Path) -> None:
@@ -215,18 +199,6 @@ def test_parquet_rows_are_checked_like_lines(tmp_path: Path) -> None:
         list(read_documents(path))
     pq.write_table(table.set_column(3, "parses", pa.array([1])), path)
     with pytest.raises(InputError, match="column parses must be a list of structs, got int64"):
-        list(read_documents(path))
-
-
-def test_wide_numbers_of_parses_are_cast_or_named(tmp_path: Path) -> None:
-    table = table_of(DOCUMENT, tmp_path)
-    parses = table.column("parses").to_pylist()
-    path = tmp_path / "wide.parquet"
-    pq.write_table(table.set_column(3, "parses", pa.array(parses)), path)  # 64-bit integers, as other writers make
-    assert list(map(contents, read_documents(path))) == list(map(contents, read_documents(tmp_path / "in.jsonl")))
-    parses[0][1]["mentions"]["end"][0] = 2**40
-    pq.write_table(table.set_column(3, "parses", pa.array(parses)), path)
-    with pytest.raises(InputError, match=r"parses\[1\]\.mentions\.end\[0\] must fit into 32 bits, got 1099511627776"):
         list(read_documents(path))
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-import spacy
 from expected_errors import error
 
 from corefsample import ScoredDocument
@@ -324,10 +323,3 @@ def test_queries_of_a_document_have_its_zeros_and_the_words_of_its_language() ->
     queries = match_queries(document(passive, [(3, 4, 3)], [1], lang="es"), role="passive_agent")
     assert queries.verbs == ("atacar",)
     assert match_queries(document(passive, [(3, 4, 3)], [1]), role="passive_agent").verbs == ()  # English: by
-
-
-def test_a_component_of_a_pipeline_in_another_language_is_an_error() -> None:
-    pipeline = spacy.blank("es")
-    with error(ParameterError, "model"):
-        pipeline.add_pipe("corefsample", config={"require_parser": False})
-    spacy.blank("xx").add_pipe("corefsample", config={"require_parser": False})

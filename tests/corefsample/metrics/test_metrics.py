@@ -277,23 +277,6 @@ def test_the_macro_score_is_the_mean_over_documents(
     assert agrees(found.macro, means)  # type: ignore[arg-type]
 
 
-def test_a_corpus_keeps_the_scores_of_its_documents() -> None:
-    documents = corpus_of([[(0, 0), (0, 1)], [(0, 0), (1, 0), (1, 1)]])
-    found = corpus_scores(iter(documents))
-    assert found.documents.shape == (2, len(METRICS), 3)
-    assert found.documents[1, METRICS.index("b3")].tolist() == list(values(documents[1], "b3"))
-    assert not found.documents.flags.writeable
-
-
-def test_a_corpus_makes_a_tidy_table() -> None:
-    found = corpus_scores(corpus_of([[(0, 0), (0, 1)], [(0, 0), (1, 0), (1, 1)]]))
-    frame = found.to_frame().set_index(["average", "metric"])
-    assert list(frame.columns) == list(PARTS)
-    assert len(frame) == 2 * len(METRICS)
-    assert frame.loc[("macro", "lea"), "recall"] == found.macro.lea.recall
-    assert frame.loc[("corpus", "lea"), "recall"] == found.corpus.lea.recall
-
-
 def test_scores_with_and_without_singletons_raise() -> None:
     both = [clustering_scores([0, 0], [0, 0], singletons=keep) for keep in (True, False)]
     with pytest.raises(ParameterError, match="documents must be scored all with or all without singletons, got both"):
@@ -327,14 +310,6 @@ def test_the_posterior_mean_equals_the_exact_one_within_its_monte_carlo_error(me
     found = [metric_posterior(GOLD, five_mentions(), metric=metric, part=part) for part in PARTS]
     expected = [exact_mean(metric, part) for part in range(3)]
     assert plausible_means([p.mean for p in found], expected, [p.mc_se for p in found]).all()
-
-
-def test_the_score_of_the_likeliest_clustering_is_not_the_posterior_mean() -> None:
-    # What the test above would not let pass.
-    distribution = AntecedentDistribution.from_lists(CANDIDATES, SCORES)
-    found = metric_posterior(GOLD, five_mentions(), metric="b3")
-    best = clustering_scores(GOLD, map_clustering(distribution)).b3.f1
-    assert not plausible_means([best], [exact_mean("b3", 2)], [found.mc_se]).all()
 
 
 @whether_singletons
@@ -419,21 +394,6 @@ def test_sample_s_of_every_document_is_sample_s_of_the_corpus(metric: Metric, si
         )
         assert found.corpus.values.tolist() == pytest.approx(corpus, abs=1e-12)
         assert found.macro.values.tolist() == pytest.approx(macro, abs=1e-12)
-
-
-def test_a_corpus_posterior_makes_a_table_of_documents() -> None:
-    posteriors = [metric_posterior(gold, samples, metric="lea") for gold, samples in four_documents()]
-    found = corpus_posterior(posteriors)
-    frame = found.to_frame()
-    assert list(frame.columns) == ["doc_id", "metric", "part", "mean", "sd", "lower", "upper", "mc_se", "level"]
-    assert frame["doc_id"].tolist() == ["d0", "d1", "d2", "d3"]
-    assert frame.loc[1, ["mean", "sd", "lower", "upper", "mc_se"]].tolist() == [
-        posteriors[1].mean,
-        posteriors[1].sd,
-        *posteriors[1].interval,
-        posteriors[1].mc_se,
-    ]
-    assert found.n_documents == 4
 
 
 # --- bad input ---------------------------------------------------------------------------------------------

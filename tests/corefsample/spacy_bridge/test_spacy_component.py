@@ -333,18 +333,6 @@ def test_antecedents_are_sorted_likeliest_first_then_nearest_first() -> None:
     assert (first.spans, first.new_prob, len(first.to_frame())) == ((), 1.0, 0)
 
 
-def test_the_table_has_one_row_per_mention() -> None:
-    doc = stored(strategies.Lists([[], [0], [0, 1]], [[], [1.0], [-1.0, -2.0]]))
-    frame = doc._.coref.to_frame()
-    assert frame["text"].tolist() == ["w0", "w1", "w2"]
-    assert frame["antecedent"].isna().tolist() == [True, False, False]
-    assert frame["antecedent"].tolist()[1:] == [0, 0]
-    # e / (1 + e); e^-1 / (1 + e^-1 + e^-2)
-    assert frame["antecedent_prob"].tolist() == pytest.approx([0.0, 0.731059, 0.244728], rel=1e-5)
-    assert frame["new_prob"].tolist() == pytest.approx([1.0, 0.268941, 0.665241], rel=1e-5)
-    assert frame["map_entity"].tolist() == [0, 0, 2]
-
-
 # --- the probability that a span joins a cluster -----------------------------------------------------------
 
 
@@ -783,18 +771,6 @@ def test_a_pipeline_without_a_parser_is_rejected_when_the_component_is_added() -
     assert nlp.pipe_names == ["sentencizer"]
 
 
-def test_a_parser_that_comes_after_is_rejected_on_initialising(model_path: Path) -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("parser")
-    nlp.add_pipe("corefsample", first=True, config={"model": str(model_path)})
-    component = nlp.get_pipe("corefsample")
-    with error(ParameterError):
-        component.initialize(list, nlp=nlp)
-    nlp.remove_pipe("corefsample")
-    nlp.add_pipe("corefsample", config={"model": str(model_path)})
-    nlp.get_pipe("corefsample").initialize(list, nlp=nlp)
-
-
 def test_a_doc_without_a_parse_is_rejected(pipeline: Any) -> None:
     nlp = pipeline()
     for ask in (lambda: nlp("He left."), lambda: list(nlp.pipe(["He left."]))):
@@ -805,15 +781,6 @@ def test_a_doc_without_a_parse_is_rejected(pipeline: Any) -> None:
     with error(ParameterError, place="doc_id 'nyt-1'"):
         nlp(mixed)
     assert not is_scored(mixed)
-
-
-def test_an_error_handler_of_spacy_sets_bad_docs_aside(pipeline: Any) -> None:
-    nlp = pipeline()
-    failed: list[str] = []
-    nlp.set_error_handler(lambda name, component, docs, fault: failed.append(f"{name}: {fault}"))
-    docs = list(nlp.pipe([parsed(nlp), nlp.make_doc("He left."), parsed(nlp)]))
-    assert [is_scored(doc) for doc in docs] == [True, True]
-    assert failed == ["corefsample: doc must have a parse, got none (the pipeline needs a parser)"]
 
 
 # --- how spaCy finds it ------------------------------------------------------------------------------------
@@ -836,20 +803,6 @@ print(heavy, nlp.pipe_names, nlp.get_pipe_meta("corefsample").assigns)
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert finished.stderr == ""
     assert finished.stdout.strip() == "[] ['corefsample'] ['doc._.coref', 'doc.spans']"
-
-
-def test_looking_at_the_component_loads_no_model(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def load(*_: object) -> AntecedentModel:
-        raise AssertionError("loaded")
-
-    monkeypatch.setattr(scorers, "load_scorer", load)
-    component = pipeline(model=None).get_pipe("corefsample")
-    from spacy import ty
-
-    for protocol in (ty.TrainableComponent, ty.InitializableComponent, ty.ListenedToComponent):
-        for name in dir(protocol):  # what isinstance looks for, in an order that changes from run to run
-            hasattr(component, name)
-    assert not any(hasattr(component, name) for name in ("model", "listener_map"))
 
 
 def test_an_extension_of_others_is_not_taken_over(pipeline: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -960,21 +913,6 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert names["scored"]._.coref.link_probability(4, 0) == 1.0
     assert "brother" in names["html"]
     assert "DocPosterior(doc_id='text-" in capsys.readouterr().out
-
-
-@with_page
-def test_settings_and_attributes_of_the_page_are_those_of_the_code() -> None:
-    from corefsample.spacy_bridge._settings import Settings
-    from corefsample.spacy_bridge.component import DocPosterior
-
-    text = PAGE.read_text(encoding="utf-8")
-    table = text.partition("\n## Settings\n")[2].partition("\nA sample")[0]
-    named = {name for row in re.findall(r"^\| (`[^|]+) \|", table, flags=re.M) for name in re.findall(r"`(\w+)`", row)}
-    assert named == set(Settings.__dataclass_fields__)
-    table = text.partition("\n## Contents of `doc._.coref`\n")[2].partition("\nA clustering")[0]
-    named = {name for row in re.findall(r"^\| (`[^|]+) \|", table, flags=re.M) for name in re.findall(r"`(\w+)", row)}
-    public = {name for name in dir(DocPosterior) if not name.startswith("_")}
-    assert named == public - {"doc", "doc_id", "seed", "n_samples", "n_mentions", "number"}
 
 
 @pytest.mark.parametrize(("mentions", "source"), [("parse", "parse"), ("found", "annotated")])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -138,26 +137,6 @@ def test_acronyms_hash_like_initials() -> None:
     assert table[:, Column.INITIAL].tolist() == [ord("E")] * 3
 
 
-def test_every_class_of_the_noun_list_has_a_meaning_and_names_have_a_gender() -> None:
-    english = load_language("en")
-    nouns, names = english.noun_classes, english.genders_of_names
-    known = {name.lower() for name in Meaning._fields} | {"male", "female"}
-    assert set(nouns.values()) <= known
-    assert set(names.values()) == {"male", "female"}
-    assert all(word == word.lower() for word in [*nouns, *names])
-
-
-def test_features_of_a_real_corpus_agree_with_the_guess_without_them(gum_path: Path) -> None:
-    from corefsample.formats.annotated._corefud import read_corefud
-
-    document = next(iter(read_corefud(gum_path.parent / "en_gum-ud-dev.conllu.gz", date_keys=("dateCreated",))))
-    tokens = document.tokens
-    bare = Tokens(tokens.text, tokens.lemma, tokens.upos, tokens.dep, tokens.head, tokens.sent)
-    agreeing = (word_table(tokens)[:, GRAMMAR] == word_table(bare)[:, GRAMMAR]).all(axis=1)
-    remaining = [place for place, upos in enumerate(tokens.upos) if upos in ("PRON", "DET", "NOUN", "PROPN")]
-    assert agreeing[remaining].mean() > 0.97
-
-
 def test_features_and_tags_that_are_null_count_as_none_and_others_are_rejected() -> None:
     row = ("sheep", "sheep", "NOUN")
     plain = word_table(tokens_of(row))
@@ -171,13 +150,6 @@ def test_words_of_any_letters_have_a_row() -> None:
     for text in ("", "\ud800", "İ", "ß", "\U0010ffff", "３", "ǅ"):
         assert word_table(tokens_of((text, text, "NOUN"))).shape == (1, len(Column))
     assert word_hash("") == 1
-
-
-def test_word_tables_have_what_the_atoms_need() -> None:
-    table = word_table(tokens_of(('"', '"', "PUNCT"), ("?!", "?!", "PUNCT"), ("Cat", "cat", "NOUN")))
-    assert table[:, Column.QUOTE].tolist() == [1, 0, 0]
-    assert table[:, Column.QUESTION].tolist() == [0, 1, 0]
-    assert table[:, Column.INITIAL].tolist() == [0, 0, ord("C")]
 
 
 @pytest.mark.parametrize(
@@ -200,12 +172,3 @@ def test_endings_are_three_letters_and_a_shape(text: str, ending: str) -> None:
 def test_the_lists_are_what_models_were_trained_with() -> None:
     # A model file names this number: another one makes every trained model unreadable, the one that ships too.
     assert language_hash(load_language("en")) == LISTS
-
-
-def test_no_word_is_in_a_list_of_names_for_both_and_every_word_is_one() -> None:
-    english = load_language("en")
-    nouns, names = english.noun_classes, english.genders_of_names
-    for word in [*nouns, *names]:
-        assert word.strip(".").replace(".", "").isalpha()
-    assert len(nouns) > 1000
-    assert len(names) > 300

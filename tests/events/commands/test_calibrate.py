@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import Calls
 from expected_errors import error
 from places import EN_CORE_WEB_SM, EN_GUM_UD, GUM_SCORED
 
@@ -22,7 +21,7 @@ from corefsample import (
     link_tables,
     write_documents,
 )
-from corefsample.links import calibrate_links, compare_links, scorer_links
+from corefsample.links import calibrate_links
 from events.commands._results import CalibrationFolder
 from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.commands.calibrate_parses import CalibrateParsesOptions, run_calibrate_parses
@@ -96,23 +95,6 @@ def test_documents_without_gold_are_counted_and_none_with_it_is_bad_input(scored
     assert run_calibrate([scored, other], OPTIONS).calibration.tables.n_without_gold == 12
     with pytest.raises(InputError, match="gold is required to calibrate, got none in 12 documents"):
         run_calibrate(other, OPTIONS)
-
-
-def test_a_paired_comparison_has_the_librarys_values(call: Calls, scored: Path, tmp_path: Path) -> None:
-    write_documents(documents(scale=4.0), tmp_path / "sharp.jsonl")
-    scorers = (scorer_links(documents(scale=scale)) for scale in (1.0, 4.0))
-    expected = compare_links(*scorers, n_resamples=100).to_frame()
-    arguments = ("calibrate", scored, tmp_path / "sharp.jsonl", "--paired", "--resamples", 100)
-    status, out, _ = call(*arguments, "--json", "--out", tmp_path / "out")
-    summary = json.loads(out)
-    assert (status, summary["n_documents"]) == (0, 12)
-    assert pd.DataFrame(summary["differences"])["lower"].tolist() == pytest.approx(expected["lower"].tolist())
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "out" / "paired.csv"), expected)
-    record = json.loads((tmp_path / "out" / "calibration.json").read_text(encoding="utf-8"))
-    assert [Path(each["path"]).name for each in record["inputs"]] == ["scored.jsonl", "sharp.jsonl"]
-    status, out, _ = call(*arguments)
-    row = next(line for line in out.splitlines() if line.startswith("log score"))
-    assert (status, float(row.split()[4])) == (0, pytest.approx(expected["difference"][1], abs=1e-5))
 
 
 @pytest.mark.skipif(not GUM_SCORED.exists(), reason="the GUM file is not there")

@@ -305,17 +305,6 @@ def test_the_error_of_a_missing_pipeline_says_how_to_install_it(
 # --- scored mentions -------------------------------------------------------------------------------------------
 
 
-def test_doctor_prints_a_next_step_once(call: Calls, tmp_path: Path) -> None:
-    path = er.write_lines(tmp_path / "news.jsonl", [ROW, {**ROW, "doc_id": "b"}])
-    _, _, err = call("doctor", path)
-    assert [
-        line.endswith("(`corefsample score` finds and scores the mentions of news)") for line in err.splitlines()
-    ] == [
-        True,
-        False,
-    ]
-
-
 # --- runs and outputs ---------------------------------------------------------------------------------------
 
 

@@ -54,7 +54,7 @@ def fits(call: Calls, schema: dict[str, Any]) -> Fits:
 
 
 def test_every_command_is_in_the_schema(schema: dict[str, Any]) -> None:
-    assert set(schema["properties"]) == LEAVES.keys() | {"doctor --environment", "calibrate --paired", "error"}
+    assert set(schema["properties"]) == LEAVES.keys() | {"doctor --environment", "error"}
 
 
 def test_every_key_is_used_and_described(schema: dict[str, Any]) -> None:
@@ -107,7 +107,6 @@ def test_examining_and_converting_fit(fits: Fits, news: Path, tmp_path: Path) ->
 
 def test_calibrating_fits(fits: Fits, news: Path, tmp_path: Path) -> None:
     fits("calibrate", news, "--resamples", 20)
-    fits("calibrate --paired", news, news, "--paired", "--resamples", 20)
     for form, objective in (("global", "likelihood"), ("kinds", "likelihood")):
         out = tmp_path / f"{form}.parquet"
         options = ["--form", form, "--objective", objective, "--resamples", 5]

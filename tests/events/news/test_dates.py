@@ -1,0 +1,80 @@
+"""Dates far from all others, and what is said of news before and after they are scored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from events.commands.doctor import run_doctor
+from events.news._dates import outlying
+from events.news._notices import outlying_notice, scoring_notices, scoring_of
+
+
+@pytest.mark.parametrize(
+    ("years", "n_documents", "expected"),
+    [
+        ([1911, 1988, 1991], [1, 600, 300], [1, 0, 0]),
+        ([1988, 1991, 2088], [600, 300, 9], [0, 0, 1]),  # one in a hundred
+        ([1988, 1991, 2088], [600, 300, 10], [0, 0, 0]),  # more are no error
+        ([1911, 1988, 1991], [1, 5, 3], [0, 0, 0]),  # too few documents to tell
+        ([1911, 1950, 1988, 1991, 2088], [1, 0, 600, 300, 2], [1, 1, 0, 0, 1]),  # a period without documents
+        ([1950, 1988, 2000, 2012], [1, 600, 0, 300], [1, 0, 0, 0]),  # 38 years, beside 24
+        ([1970, 1988, 2012], [1, 600, 300], [0, 0, 0]),
+        ([1988], [20], [0]),
+    ],
+)
+def test_few_documents_beyond_a_long_gap_are_outlying(
+    years: list[int], n_documents: list[int], expected: list[int]
+) -> None:
+    days = np.array([f"{year}-01-01" for year in years], "datetime64[D]")
+    assert outlying(days, np.array(n_documents)).tolist() == list(map(bool, expected))
+
+
+@given(st.dictionaries(st.integers(0, 40_000), st.integers(1, 50), min_size=1, max_size=12))
+def test_nearly_all_documents_stay(n_documents: dict[int, int]) -> None:
+    days = np.array(sorted(n_documents), "datetime64[D]")
+    numbers = np.array([n_documents[day] for day in sorted(n_documents)])
+    assert numbers[outlying(days, numbers)].sum() <= max(1, numbers.sum() // 100)
+
+
+def test_outlying_dates_are_named() -> None:
+    days = np.array(["1911-01-01", "1988-01-01", "1991-01-01"], "datetime64[D]")
+    notice = outlying_notice(days, np.array([1, 600, 300]), ["1911", "1988", "1991"])
+    assert "1 in 1911" in notice
+    assert "1988 to 1991" in notice
+    assert outlying_notice(days[1:], np.array([600, 300]), ["1988", "1991"]) == ""
+
+
+def test_a_run_says_what_was_set_aside_when_its_input_was_scored(tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    assert scoring_of(path) == {}
+    summary = {"n_quarantined": 3, "texts": {"n_texts": 9, "n_dateline": 2, "n_credit": 0}}
+    Path(f"{path}.scoring.json").write_text(json.dumps({"summary": summary}))
+    row = {"path": str(path), **scoring_of(path)}
+    assert row["scoring"] == {"n_quarantined": 3, "texts": {"n_texts": 9, "n_dateline": 2}}
+    set_aside, heads = scoring_notices({"inputs": [row, {"path": "other.parquet"}]})
+    assert "3 articles set aside" in set_aside
+    assert "2 texts with a dateline" in heads
+
+
+def test_doctor_shows_what_is_recognised_in_news(tmp_path: Path) -> None:
+    rows = [f"a{i},{1988 + i % 4}-03-01,Iraq attacked a town.\n" for i in range(12)]
+    rows += [
+        'old,1911-01-05,"NAIROBI, Kenya (AP) -- Iran attacked."\n',
+        "loud,1990-01-01,LET US KILL THEM ALL\n",
+        "bad,,x\n",
+    ]
+    path = tmp_path / "news.csv"
+    path.write_text("doc_id,date,text\n" + "".join(rows))
+    report = run_doctor([str(path)]).to_json()[0]
+    assert (report["n_articles"], report["n_problems"]) == (14, 1)
+    assert report["examples"] == {"dateline": ["NAIROBI, Kenya (AP) --"], "capitals": ["Let us kill them all"]}
+    assert (report["texts"]["n_dateline"], report["texts"]["n_recased"]) == (1, 1)
+    shown = dict(run_doctor([str(path)]).reports[0].lines())
+    assert "1911-01-05" in shown["outlying"]
+    assert "old" in shown["outlying"]
