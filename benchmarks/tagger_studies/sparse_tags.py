@@ -21,8 +21,7 @@ from corefsample.calibration._binning import block_bin_pairs
 from corefsample.calibration._bins import BlockBins
 from corefsample.calibration._grouped import GroupedRecalibrator
 from corefsample.calibration._tag_errors import grouped_calibration_errors, shared_calibration_error
-from corefsample.calibration._tag_groups import TagGroups, tag_frequency_groups
-from corefsample.calibration._tag_scores import TagScores
+from corefsample.calibration._tag_scores import TagGroups, TagScores, tag_frequency_groups
 from corefsample.plots.style import COLOURS, MARKERS
 from corefsample.tagging import LinearChain, TaggedSentence, event_pairs, labelled_posteriors
 from corefsample.tagging._classifiers import LogisticRegression

@@ -17,7 +17,7 @@ from corefsample._arrays import Floats, Ints
 from corefsample.calibration import IsotonicRecalibration, calibration_error
 from corefsample.calibration._binners import HistogramBinning
 from corefsample.calibration._grouped import GroupedRecalibrator
-from corefsample.calibration._tag_groups import tag_frequency_groups
+from corefsample.calibration._tag_scores import tag_frequency_groups
 from corefsample.tagging import TaggedSentence, labelled_posteriors
 from tagger_studies import corpora
 from tagger_studies.results import Output, difference_of_shares, holds, shown

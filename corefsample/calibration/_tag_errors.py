@@ -28,8 +28,7 @@ from corefsample.calibration._error import (
     calibration_error,
     resolved_interval,
 )
-from corefsample.calibration._tag_groups import TagGroups
-from corefsample.calibration._tag_scores import TagScores
+from corefsample.calibration._tag_scores import TagGroups, TagScores
 from corefsample.errors import ParameterError
 
 

@@ -1,6 +1,6 @@
-from .calibration_errors import calibration_error_dots as calibration_error_dots
 from .clusterings import link_heat_map as link_heat_map
-from .networks import link_network as link_network
+from .clusterings import link_network as link_network
+from .reliability import calibration_error_dots as calibration_error_dots
 from .reliability import reliability_axes as reliability_axes
 from .reliability import reliability_figure as reliability_figure
 from .results import plot as plot

@@ -1,4 +1,4 @@
-"""Pictures of one document's uncertain clustering: link marginals, and the number of entities."""
+"""Pictures of one document's uncertain clustering: link marginals, entities, networks; bars of scores and distances."""
 
 from __future__ import annotations
 
@@ -9,6 +9,22 @@ import numpy as np
 from corefsample import _checks
 from corefsample.plots.style import COLOURS, axes_of, finish_axes, legible, say_instead
 from corefsample.summaries._document_links import DocumentLinks, EntityCountDistribution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from corefsample._arrays import Floats
+    from corefsample.metrics._scores import ScoreSamples
+    from corefsample.summaries._alternatives import CredibleBall
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from corefsample._arrays import Floats, Ints
+from corefsample.plots.style import MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,3 +130,257 @@ def entity_count_bars(posterior: EntityCountDistribution, *, ax: Axes | None = N
     ax.set_ylim(0.0, 1.06 * float(posterior.pmf.max()))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     return finish_axes(ax, f"entities of the {posterior.n_mentions} mentions", "probability", legend={"fontsize": 9})
+
+
+_NAMES = {"ceafe": "CEAFe", "ceafm": "CEAFm", "conll": "CoNLL"}  # others are in capitals
+_MOST_BARS = 40
+
+
+def score_bars(posterior: ScoreSamples, *, ax: Axes | None = None, title: str = "") -> Axes:
+    """Draw the posterior of a score as bars, darker within its credible interval, with a line at the mean.
+
+    Parameters
+    ----------
+    posterior
+        From `corefsample.metric_posterior` or `corpus_posterior`.
+    ax
+        Axes to draw on; by default a new figure.
+    title
+        Title of the picture; by default the document's name.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The given or the new one.
+    """
+    ax = axes_of(ax, (6.0, 3.4), legible(title or posterior.doc_id, 60))
+    _bars(ax, posterior.values, *posterior.interval, f"{100 * posterior.level:g}% credible interval")
+    ax.axvline(posterior.mean, color=COLOURS[0], linestyle=(0, (4, 2)), label=f"mean {posterior.mean:.3f}")
+    score = f"{_NAMES.get(posterior.metric, posterior.metric.upper())} {posterior.part.replace('f1', 'F1')}"
+    return finish_axes(ax, score, f"of {posterior.n_samples:,} samples", legend={"fontsize": 9})
+
+
+def distance_bars(ball: CredibleBall, *, ax: Axes | None = None, title: str = "") -> Axes:
+    """Draw how far the samples are from the centre of a credible ball, darker within the ball.
+
+    Parameters
+    ----------
+    ball
+        From `corefsample.summaries.credible_ball`.
+    ax
+        Axes to draw on; by default a new figure.
+    title
+        Title of the picture.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The given or the new one.
+    """
+    ax = axes_of(ax, (6.0, 3.4), legible(title))
+    _bars(ax, ball.distances, -np.inf, ball.radius, f"{100 * ball.share:.3g}% of the samples, within {ball.radius:.3g}")
+    unit = " in nats" if ball.distance == "vi" else ""
+    legend = {"fontsize": 9}
+    return finish_axes(ax, f"distance from the centre ({ball.distance}{unit})", "samples", legend=legend)
+
+
+def _bars(ax: Axes, values: Floats, lower: float, upper: float, label: str) -> None:
+    """Histogram of values; those from lower to upper are darker."""
+    n_bars = min(_MOST_BARS, max(int(np.sqrt(values.shape[0])), 5))
+    edges = np.histogram_bin_edges(values, bins=n_bars).tolist()
+    inside = values[(values >= lower) & (values <= upper)]
+    ax.hist(values, edges, color=COLOURS[5], alpha=0.45)
+    ax.set_ylim(0.0, 1.2 * float(np.histogram(values, edges)[0].max()))  # with room for the legend
+    ax.hist(inside, edges, color=COLOURS[5], edgecolor=COLOURS[0], linewidth=0.5, label=label)
+
+
+_WIDEST = 5.0  # points, of an edge of probability 1
+
+
+def link_network(
+    links: DocumentLinks,
+    *,
+    ax: Axes | None = None,
+    floor: float = 0.1,
+    most_labels: int = 60,
+    seed: int = 0,
+) -> Axes:
+    """Draw mentions as a network: mentions that probably corefer are close to each other and have a wide tie.
+
+    Mentions of one entity have the same colour and marker; entities of one mention are white.
+
+    Parameters
+    ----------
+    links
+        From `corefsample.summaries.document_links`; its parameter `smallest` leaves small entities out.
+    ax
+        Axes to draw on; by default a new figure.
+    floor
+        In (0, 1]: less likely links are not drawn.
+    most_labels
+        Largest number of labels, at least 1: for the first mention of each entity, large entities first, then for
+        other mentions. A label that would cover others is left out.
+    seed
+        Seed of the layout (networkx's spring layout), in [0, 2**32).
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The given or the new one.
+
+    Raises
+    ------
+    ParameterError
+        If `links` is something else, such as a document, or `floor` or `most_labels` lies outside its range.
+    """
+    from matplotlib.collections import LineCollection
+
+    _checks.instance("links", links, DocumentLinks, "corefsample.summaries.document_links(document) makes one")
+    floor = _checks.probability("floor", floor, above_zero=True)
+    most_labels = _checks.whole("most_labels", most_labels, 1)
+    ax = axes_of(ax, (7.2, 6.0), legible(links.doc_id, 60))
+    if links.n_mentions == 0:
+        return say_instead(ax, "No mention to draw.")
+    later, earlier = np.nonzero(np.tril(links.marginals, -1) >= floor)
+    positions = _layout(links, later, earlier, seed)
+    segments = np.stack((positions[later], positions[earlier]), axis=1)
+    widths = _WIDEST * links.marginals[later, earlier]
+    ax.add_collection(LineCollection(list(segments), linewidths=widths, colors="0.6", zorder=1))
+    _draw_mentions(ax, positions, links)
+    ax.set_axis_off()
+    ax.margins(0.12)
+    ax.autoscale_view()
+    # Entities by size; the first mention of every entity comes before all second ones.
+    sizes, rank = np.diff(links.bounds)[links.entities], np.arange(links.n_mentions) - links.bounds[links.entities]
+    labelled = np.lexsort((rank, -sizes, rank > 0))[:most_labels].tolist()
+    labels = [(m, legible(links.texts[m], 20)) for m in labelled]
+    place_labels(ax, positions, labels, lines=segments)
+    _draw_legend(ax, floor)
+    return ax
+
+
+def _layout(links: DocumentLinks, later: Ints, earlier: Ints, seed: int) -> Floats:
+    """Position of each mention: float64 (n_mentions, 2).
+
+    The spring layout would move unconnected groups far apart, so each group has a layout of its own in a square, and
+    the squares are placed in rows, the largest first.
+    """
+    import networkx as nx
+
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from(range(links.n_mentions))
+    weights = links.marginals[later, earlier].tolist()
+    graph.add_weighted_edges_from(zip(later.tolist(), earlier.tolist(), weights, strict=True))
+    groups = sorted((sorted(group) for group in nx.connected_components(graph)), key=lambda group: (-len(group), group))
+    sides = [np.sqrt(len(group)) + 0.6 for group in groups]
+    width = max(1.15 * np.sqrt(sum(side**2 for side in sides)), sides[0])
+    places = np.empty((links.n_mentions, 2))
+    x = y = row = 0.0
+    for group, side in zip(groups, sides, strict=True):
+        if x and x + side > width:
+            x, y, row = 0.0, y - row, 0.0
+        middle = np.array([x + side / 2.0, y - side / 2.0])
+        apart = 3.0 / np.sqrt(len(group))  # three times the default distance, for labels
+        laid = nx.spring_layout(graph.subgraph(group), k=apart, seed=seed, iterations=200, scale=(side - 0.6) / 2.0)
+        for m in group:
+            places[m] = middle + laid[m]
+        x, row = x + side, max(row, side)
+    return places
+
+
+def _draw_mentions(ax: Axes, positions: Floats, links: DocumentLinks) -> None:
+    bounds = links.bounds
+    several = 0
+    for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        colour, marker = "white", "o"
+        if end - start > 1:
+            # Colours change faster than markers, so that 36 entities look different.
+            colour = COLOURS[several % len(COLOURS)]
+            marker = MARKERS[(several + several // len(COLOURS)) % len(MARKERS)]
+            several += 1
+        x, y = positions[start:end].T
+        ax.scatter(x, y, s=46, c=colour, marker=marker, edgecolors="0.2", linewidths=0.7, zorder=3)
+
+
+def _draw_legend(ax: Axes, floor: float) -> None:
+    from matplotlib.lines import Line2D
+
+    shown = [p for p in (0.25, 0.5, 1.0) if p > floor]
+    lines = [Line2D([], [], color="0.6", linewidth=_WIDEST * p, label=f"{p:g}") for p in (floor, *shown)]
+    place: dict[str, Any] = {"ncols": len(lines), "loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+    ax.legend(handles=lines, title="probability of one entity", title_fontsize=8, fontsize=8, frameon=False, **place)
+
+
+# In points of 1/72 inch: size of the text, radius of the points, and distance of a label from its point.
+_SIZE, _RADIUS, _GAP = 8.0, 4.5, 6.0
+
+_DOTS = 12  # number of dots that represent a line
+_MOST_COVERED = 0.6  # of a label's area
+
+# Positions of a label, best first: direction from the point, and horizontal and vertical alignment.
+_SIDES = (
+    (0.0, 1.0, "center", "bottom"),
+    (0.0, -1.0, "center", "top"),
+    (1.0, 0.0, "left", "center"),
+    (-1.0, 0.0, "right", "center"),
+    (0.7, 0.7, "left", "bottom"),
+    (-0.7, 0.7, "right", "bottom"),
+    (0.7, -0.7, "left", "top"),
+    (-0.7, -0.7, "right", "top"),
+)
+
+_SHIFTS = {"left": 0.0, "bottom": 0.0, "center": -0.5, "right": -1.0, "top": -1.0}
+
+
+def place_labels(
+    ax: Axes, positions: Floats, labels: Sequence[tuple[int, str]], *, lines: Floats | None = None
+) -> None:
+    """Write labels one after another, each at the side of its point where it covers the least.
+
+    A label that would mostly cover other things is left out.
+
+    Parameters
+    ----------
+    ax
+        Axes with their final limits.
+    positions
+        float64 (n_points, 2), in data units: the points; labels should not cover them.
+    labels
+        Point and text of each label, the most important first.
+    lines
+        float64 (n_lines, 2, 2): ends of lines; labels should not cross them.
+    """
+    scale = 72.0 / ax.figure.dpi
+    places = ax.transData.transform(positions) * scale
+    taken = np.concatenate((places - _RADIUS, places + _RADIUS), axis=1)
+    if lines is not None and len(lines):
+        shares = np.linspace(0.0, 1.0, _DOTS)[:, np.newaxis, np.newaxis]
+        along = ((1.0 - shares) * lines[:, 0] + shares * lines[:, 1]).reshape(-1, 2)
+        dots = ax.transData.transform(along) * scale
+        taken = np.concatenate((taken, np.concatenate((dots - 1.5, dots + 1.5), axis=1)))
+    for point, text in labels:
+        extent = np.array([0.56 * _SIZE * len(text), 1.15 * _SIZE])  # 0.56: mean width of a letter
+        boxes = np.array([_box(places[point], extent, side) for side in _SIDES])
+        covered = [_overlap(box, np.delete(taken, point, axis=0)) for box in boxes]
+        best = int(np.argmin(covered))
+        if covered[best] > _MOST_COVERED * extent.prod():
+            continue
+        taken = np.concatenate((taken, boxes[best : best + 1]))
+        right, up, horizontal, vertical = _SIDES[best]
+        look: dict[str, Any] = {"ha": horizontal, "va": vertical, "fontsize": _SIZE, "zorder": 4}
+        ax.annotate(text, positions[point], (_GAP * right, _GAP * up), textcoords="offset points", **look)
+
+
+def _box(place: Floats, extent: Floats, side: tuple[float, float, str, str]) -> Floats:
+    """Left, lower, right and upper end of a label."""
+    right, up, horizontal, vertical = side
+    shift = np.array([_SHIFTS[horizontal], _SHIFTS[vertical]])
+    corner = place + _GAP * np.array([right, up]) + shift * extent
+    return np.concatenate((corner, corner + extent))
+
+
+def _overlap(box: Floats, others: Floats) -> float:
+    """Area of a box that others cover; areas that two of them cover count twice."""
+    widths = np.minimum(box[2], others[:, 2]) - np.maximum(box[0], others[:, 0])
+    heights = np.minimum(box[3], others[:, 3]) - np.maximum(box[1], others[:, 1])
+    return float((widths.clip(0.0) * heights.clip(0.0)).sum())

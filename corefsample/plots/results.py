@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 # The function that draws a class, and the attribute or method of the result that it takes ("" for the result itself).
 # By name, so that neither computing loads plotting, nor plotting what computes; those of `events` are names only, too.
 _DRAWN_BY = {
-    "corefsample.calibration._error.CalibrationError": ("calibration_errors.calibration_error_dots", ""),
+    "corefsample.calibration._error.CalibrationError": ("reliability.calibration_error_dots", ""),
     "corefsample.calibration._reliability.ReliabilityCurve": ("reliability.reliability_figure", ""),
-    "corefsample.calibration._tag_errors.GroupErrors": ("calibration_errors.calibration_error_dots", ""),
-    "corefsample.calibration._tag_errors.TagErrors": ("calibration_errors.calibration_error_dots", ""),
-    "corefsample.links._calibration.LinkCalibration": ("calibration_errors.calibration_error_dots", ""),
-    "corefsample.metrics._scores.CorpusScoreSamples": ("samples.score_bars", "corpus"),
-    "corefsample.metrics._scores.ScoreSamples": ("samples.score_bars", ""),
-    "corefsample.summaries._alternatives.CredibleBall": ("samples.distance_bars", ""),
+    "corefsample.calibration._tag_errors.GroupErrors": ("reliability.calibration_error_dots", ""),
+    "corefsample.calibration._tag_errors.TagErrors": ("reliability.calibration_error_dots", ""),
+    "corefsample.links._calibration.LinkCalibration": ("reliability.calibration_error_dots", ""),
+    "corefsample.metrics._scores.CorpusScoreSamples": ("clusterings.score_bars", "corpus"),
+    "corefsample.metrics._scores.ScoreSamples": ("clusterings.score_bars", ""),
+    "corefsample.summaries._alternatives.CredibleBall": ("clusterings.distance_bars", ""),
     "corefsample.summaries._document_links.DocumentLinks": ("clusterings.link_heat_map", ""),
     "corefsample.summaries._document_links.EntityCountDistribution": ("clusterings.entity_count_bars", ""),
     "events.audit._estimates.AuditEstimate": ("events.plots.audit.audit_bands", "to_frame"),

@@ -16,9 +16,8 @@ from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated
 from corefsample.recalibration._domains import FEWEST_DOMAINS, DomainEffect
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._losses import Likelihood, make_losses
+from corefsample.recalibration._losses import Likelihood, Objective, make_losses
 from corefsample.recalibration._model import Recalibration
-from corefsample.recalibration._objectives import Objective
 from corefsample.recalibration._refits import CrossFit, RecalibrationDraws, RecalibrationFit
 from corefsample.recalibration._searches import GlobalSearch, KindSearch, likeliest
 

@@ -17,8 +17,6 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample.coreference._clusterings import ClusteringSamples
-from corefsample.documents._scored import Parse
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge import _mention_results
 from corefsample.spacy_bridge._mention_results import JoinProbability, Members, SpanAntecedents
@@ -28,6 +26,7 @@ from corefsample.spacy_bridge._state import Content, content_of
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, SpanGroup
 
+    from corefsample.coreference._clusterings import ClusteringSamples
     from corefsample.summaries._losses import Loss
 
 
@@ -216,6 +215,8 @@ class DocPosterior(HtmlTable):
         The first parse is that of the Doc, whose weight is its number of samples, perhaps 0. Parameters are as of
         `scored_document`.
         """
+        from corefsample.documents._scored import Parse
+
         own = self.scored_document(doc_id=doc_id, date=date, metadata=metadata)
         weights, documents = [0], [own]
         for n_samples, doc in self._content.drawn_parses(self.doc):

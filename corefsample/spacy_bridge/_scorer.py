@@ -9,7 +9,6 @@ import numpy as np
 
 import corefsample as cs
 from corefsample.errors import ParameterError
-from corefsample.metrics._scores import corpus_posterior, corpus_scores
 from corefsample.spacy_bridge._posterior import posterior_of
 from corefsample.spacy_bridge._state import KEY, content_of
 
@@ -86,6 +85,7 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
 def _values(documents: list[ClusteringScores], posteriors: list[ScoreSamples]) -> dict[str, float | None]:
     """Scores by their names without the prefix; None without documents."""
     from corefsample.metrics._counts import METRICS
+    from corefsample.metrics._scores import corpus_posterior, corpus_scores
 
     corpus = corpus_scores(documents).corpus if documents else None
     whole = corpus_posterior(posteriors).corpus if posteriors else None

@@ -18,13 +18,13 @@ import numpy as np
 
 import corefsample as cs
 from corefsample._arrays import Bytes, Floats, Ints32
-from corefsample.coreference._clusterings import ClusteringSamples
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge.documents import word_offsets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
+    from corefsample.coreference._clusterings import ClusteringSamples
     from corefsample.posterior._posterior import DrawnRecalibration
     from corefsample.summaries._losses import Loss
 

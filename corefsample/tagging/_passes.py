@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
-from corefsample.tagging import _chain_kernels, _sampling_kernels
+from corefsample.tagging import _chain_kernels
 
 # Bounds that are closer than this, for a chain and for each of its tokens, differ by rounding only.
 _ROUNDING, _ROUNDING_PER_TOKEN = 1e-12, 4e-15
@@ -135,7 +135,7 @@ class Messages:
         forward = self.arrays.forward
         if self.transitions is not None:
             lower = self.transitions.lower[None]
-            _sampling_kernels.sample_tags(n_tags, lower, 0, n - 1, forward, key, first, tags)
+            _chain_kernels.sample_tags(n_tags, lower, 0, n - 1, forward, key, first, tags)
             return
         weights = np.ones((n, n_tags))  # of a tag given the next one, `given` has all of it
         weights[-1] = np.exp(forward[-1])
@@ -143,7 +143,7 @@ class Messages:
             given = forward[start:stop, :, None] + _at_places(pairwise, start, stop)
             largest = given.max(axis=1, keepdims=True)
             given = np.exp(given - np.where(largest > -np.inf, largest, 0.0))
-            _sampling_kernels.sample_tags(n_tags, given, start, stop, weights, key, first, tags)
+            _chain_kernels.sample_tags(n_tags, given, start, stop, weights, key, first, tags)
 
 
 def messages_by_logs(unary: Floats, pairwise: Floats, place: str | None = None) -> Messages:

@@ -12,8 +12,8 @@ from corefsample._arrays import Bools, Floats, Ints
 from corefsample.documents._scored import ScoredDocument
 from corefsample.links._pairs import Unannotated
 from corefsample.recalibration import LinkScore
+from corefsample.recalibration._losses import DocumentObjective, Objective
 from corefsample.recalibration._model import N_PARAMETERS, Recalibration
-from corefsample.recalibration._objectives import DocumentObjective, Objective
 from events.queries._queries import DocumentQueries, match_queries
 
 OBJECTIVES = ("joint", "likelihood", "links", "links-log", "queries", "queries-log")

@@ -26,8 +26,7 @@ from corefsample.calibration._tag_errors import (
     shared_calibration_error,
     tag_calibration_errors,
 )
-from corefsample.calibration._tag_groups import TagGroups, tag_frequency_groups
-from corefsample.calibration._tag_scores import TagScores
+from corefsample.calibration._tag_scores import TagGroups, TagScores, tag_frequency_groups
 
 scores = st.one_of(st.integers(0, 8).map(lambda k: k / 8), st.floats(0.0, 1.0, allow_subnormal=False))
 rows = st.lists(st.tuples(scores, st.integers(0, 1), st.sampled_from("abcd")), min_size=1, max_size=24)

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration import _fine_bins
-from corefsample.calibration import _table_kernels as kernels
+from corefsample.calibration import _kernels as kernels
+from corefsample.calibration import _table
 from corefsample.calibration._binning import bin_pairs, block_bin_pairs
 from corefsample.calibration._bins import BlockBins, ReliabilityBins
 from corefsample.calibration._error import binned_error
@@ -78,7 +78,7 @@ def test_a_table_contains_the_sums_of_the_plain_loop(rows: Rows) -> None:
     expected = references.table([(group, block, (q, y)) for q, y, group, block in rows])
     assert table.n_rows == len(expected)
     assert table.n_pairs == len(rows)
-    lower, _ = _fine_bins.bounds(table.cell.astype(np.int64))
+    lower, _ = _table.bounds(table.cell.astype(np.int64))
     for row in range(table.n_rows):
         key = table.groups[table.group_code[row]], table.blocks[table.block_code[row]]
         found = [float(getattr(table, name)[row]) for name in ("n", *SUMS)]
@@ -221,7 +221,7 @@ def test_the_pairs_of_one_fine_bin_stay_together() -> None:
 
 
 def cells_of(q: Any) -> npt.NDArray[np.int32]:
-    return _fine_bins.cell_pairs(q, np.zeros(np.size(q)))[0]
+    return _table.cell_pairs(q, np.zeros(np.size(q)))[0]
 
 
 @pytest.mark.kernels
@@ -232,13 +232,13 @@ def test_fine_bins_ascend_with_the_prediction_and_are_those_of_the_plain_rule(q:
     assert (np.diff(cells) >= 0).all()
     names = [references.fine_bin(each) for each in ordered]
     assert [a == b for a, b in itertools.pairwise(names)] == (np.diff(cells) == 0).tolist()
-    lower, upper = _fine_bins.bounds(cells.astype(np.int64))
+    lower, upper = _table.bounds(cells.astype(np.int64))
     assert ((lower <= ordered) & (ordered <= upper)).all()
 
 
 def test_every_fine_bin_contains_its_own_ends_and_there_are_no_gaps() -> None:
     cells = np.arange(kernels.N_CELLS)
-    lower, upper = _fine_bins.bounds(cells)
+    lower, upper = _table.bounds(cells)
     used = lower <= upper  # just below 1 there are fewer floats than fine bins
     assert (cells_of(lower[used]) == cells[used]).all()
     assert (cells_of(upper[used]) == cells[used]).all()
@@ -248,16 +248,16 @@ def test_every_fine_bin_contains_its_own_ends_and_there_are_no_gaps() -> None:
 
 @pytest.mark.parametrize(("least", "share"), [(2.0**-16, 1024), (2.0**-64, 256), (2.0**-1022, 8)])
 def test_a_fine_bin_is_as_narrow_as_promised(least: float, share: int) -> None:
-    lower, upper = _fine_bins.bounds(np.arange(kernels.MIDDLE))
+    lower, upper = _table.bounds(np.arange(kernels.MIDDLE))
     inside = lower >= least
     assert ((upper - lower)[inside] <= lower[inside] / share).all()
-    lower, upper = _fine_bins.bounds(np.arange(kernels.MIDDLE + 1, kernels.N_CELLS))
+    lower, upper = _table.bounds(np.arange(kernels.MIDDLE + 1, kernels.N_CELLS))
     inside = (1.0 - upper >= least) & (lower <= upper)
     assert ((upper - lower)[inside] <= (1.0 - upper[inside]) / share).all()
 
 
 def test_zero_one_and_a_half_have_their_own_fine_bins() -> None:
-    lower, upper = _fine_bins.bounds(np.array([0, kernels.MIDDLE, kernels.N_CELLS - 1]))
+    lower, upper = _table.bounds(np.array([0, kernels.MIDDLE, kernels.N_CELLS - 1]))
     assert lower.tolist() == upper.tolist() == [0.0, 0.5, 1.0]
 
 

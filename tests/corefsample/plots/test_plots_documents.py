@@ -18,8 +18,7 @@ from strategies.documents import one_word_document
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
 from corefsample.plots import link_heat_map, link_network, save_figure
-from corefsample.plots.clusterings import entity_count_bars
-from corefsample.plots.networks import place_labels
+from corefsample.plots.clusterings import entity_count_bars, place_labels
 from corefsample.summaries import document_links, entity_count_posterior, point_estimate
 from corefsample.summaries._document_links import DocumentLinks, EntityCountDistribution
 

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from corefsample import ParameterError, link_tables, metric_posterior, sample_clusterings
 from corefsample.calibration import calibration_error, reliability_curve
 from corefsample.calibration._tag_errors import grouped_calibration_errors, tag_calibration_errors
-from corefsample.calibration._tag_groups import tag_frequency_groups
-from corefsample.calibration._tag_scores import TagScores
+from corefsample.calibration._tag_scores import TagScores, tag_frequency_groups
 from corefsample.links import calibrate_links
 from corefsample.metrics._scores import corpus_posterior
 from corefsample.plots import plot, reliability_figure

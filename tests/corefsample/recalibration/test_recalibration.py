@@ -22,9 +22,8 @@ from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
 from corefsample.recalibration import LinkScore, RecalibrationFitter
 from corefsample.recalibration._fitter import fit_recalibration
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._losses import Likelihood, Losses
+from corefsample.recalibration._losses import DocumentObjective, Likelihood, Losses
 from corefsample.recalibration._model import NoMinimumError, Recalibration
-from corefsample.recalibration._objectives import DocumentObjective
 from corefsample.recalibration._refits import CrossFit, RecalibrationDraws
 from corefsample.recalibration._searches import LossSurface, find_surface
 
