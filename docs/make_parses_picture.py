@@ -18,9 +18,9 @@ from spacy import displacy
 
 from corefsample.parses import parse_samples
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax import mentions_from_parse
+from corefsample.syntax._mentions import mentions_from_parse
 from events import load_lexicon, load_rules
-from events.matching import trace_document
+from events.matching._tracing import trace_document
 
 SENTENCE = "Iraqi soldiers attacked near Basra fled across the border."
 READINGS = {"attackers": "Iraqi soldiers attacked", "attacked": "Iraqi soldiers were attacked"}

@@ -160,7 +160,8 @@ def engine_options(engine: str, request: pytest.FixtureRequest) -> dict[str, Any
 
 def left(out: Path) -> Path:
     """The folder of the parts of a run."""
-    return out.with_name(f"{out.name}.parts") if out.suffix else out / "parts"
+    beside = out.with_name(f"{out.name}.parts")  # of a file, or of a folder at a URL
+    return beside if out.suffix or beside.exists() else out / "parts"
 
 
 def complete(out: Path) -> list[Path]:

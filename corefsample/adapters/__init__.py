@@ -1,4 +1,4 @@
-"""Scores of existing coreference systems as scored documents, and of parsers as distributions over trees.
+"""Scores of existing coreference systems as scored documents.
 
 Nothing here imports such a system: the adapters take its objects, or plain arrays of its layout.
 """

@@ -109,6 +109,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from corefsample.formats.scored._writing import write_documents
     from events.counting._definitions import Definitions
     from events.counting._truth import TrueEvents
+    from events.counting._verified import sealed_record
     from events.pages._report import write_report
     from events.runs._output_folder import RunFolder, save_pictures
     from events.runs.counting._options import EventsOptions
@@ -148,7 +149,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     write_documents(documents(), news, overwrite=overwrite)
     summary = run_events(news, counting, on_progress=on_progress)
     record = read_json(run / _RECORD)
-    write_json(run / _RECORD, {**record, "simulated": True})
+    write_json(run / _RECORD, sealed_record({**record, "simulated": True}))
     counts = pd.read_parquet(run / "counts.parquet")
     save_pictures({"bands": lambda: _titled_bands(counts, record["names"])}, lambda name: run / name)
     if can_report():

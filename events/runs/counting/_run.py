@@ -26,7 +26,7 @@ from corefsample._log import logger
 from corefsample._machine import one_processor_left
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._paths import Inputs, PathLike, input_paths, local_name
+from corefsample.files._paths import Inputs, PathLike, input_paths, is_file, joined, local_name
 from corefsample.files._remote_services import is_url
 from corefsample.formats.scored._stream import SUFFIXES
 from events._options import Progress, fields_of
@@ -95,8 +95,10 @@ def opened_run(inputs: Inputs, out: str, options: CountOptions, *, overwrite: bo
     """Check everything, and open the store of the parts."""
     counting = Counting.of(CountOptions(**options.chosen(*fields_of(CountOptions))))
     paths = input_paths(inputs, suffixes=SUFFIXES)
-    RunFolder(out, overwrite=overwrite or not is_url(out))  # raises for a folder with other files
     path = Path(f"{local_name(out)}.parts") if is_url(out) else Path(out) / "parts"
+    # A folder at a URL without a record, whose parts are here, is of a run whose upload failed.
+    is_left = is_url(out) and path.is_dir() and not is_file(joined(out, RunFolder.RECORD))
+    RunFolder(out, overwrite=overwrite or is_left or not is_url(out))  # raises for a folder with other files
     with opened_store(path, out) as store:
         sources = store.sources(paths)
         parts = [part for source in sources for part in count_parts(counting, source, store)]
@@ -237,7 +239,7 @@ def _compute(threads: int | None, part: CountPart) -> None:
 def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, started: float) -> EventsResult:
     """Write the files of a run, and put them in their place; then remove the parts that the run does not need."""
     definitions = run.counting.definitions()
-    with RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out)) as folder:
+    with RunFolder(options.out, overwrite=True) as folder:  # `opened_run` made sure that it may be replaced
         quarantined = _quarantined(merged)
         if quarantined:
             folder.file(QUARANTINE).write_bytes(quarantined)

@@ -34,6 +34,7 @@ from corefsample.scorers.protocol import MentionSource
 from events._options import Progress, Result, fields_of
 from events._selection import Selection
 from events.news._fields import Article
+from events.news._notices import RECORD_SUFFIX
 from events.news._quality import Duplicates, TextTally
 from events.runs._annotated_output import clustered
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, RepeatedTexts
@@ -43,7 +44,6 @@ from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_sto
 from events.runs.scoring._options import ScoreOptions, ScoringOptions
 from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task
 
-RECORD_SUFFIX = ".scoring.json"
 DUPLICATES_SUFFIX = ".duplicates.csv"
 _DOCUMENTS = "documents.parquet"
 _FREE = ("clusters", "on_error")

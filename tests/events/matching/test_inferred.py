@@ -14,8 +14,8 @@ from corefsample._random import document_draws
 from events import load_lexicon, load_rules
 from events.counting._evaluation import DocumentEvents, evaluate_matches
 from events.lexicon._lexicon import Lexicon
-from events.matching import match_document
 from events.matching._inferred import InferredDescription, with_virtual_mentions
+from events.matching._matching import match_document
 from events.rules._rules import Filled
 
 DAY = datetime.date(1990, 1, 1)

@@ -144,13 +144,6 @@ def test_the_record_names_inputs_arguments_and_versions(corpus: Path, tmp_path: 
 # --- the same results however they are come by --------------------------------------------------------------
 
 
-def test_another_seed_draws_other_samples(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run")
-    run(corpus, tmp_path / "again")
-    run(corpus, tmp_path / "other", seed=1)
-    assert tables(tmp_path / "run") == tables(tmp_path / "again") != tables(tmp_path / "other")
-
-
 @pytest.mark.parametrize("interval", ["quantile", "hdi", "normal"])
 def test_the_python_way_in_counts_the_same(corpus: Path, tmp_path: Path, interval: Any) -> None:
     run(corpus, tmp_path / "run", interval=interval)

@@ -16,7 +16,7 @@ from run_cases import Case, documents, stop_after
 
 from corefsample import InputError
 from corefsample.files._remote_services import without_credentials
-from events.runs import initialise_run, run_partition
+from events.runs import missing_parts
 
 pytest.importorskip("aiohttp", reason="extra `remote`")
 BASIC = base64.b64encode(b"reader:hunter2").decode()
@@ -83,7 +83,7 @@ def test_urls_that_differ_in_credentials_alone_are_an_error(counting: Case, tmp_
         er.write_lines(tmp_path / "1.jsonl", documents()[:3])
         inputs = [f"{address}/1.jsonl?token={token}#.jsonl" for token in "ab"]
         with error(InputError, place=f"{address}/1.jsonl?token=...#.jsonl"):
-            initialise_run(inputs, tmp_path / "run", counting.options())
+            missing_parts(inputs, tmp_path / "run", counting.options())
 
 
 def test_a_message_shows_no_credentials(tmp_path: Path, call: Calls) -> None:
@@ -96,17 +96,17 @@ def test_a_message_shows_no_credentials(tmp_path: Path, call: Calls) -> None:
 
 
 def test_a_missing_input_is_not_called_changed(counting: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bucket is removed while its partitions are computed; so is a local file."""
+    """The bucket is removed while its parts are computed; so is a local file."""
     monkeypatch.chdir(tmp_path)
     system = memory()
     system.put_file(counting.corpus, "/b/in/news.parquet")
     local = Path(shutil.copy(counting.corpus, tmp_path / "news.parquet"))
-    for inputs in ("memory://b/in/news.parquet", str(local)):
-        initialise_run(inputs, f"run-{len(inputs)}", counting.options())
+    inputs = ("memory://b/in/news.parquet", str(local))
+    parts = [missing_parts(each, f"run-{n}", counting.options())[0] for n, each in enumerate(inputs)]
     system.store.clear()
     local.unlink()
-    for inputs in ("memory://b/in/news.parquet", str(local)):
-        with error(InputError, place=inputs) as caught:
-            run_partition(f"run-{len(inputs)}", 1)
+    for part in parts:
+        with error(InputError, place=part.source.path) as caught:
+            part.compute()
         assert caught.value.message == "file must exist, as when the run began, got none"
     memory()

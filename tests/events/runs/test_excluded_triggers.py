@@ -6,16 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from command_line import Calls
 from references import events as er
 from references import parses as pr
-from run_cases import in_groups
 
 from corefsample import read_documents
 from events import EventCounter, load_rules
-from events.counting._notes import exclusion_texts
-from events.pages._report import write_report
 
 HAPPENED = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj"
 NEGATED = "Iraq/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:advmod attack/VERB>0:root Iran/PROPN>4:obj"
@@ -88,27 +84,6 @@ def test_a_trigger_of_several_parses_counts_once_with_the_conditions_of_all(tmp_
     assert counter.tally.triggers == {("future", "negated"): 1, (): 1}
 
 
-@pytest.mark.parametrize("preset", ["asserted", "extended"])
-def test_the_screen_and_the_report_say_it(preset: str, tmp_path: Path, call: Calls) -> None:
-    news, out = in_groups(tmp_path / "news.parquet", lines()), tmp_path / "run"
-    words = ("events", news, "--preset", preset, "--samples", "20", "--no-pictures", "--out", out)
-    printed = call.good(*words)
-    assert (TEXT in " ".join(printed.split())) == ("leaves out" in printed) == (preset == "asserted")
-    found = json.loads((out / "run.json").read_text(encoding="utf-8"))["summary"]["triggers"]["attack"]
-    assert (found == FOUND) == (preset == "asserted")
-    pytest.importorskip("altair", reason="extra `report`")
-    write_report(out)
-    page = " ".join((out / "report.html").read_text(encoding="utf-8").split())
-    assert (TEXT in page) == ("excluded-triggers" in page) == (preset == "asserted")
-
-
-def test_the_sentences_for_readers() -> None:
-    none = {"preset": "asserted", "n_triggers": 5, "n_excluded": 0, "conditions": {}}
-    one = {"preset": "asserted", "n_triggers": 1, "n_excluded": 1, "conditions": {"modal": 1}}
-    assert exclusion_texts({"attack": none}) == []
-    assert exclusion_texts({"attack": none, "meet": one}) == ["meet: asserted leaves out 1 of 1 trigger: modal 1."]
-
-
 # --- merged actors -----------------------------------------------------------------------------------------
 
 
@@ -116,35 +91,6 @@ MERGING = [
     "Iraq/PROPN>2:nsubj met=meet/VERB>0:root Iran/PROPN>2:obl",
     "they/PRON>2:nsubj attacked=attack/VERB>0:root soldiers/NOUN>2:obj",
 ]
-
-
-@pytest.fixture(scope="module")
-def merging_news(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twelve documents, in which the two names are of one entity with probabilities from .65 to .42."""
-    folder = tmp_path_factory.mktemp("news")
-    lines = [
-        er.json_document(f"doc {n}", f"1999-01-{28 - n}", MERGING, {1: {0: -0.2 * n}, 2: {0: 0.5, 1: 1.0}})
-        for n in range(12)
-    ]
-    return in_groups(folder / "news.parquet", lines, 1)
-
-
-def merged(folder: Path) -> Any:
-    return json.loads((folder / "run.json").read_text(encoding="utf-8"))["summary"]["merged_actors"]
-
-
-def test_screen_and_report_say_how_often_actors_merge(merging_news: Path, tmp_path: Path, call: Calls) -> None:
-    for preset in ("extended", "paper"):
-        out = tmp_path / preset
-        words = ("events", merging_news, "--preset", preset, "--samples", "60", "--no-pictures", "--out", out)
-        printed = call.good(*words)
-        sentence = "Coreference merges different actors with probability"
-        assert (sentence in " ".join(printed.split())) == (preset == "extended")
-        assert (merged(out) is None) == (preset == "paper")
-        pytest.importorskip("altair", reason="extra `report`")
-        write_report(out)
-        page = " ".join((out / "report.html").read_text(encoding="utf-8").split())
-        assert (sentence in page) == (preset == "extended")
 
 
 def test_doctor_says_it_of_a_lexicon(tmp_path: Path, call: Calls) -> None:
@@ -161,12 +107,3 @@ def test_doctor_says_it_of_a_lexicon(tmp_path: Path, call: Calls) -> None:
     printed = call.good("doctor", path, "--lexicon", "countries", "--json")
     ways = json.loads(printed)[0]["merged_actors"]["n_documents"]
     assert (ways["as drawn"], sum(ways.values())) == (1, 2)
-
-
-def test_a_small_probability_is_not_printed(tmp_path: Path, call: Calls) -> None:
-    line = er.json_document("d", "1999-01-05", MERGING, {1: {0: -30.0}, 2: {0: 0.5}})
-    path = er.write_lines(tmp_path / "d.jsonl", [line])
-    out = tmp_path / "run"
-    printed = call.good("events", path, "--preset", "extended", "--no-pictures", "--out", out)
-    assert merged(out)["probability"] == 0.0
-    assert "Coreference merges" not in printed

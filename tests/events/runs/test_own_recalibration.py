@@ -250,27 +250,6 @@ def test_an_uncertainty_that_is_not_known_is_an_error(folder: Path, tmp_path: Pa
         EventCounter(uncertainty="fit").update(scored(2))
 
 
-def test_the_scope_is_printed(folder: Path, tmp_path: Path, call: Calls) -> None:
-    for source, scope in (("own", "coreference and the recalibration"), ("plain", "coreference only")):
-        arguments = ("--samples", 50, "--no-pictures", "--out", tmp_path / source)
-        text = " ".join(call("events", folder / f"{source}.jsonl", *arguments)[1].split())
-        assert f"The intervals cover {scope}, not errors of" in text
-
-
-def test_the_page_says_what_the_intervals_cover(folder: Path, run: Path, tmp_path: Path) -> None:
-    pytest.importorskip("altair", reason="extra `report`")
-    from events.pages._report import write_report
-
-    none = counted(folder / "own.jsonl", tmp_path / "none", uncertainty="none")
-    for source, is_covered in ((run, True), (none, False)):
-        write_report(source, tmp_path / f"{is_covered}.html")
-        page = " ".join((tmp_path / f"{is_covered}.html").read_text(encoding="utf-8").split())
-        assert ("The uncertainty of coreference and of its recalibration." in page) == is_covered
-        assert ("The uncertainty of coreference only." in page) == (not is_covered)
-        assert ("All documents share the draws of an uncertain recalibration" in page) == is_covered
-        assert ("Given these, documents are independent" in page) == (not is_covered)
-
-
 def test_explain_gives_the_probabilities_of_the_run(folder: Path, tmp_path: Path) -> None:
     evidence = pd.read_parquet(counted(folder / "own.jsonl", tmp_path / "run", n_samples=1000) / "evidence.parquet")
     probability = {(row.doc_id, row.actor): row.probability for row in evidence.itertuples()}

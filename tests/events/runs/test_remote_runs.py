@@ -14,7 +14,7 @@ from expected_errors import error
 from remote_files import memory, stored_in
 from run_cases import Case, stop_after
 
-from corefsample import InputError, OutputError, ParameterError
+from corefsample import OutputError, ParameterError
 
 pytest.importorskip("fsspec", reason="extra `remote`")
 
@@ -63,10 +63,10 @@ def test_a_run_has_the_bytes_of_a_local_one(case: Case, reference: dict[str, byt
 
 def test_an_interrupted_run_continues_from_here(case: Case, reference: dict[str, bytes], system: Any, url: str) -> None:
     local = Path(url).name
-    with pytest.raises(KeyboardInterrupt, match=rf"which are in {local}\.partial; the same command resumes"):
+    with pytest.raises(KeyboardInterrupt, match=rf"are in {local}\.parts, and the same command continues"):
         case.run(url, inputs=at_url(case), on_progress=stop_after(2, Path(local)))
     assert not uploaded(case, system)
-    assert os.listdir() == [f"{local}.partial"]
+    assert os.listdir() == [f"{local}.parts"]
     assert case.n_left(case.run(url, inputs=at_url(case))) > 0
     assert uploaded(case, system) == reference
     assert not os.listdir()
@@ -88,8 +88,6 @@ def test_a_failed_upload_is_repeated(
         patch.setattr(type(system), "put", fail)
         with error(OutputError, place="memory://b/out/"):
             case.run(url, inputs=at_url(case))
-    for kept in Path(tempfile.gettempdir()).glob("corefsample-*"):
-        kept.unlink()
     assert case.n_left(case.run(url, inputs=at_url(case))) > 0
     assert uploaded(case, system) == reference
     assert not os.listdir()
@@ -110,9 +108,8 @@ def test_a_changed_input_is_noticed(case: Case, system: Any, url: str) -> None:
     with pytest.raises(KeyboardInterrupt):
         case.run(url, inputs=at_url(case), on_progress=stop_after(2, Path(Path(url).name)))
     system.pipe_file(f"/b/in/{case.corpus.name}", case.corpus.read_bytes())  # the same content: no tag says so
-    with error(InputError, place=at_url(case), hint="restart"):
-        case.run(url, inputs=at_url(case))
-    case.run(url, inputs=at_url(case), restart=True)
+    n_left = case.n_left(case.run(url, inputs=at_url(case)))
+    assert n_left == 0 if case.name == "events" else n_left > 0  # parts of `score` depend on the documents alone
 
 
 def test_a_folder_with_other_files_is_never_replaced(counting: Case, system: Any) -> None:
@@ -121,19 +118,3 @@ def test_a_folder_with_other_files_is_never_replaced(counting: Case, system: Any
         counting.run("memory://b/run", overwrite=True)
     assert caught.value.message.endswith("got memory://b/run with other files")
     assert stored_in(system, "/b/run") == {"thesis.txt": b"years of work"}
-
-
-def test_a_local_run_of_that_name_stays(counting: Case, counted: dict[str, bytes], system: Any, tmp_path: Path) -> None:
-    counting.run("run")
-    before = {path: path.read_bytes() for path in Path("run").rglob("*.*")}
-    assert counting.run("memory://b/out/run").n_computed == 7
-    assert uploaded(counting, system) == counted
-    assert {path: path.read_bytes() for path in Path("run").rglob("*.*")} == before
-
-
-def test_a_run_without_a_complete_part_leaves_nothing(counting: Case, system: Any) -> None:
-    system.pipe_file("/b/in.jsonl", b"no JSON\n")
-    with error(InputError, place="memory://b/in.jsonl: line 1"):
-        counting.run("memory://b/run", inputs="memory://b/in.jsonl")
-    assert not stored_in(system, "/b/run")
-    assert not os.listdir()

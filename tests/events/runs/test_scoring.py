@@ -404,14 +404,6 @@ def test_scoring_recalibrated_scores_again_forgets_their_recalibration(corpus: P
     assert all("recalibration" not in document.metadata for document in read_documents(plain.out))
 
 
-def test_the_screen_says_that_scores_were_recalibrated(tmp_path: Path, corpus: Path, call: Calls) -> None:
-    for mentions, name in (("parse", ""), ("annotated", " for annotated mentions")):
-        arguments = ("--mentions", mentions, "--out", tmp_path / f"{mentions}.jsonl")
-        shown = call.good("score", corpus, *arguments)
-        text = f"Recalibrated (the English model's recalibration{name}); --recalibration none"
-        assert text in " ".join(shown.split())
-
-
 # --- processes ----------------------------------------------------------------------------
 
 
@@ -422,17 +414,6 @@ def mixed_corpus(folder: Path, documents: list[AnnotatedDocument]) -> list[Path]
     first = sr.corpus_file(folder / "a.conllu", [documents[0], odd[0], *documents[1:4], odd[1]])
     second = sr.corpus_file(folder / "b.conllu", [documents[0], *documents[4:]])
     return [first, second]
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl.gz"])
-def test_processes_do_not_matter(tmp_path: Path, documents: list[AnnotatedDocument], suffix: str, score: Score) -> None:
-    inputs = [*mixed_corpus(tmp_path, documents), sr.corpus_file(tmp_path / "c.conllu", sr.short_documents(30)[12:])]
-    found = []
-    for workers in (1, 2):
-        run = score(inputs, f"{workers}.{suffix}", workers=workers, on_error="quarantine")
-        assert (run.tally.n_documents, run.n_quarantined, run.workers) == (27, 3, workers)
-        found.append((Path(run.out).read_bytes(), Path(f"{run.out}.quarantine.jsonl").read_bytes()))
-    assert found[0] == found[1]
 
 
 def test_rejected_documents_are_in_order(tmp_path: Path, documents: list[AnnotatedDocument], score: Score) -> None:
@@ -534,17 +515,6 @@ def test_the_record_describes_the_run(corpus: Path, model_path: Path, score: Sco
     assert record["pipeline"] is None
 
 
-def test_the_screen_shows_what_was_scored(call: Calls, corpus: Path, model_path: Path) -> None:
-    out = corpus.with_name("s.jsonl")
-    text = call.good("score", corpus, "--model", model_path, "--mentions", "parse", "--out", out)
-    documents = list(read_documents(out))
-    n_mentions = sum(document.n_mentions for document in documents)
-    n_candidates = sum(document.antecedents.n_candidates for document in documents)
-    assert text.startswith(f"9 documents, {n_mentions:,} mentions, {n_candidates:,} candidates.\n")
-    assert "unlikely candidates left out" in text
-    assert "mentions of annotated documents have no annotated entity" in text
-
-
 # --- several parses ----------------------------------------------------------------------------------------
 
 
@@ -624,13 +594,6 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn
             assert parse.mentions.tolist() == mentions.tolist()
             assert np.array_equal(parse.antecedents.antecedents, expected.antecedents)
             assert np.array_equal(parse.antecedents.scores, expected.scores)
-
-
-def test_processes_and_order_do_not_matter(wire: Path, parser: Path, drawn: Path, tmp_path: Path) -> None:
-    reversed_news = tmp_path / "reversed.jsonl"
-    reversed_news.write_text("".join(f"{line}\n" for line in reversed(wire.read_text().splitlines())))
-    score_corpus(reversed_news, tmp_path / "other.jsonl", ScoringOptions(pipeline=str(parser), parses=8), workers=2)
-    assert sorted((tmp_path / "other.jsonl").read_bytes().splitlines()) == sorted(drawn.read_bytes().splitlines())
 
 
 def test_a_temperature_near_0_leaves_the_usual_parse(wire: Path, parser: Path, tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from corefsample.recalibration import read_recalibration
 from events import EventCounter, TrueEvents, load_rules
 from events.commands.calibrate import run_calibrate
 from events.counting import read_count_posterior
-from events.pages._report_content import read_report
 from events.runs.counting._options import EventsResult
 
 SENTENCES = [
@@ -110,17 +109,6 @@ def test_an_event_without_an_actor_and_one_with_are_counted_apart(news: Path, tm
     assert read_count_posterior(tmp_path / "run", "IRQ", "1999", event="arrest").mean == 1.0
     with error(ParameterError, "event"):
         read_count_posterior(tmp_path / "run", "IRQ", "1999")
-
-
-def test_the_report_names_events_and_actors(news: Path, tmp_path: Path) -> None:
-    run(news, tmp_path / "run", RULES)
-    names = {entry["code"]: entry["name"] for entry in read_report(tmp_path / "run").counts["actors"]}
-    assert names == {
-        "attack: IRQ": "attack: Iraq",
-        "arrest: -": "arrest: no actor named",
-        "arrest: IRQ": "arrest: Iraq",
-        "attack_target: IRQ>IRN": "attack_target: Iraq > Iran",
-    }
 
 
 def test_the_evidence_names_the_condition_that_excluded_a_trigger(news: Path, tmp_path: Path) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Calls
 from run_cases import score_corpus, stop_after
 
 from corefsample import read_documents
@@ -32,20 +30,6 @@ def news(tmp_path: Path) -> Path:
     rows = [{"doc_id": name, "date": "2001-02-03", "text": text} for name, text in TEXTS.items()]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
-
-
-def test_the_screen_says_what_is_wrong_with_texts(call: Calls, news: Path, model_path: Path, tiny: str) -> None:
-    arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1)
-    out = call.good(*arguments, "--out", news.with_name("s.jsonl"))
-    out = " ".join(out.split())
-    assert "upper case" not in out  # it costs nothing where no name needs a capital
-    assert "Characters of a wrong encoding, as in “didnâ€™t”: 1 of 4 documents (25.0%)." in out
-    assert "repair the text with --fix-text" in out
-    assert "Characters lost (\N{REPLACEMENT CHARACTER}): 1 of 4 documents (25.0%)." in out
-    assert "Text repaired" not in out
-    out = call.good(*arguments, "--fix-text", "--json", "--out", news.with_name("r.jsonl"))
-    texts = TextTally(n_texts=4, n_lower_case=1, n_lost=1, n_repaired=1)
-    assert json.loads(out)["texts"] == dataclasses.asdict(texts)
 
 
 def test_texts_are_repaired_before_they_are_parsed(news: Path, model_path: Path, tiny: str) -> None:
