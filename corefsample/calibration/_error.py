@@ -14,7 +14,6 @@ from corefsample._results import Result
 from corefsample.calibration._binning import FEWEST_BINS, bin_pairs, block_bin_pairs
 from corefsample.calibration._bins import BlockBins, ReliabilityBins, Strategy
 from corefsample.calibration._draws import bootstrap_draws, error_of_gaps, interval_of_draws, simulated_draws
-from corefsample.calibration._table import CalibrationTable
 from corefsample.calibration._validation import Norm, checked_level, checked_norm
 from corefsample.errors import ParameterError
 
@@ -190,34 +189,6 @@ def calibration_error(
     if documents is None:
         return measure.of_sums(bin_pairs(q, y, **options))
     return measure.of_sums(block_bin_pairs(q, y, documents, **options))
-
-
-def calibration_error_from_table(
-    table: CalibrationTable,
-    *,
-    bin_size: int | None = None,
-    n_bins: int | None = None,
-    strategy: Strategy = "adaptive",
-    norm: Norm = "rms",
-    debiased: bool = False,
-    interval: IntervalKind | None = "auto",
-    level: float = 0.95,
-    n_resamples: int = 10_000,
-    seed: int = 0,
-) -> CalibrationError:
-    """Calibration error from a table of sufficient statistics, over all its groups; options as `calibration_error`.
-
-    The table's blocks are the documents: "auto" resamples them if the table was made with blocks.
-
-    Raises
-    ------
-    ParameterError
-        If an option breaks its rule, or the table is empty.
-    """
-    kind = resolved_interval(interval, table.blocks != ("",))
-    measure = _Measure(norm, debiased, kind, level, n_resamples, seed)
-    make_bins = table.block_bins if kind == "bootstrap" else table.bins
-    return measure.of_sums(make_bins(bin_size=bin_size, n_bins=n_bins, strategy=strategy))
 
 
 def resolved_interval(interval: IntervalKind | None, has_documents: bool) -> IntervalKind | None:

@@ -47,6 +47,7 @@ class GroupedRecalibrator(FittedModel):
 
     Examples
     --------
+    >>> from corefsample.calibration._binners import HistogramBinning
     >>> model = GroupedRecalibrator(HistogramBinning(n_bins=1))
     >>> model.fit([0.3, 0.4, 0.5, 0.6], [0, 0, 1, 1], ["a", "a", "b", "b"]).predict([0.5, 0.5, 0.5], ["a", "b", "c"])
     array([0. , 1. , 0.5])

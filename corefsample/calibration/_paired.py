@@ -13,7 +13,6 @@ from corefsample._arrays import Floats
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.calibration import _draws, _validation
-from corefsample.calibration._binning import block_bin_pairs, default_bin_size
 from corefsample.calibration._bins import BlockBins
 from corefsample.calibration._draws import require_blocks, rooted
 from corefsample.calibration._validation import Norm
@@ -95,69 +94,9 @@ class PairedComparison(HtmlTable):
         return pd.DataFrame(list(self.differences))
 
 
-def paired_comparison(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    y: npt.ArrayLike,
-    documents: npt.ArrayLike,
-    *,
-    bin_size: int | None = None,
-    norm: Norm = "rms",
-    floor: float = LEAST_PROBABILITY,
-    level: float = 0.95,
-    n_resamples: int = 10_000,
-    seed: int = 0,
-) -> PairedComparison:
-    """Compare two scorers of the same pairs in calibration error, log score and refinement.
-
-    Documents are resampled, the same ones for both scorers, so that what makes documents hard or easy for both cancels.
-    Chance adds to a measured calibration error, and more to that of a well calibrated scorer. Here it is subtracted, as
-    estimated from the scatter of the documents, so an error is smaller than that of `calibration_error`.
-
-    Parameters
-    ----------
-    first, second
-        Predictions in [0, 1] of the two scorers, (n_pairs,).
-    y
-        Labels 0 or 1, (n_pairs,).
-    documents
-        Id of each pair's document, (n_pairs,): numbers or text; at least 2 different ones.
-    bin_size
-        Pairs of an adaptive bin; None: 5,000, or for fewer than 100,000 pairs a twentieth of them, at least 50.
-    norm, level, n_resamples, seed
-        As of `compare_blocks`.
-    floor
-        Least probability in the log score, in (0, 0.5): predictions are clipped to [floor, 1 - floor] there.
-
-    Raises
-    ------
-    ParameterError
-        If a value or an option breaks its rule, lengths differ, or there are fewer than 2 documents.
-
-    Examples
-    --------
-    >>> y, documents = [0, 1, 0, 1], ["a", "a", "b", "b"]
-    >>> compared = paired_comparison([0.5] * 4, [0.1, 0.9] * 2, y, documents, bin_size=1, n_resamples=100)
-    >>> [round(each.difference, 3) for each in compared.differences]
-    [0.1, -0.588, -0.25]
-    """
-    sums = []
-    for name, values in (("first", first), ("second", second)):
-        q, labels = _validation.pair_arrays(values, y, (name, "y"))
-        _validation.require_pairs(q, labels, (name, "y"))
-        size = default_bin_size(q.shape[0]) if bin_size is None else bin_size
-        codes, ids = _validation.coded("documents", documents, q.shape[0], name)
-        losses = np.bincount(codes, log_losses(q, labels, floor=floor), len(ids)).astype(np.float64)
-        sums.append(ScorerSums(block_bin_pairs(q, labels, codes, bin_size=size), losses))
-    return compare_blocks(*sums, norm=norm, level=level, n_resamples=n_resamples, seed=seed)
-
-
-def log_losses(q: Floats, y: npt.ArrayLike, *, floor: float = LEAST_PROBABILITY) -> Floats:
-    """-log of the probability of each observed label, predictions clipped to [floor, 1 - floor]."""
-    least = _checks.probability("floor", floor, above_zero=True)
-    if least >= 0.5:
-        raise ParameterError(f"must lie in (0, 0.5), got {floor!r}", parameter="floor")
-    clipped = np.clip(q, least, 1.0 - least)
+def log_losses(q: Floats, y: npt.ArrayLike) -> Floats:
+    """-log of the probability of each observed label, at least `LEAST_PROBABILITY`."""
+    clipped = np.clip(q, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
     return np.asarray(-np.log(np.where(np.asarray(y) == 1, clipped, 1.0 - clipped)))
 
 
@@ -170,7 +109,12 @@ def compare_blocks(
     n_resamples: int = 10_000,
     seed: int = 0,
 ) -> PairedComparison:
-    """Compare two scorers by sums over the same pairs, as of `paired_comparison`; the bins stay the same.
+    """Compare two scorers of the same pairs in calibration error, log score and refinement.
+
+    Documents are resampled, the same ones for both scorers, so that what makes documents hard or easy for both cancels;
+    the bins stay the same. Chance adds to a measured calibration error, and more to that of a well calibrated scorer.
+    Here it is subtracted, as estimated from the scatter of the documents, so an error is smaller than that of
+    `calibration_error`.
 
     Parameters
     ----------

@@ -30,6 +30,7 @@ class FittedModel:
 
     Examples
     --------
+    >>> from corefsample.calibration._binners import HistogramBinning
     >>> text = HistogramBinning(n_bins=1).fit([0.2, 0.4], [0, 1]).to_json()
     >>> FittedModel.from_json(text).predict([0.3])
     array([0.5])

@@ -121,6 +121,7 @@ def grouped_calibration_errors(
     Examples
     --------
     >>> scores = TagScores.from_arrays([0.8, 0.2, 0.8, 0.2, 0.2, 0.8], [1, 0, 0, 1, 1, 0], ["N", "V"] * 3)
+    >>> from corefsample.calibration._tag_scores import tag_frequency_groups
     >>> groups = tag_frequency_groups({"N": 20, "V": 10}, n_groups=2)
     >>> grouped_calibration_errors(scores, groups, n_bins=1, interval=None).error.round(3)  # |0.6 - 2/3|, |0.4 - 1/3|
     array([0.067, 0.067])

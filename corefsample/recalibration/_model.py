@@ -336,7 +336,7 @@ def recalibrated_scores(
 def places_of(antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None) -> Ints:
     """Place of each candidate's kinds in the flat table of offsets; kinds as for `Recalibration.apply`."""
     if kinds is None:
-        hint = "use apply_document, which finds them, or corefsample.syntax.mention_kinds"
+        hint = "use apply_document, which finds them"
         raise ParameterError("are required by offsets by kind, got None", parameter="kinds", hint=hint)
     codes = _checks.integers("kinds", kinds)
     if codes.shape[0] != antecedents.n_mentions:

@@ -218,11 +218,6 @@ def follow_each(paths: Iterable[str], view: ParseView, start: int) -> dict[int, 
     return ends
 
 
-def step_by(label: str) -> Step:
-    """The step to the dependents with a label."""
-    return compiled_path(f">{label}").steps[0]
-
-
 def leading_to(paths: Iterable[str], view: ParseView, end: int) -> set[int]:
     """Tokens from which one of the paths leads to token `end`: the inverse of `follow`.
 

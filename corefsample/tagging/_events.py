@@ -5,9 +5,8 @@ The probabilities are the exact marginals of the posterior.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +18,6 @@ from corefsample._checks import shown
 from corefsample._lazy import pd
 from corefsample._results import Result
 from corefsample.calibration._split_sample import SplitSampleError, split_sample_error
-from corefsample.calibration._table import CalibrationTable, TableBuilder
 from corefsample.calibration._tag_scores import TagScores
 from corefsample.errors import ParameterError
 from corefsample.tagging._sentences import OUTSIDE, LabelledChain, tag_codes
@@ -27,8 +25,6 @@ from corefsample.tagging._sentences import OUTSIDE, LabelledChain, tag_codes
 Event = str | tuple[str, str]
 
 Events = Literal["tags", "pairs", "likeliest"] | Sequence[Event]
-
-_CHUNK = 1 << 20  # pairs that a table takes at once
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -99,7 +95,7 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
         Names of the chains' tags, in their order.
     events
         "tags": that a word has each tag. "pairs": that two neighbours have each pair of tags; n_tags^2 pairs per two
-        words, so for many tags `event_table` is the better choice. "likeliest": that each word has the tag that is its
+        words, so name the tags where there are many. "likeliest": that each word has the tag that is its
         likeliest, one pair per word, for the calibration of the tagger's answers alone (top-1). Or a list of events,
         each a tag or a pair of tags.
 
@@ -131,47 +127,6 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
         raise ParameterError("must contain at least one pair, got none", parameter="posteriors")
     q, y, codes = (np.concatenate(each) for each in zip(*parts, strict=True))
     return EventPairs(q, y, codes, np.concatenate(documents), wanted.events, tuple(numbers))
-
-
-def event_table(
-    posteriors: Iterable[LabelledChain],
-    tags: Sequence[str],
-    events: Events = "tags",
-    *,
-    grouped: bool = True,
-) -> CalibrationTable:
-    """Table of sufficient statistics of events, from a stream of posteriors.
-
-    Memory does not grow with the number of words, but with that of used fine bins of each event and document. Blocks
-    are the documents, so sentences of one document should follow each other.
-
-    Parameters
-    ----------
-    posteriors, tags, events
-        As of `event_pairs`.
-    grouped
-        Whether each event is a group of its own, named as in `event_name`; otherwise all events are pooled, which needs
-        far less memory for "pairs".
-
-    Returns
-    -------
-    CalibrationTable
-        For `calibration_error_from_table` and `CalibrationTable.group`.
-
-    Raises
-    ------
-    ParameterError
-        As of `event_pairs`.
-    """
-    wanted = _Selection(tags, events)
-    builder = TableBuilder([event_name(event) for event in wanted.events] if grouped else ("",))
-    for doc_id, items in groupby(posteriors, key=lambda item: item.doc_id):
-        for q, y, codes in _chunks(map(wanted.pairs, items)):
-            builder.add(q, y, block=doc_id, groups=codes if grouped else None)
-    table = builder.table()
-    if table.n_rows == 0:
-        raise ParameterError("must contain at least one pair, got none", parameter="posteriors")
-    return table
 
 
 def tag_scores(posteriors: Iterable[LabelledChain], tags: Sequence[str], *, threshold: float = 0.01) -> TagScores:
@@ -272,20 +227,6 @@ class _Selection:
             return np.empty(0), np.empty(0), np.empty(0, np.int32)
         # Rounding may lead to a marginal of 1 + 1e-16.
         return np.minimum(np.concatenate(q), 1.0), np.concatenate(y).astype(np.float64), np.concatenate(codes)
-
-
-def _chunks(parts: Iterator[tuple[Floats, Floats, Ints32]]) -> Iterator[tuple[Any, ...]]:
-    """Join small parts until they have about a million pairs."""
-    waiting: list[tuple[Floats, Floats, Ints32]] = []
-    n = 0
-    for part in parts:
-        waiting.append(part)
-        n += part[0].shape[0]
-        if n >= _CHUNK:
-            yield tuple(np.concatenate(each) for each in zip(*waiting, strict=True))
-            waiting, n = [], 0
-    if n:
-        yield tuple(np.concatenate(each) for each in zip(*waiting, strict=True))
 
 
 TagQuery = Callable[[Ints32], npt.NDArray[Any]]

@@ -21,10 +21,9 @@ from strategies.synthetic_pairs import SyntheticPairs, synthetic_pairs
 
 from corefsample.calibration import calibration_error
 from corefsample.calibration._binning import bin_pairs, block_bin_pairs
-from corefsample.calibration._error import binned_error, calibration_error_from_table
+from corefsample.calibration._error import binned_error
 from corefsample.calibration._intervals import bootstrap_interval, simulated_interval
 from corefsample.calibration._split_sample import SplitSampleError, split_sample_error
-from corefsample.calibration._table import CalibrationTable
 from corefsample.errors import ParameterError
 
 NORMS = ("rms", "mse", "l1", "max")
@@ -139,21 +138,6 @@ def test_a_debiased_error_has_an_interval_free_of_that_bias() -> None:
     assert error.lower is not None
     assert error.upper is not None
     assert error.lower <= error.estimate <= error.upper
-
-
-# --- from a table ------------------------------------------------------------------------------------------
-
-
-def test_a_table_with_blocks_is_bootstrapped_by_block() -> None:
-    q, y = made_pairs(7)
-    q = np.rint(q * 50) / 50
-    documents = np.arange(len(q)) // 100
-    table = CalibrationTable.from_pairs(q, y, blocks=documents)
-    found = calibration_error_from_table(table, **FEW)  # type: ignore[arg-type]
-    exact = calibration_error(q, y, documents=documents, **FEW)  # type: ignore[arg-type]
-    assert found.interval == exact.interval
-    for name in ("estimate", "lower", "upper"):
-        assert getattr(found, name) == pytest.approx(getattr(exact, name), rel=1e-9)
 
 
 # --- bad input ---------------------------------------------------------------------------------------------

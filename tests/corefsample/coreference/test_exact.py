@@ -30,7 +30,6 @@ from corefsample import (
     sample_clusterings,
 )
 from corefsample.coreference._clusterings import canonical_labels
-from corefsample.coreference._graphs import to_networkx
 
 # Every mention has all earlier ones as candidates: 720 antecedent vectors, 203 clusterings.
 SIX_FULL = Lists(
@@ -116,7 +115,7 @@ def test_invalid_labels_raise(labels: object) -> None:
 def test_a_document_instead_of_its_distribution_raises() -> None:
     document = ScoredDocument("d", [[0, 1, 0]], AntecedentDistribution.from_lists([[]], [[]]))
     exact = (entity_count_pmf, link_marginals, map_clustering, root_posterior)
-    for function in (*exact, sample_clusterings, to_networkx, Recalibration().apply):
+    for function in (*exact, sample_clusterings, Recalibration().apply):
         with error(ParameterError, "antecedents"):
             function(document)
     with error(ParameterError, "antecedents"):

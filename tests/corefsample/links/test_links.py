@@ -11,6 +11,7 @@ import pytest
 from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
+from references.paired import paired_comparison
 from strategies import documents as strategies
 from strategies.documents import one_word_document as document
 
@@ -24,7 +25,6 @@ from corefsample import (
 )
 from corefsample.calibration._binning import bin_pairs
 from corefsample.calibration._error import binned_error
-from corefsample.calibration._paired import paired_comparison
 from corefsample.links import _pairs as links
 from corefsample.links import calibrate_links, compare_links, scorer_links
 from corefsample.links._calibration import LinkCalibration

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,6 @@ from tolerance import plausible_counts
 
 from corefsample import ParameterError
 from corefsample.calibration import calibration_error
-from corefsample.calibration._table import CalibrationTable
 from corefsample.tagging import (
     HiddenMarkovModel,
     LinearChain,
@@ -27,7 +25,7 @@ from corefsample.tagging import (
     labelled_posteriors,
     sampled_events,
 )
-from corefsample.tagging._events import event_table, tag_scores
+from corefsample.tagging._events import tag_scores
 from corefsample.tagging._sentences import LabelledChain, frequent_tag_pairs
 
 SENTENCES = random_sentences(12, seed=3)
@@ -88,8 +86,6 @@ def test_likeliest_tags_are_one_pair_per_word_with_the_largest_marginal() -> Non
     frame = found.to_frame()
     assert list(zip(frame["event"], frame["doc_id"], frame["q"], frame["y"], strict=True)) == expected
     assert 0 < found.y.sum() < found.n
-    table = event_table(posteriors(), MODEL.tags, "likeliest", grouped=False)
-    assert (table.n_pairs, table.sum_y.sum()) == (found.n, found.y.sum())
 
 
 def test_pairs_of_some_events() -> None:
@@ -99,38 +95,6 @@ def test_pairs_of_some_events() -> None:
     np.testing.assert_array_equal(every.of("B").documents, alone.documents)
     with error(ParameterError, "events"):
         every.of("X")
-
-
-def test_a_table_has_the_sums_of_the_pairs() -> None:
-    pairs = event_pairs(posteriors(), MODEL.tags, "pairs")
-    names = pairs.to_frame()["event"].to_numpy(object)
-    blocks = np.array(pairs.doc_ids, object)[pairs.documents]
-    expected = CalibrationTable.from_pairs(pairs.q, pairs.y, groups=names, blocks=blocks)
-    assert expected.n_pairs == pairs.n
-    assert len(expected.groups) == 9
-    found = event_table(posteriors(), MODEL.tags, "pairs")
-    assert (found.groups, found.blocks) == (expected.groups, expected.blocks)
-    for name in ("group_code", "block_code", "cell", "n", "sum_y"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    for name in ("sum_q", "sum_q2", "sum_qy"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-13)
-
-
-def test_a_pooled_table_has_one_group() -> None:
-    pooled = event_table(posteriors(), MODEL.tags, "pairs", grouped=False)
-    grouped = event_table(posteriors(), MODEL.tags, "pairs")
-    assert pooled.groups == ("",)
-    for bins in (pooled.bins(n_bins=4), grouped.bins(n_bins=4)):
-        assert bins.n_pairs == grouped.n_pairs
-    np.testing.assert_allclose(pooled.bins(n_bins=4).sum_q, grouped.bins(n_bins=4).sum_q, rtol=1e-12)
-
-
-def test_a_table_of_many_parts_per_document_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = event_table(posteriors(), MODEL.tags)
-    monkeypatch.setattr("corefsample.tagging._events._CHUNK", 4)
-    parts = event_table(posteriors(), MODEL.tags)
-    np.testing.assert_array_equal(parts.cell, whole.cell)
-    np.testing.assert_array_equal(parts.n, whole.n)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.01, 0.3])
@@ -204,13 +168,12 @@ def test_events_must_be_known(events: list[str]) -> None:
         event_pairs(posteriors(), MODEL.tags, events)
 
 
-@pytest.mark.parametrize("summed", [event_pairs, event_table])
-def test_sentences_of_one_word_have_no_pairs_of_tags(summed: Any) -> None:
+def test_sentences_of_one_word_have_no_pairs_of_tags() -> None:
     one_word = labelled_posteriors(MODEL, [TaggedSentence(["ant"], ["A"])])
     with error(ParameterError, "posteriors"):
-        summed(one_word, MODEL.tags, "pairs")
+        event_pairs(one_word, MODEL.tags, "pairs")
     with error(ParameterError, "tags"):  # of another model
-        summed(posteriors(), ["A", "B"])
+        event_pairs(posteriors(), ["A", "B"])
 
 
 def test_a_marginal_is_never_above_one() -> None:
