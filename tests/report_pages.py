@@ -15,7 +15,6 @@ from references import events as er
 from run_cases import CountOptions, count_events
 
 DRAWN = "document.documentElement.dataset.band === 'drawn'"
-ALL_DRAWN = "document.documentElement.dataset.panels === 'drawn'"
 
 
 def evidence(run: Path) -> pd.DataFrame:

@@ -103,9 +103,10 @@ def input_paths(
             kinds = "a regular file or a folder" if folders else "a regular file"
             example = os.path.join(path, f"*{suffixes[-1] if suffixes else ''}")
             hint = f"name its files, such as {example!r}" if os.path.isdir(path) else None
-            raise InputError(
-                f"input must be {kinds}, got {'a folder' if hint else 'a special file'}", place=path, hint=hint
-            )
+            kind = "a special file" if hint is None else "a folder"
+            if hint is not None and suffixes and not _is_run(path):
+                kind = f"a folder without files that end in {', '.join(suffixes)}"
+            raise InputError(f"input must be {kinds}, got {kind}", place=path, hint=hint)
         if suffixes is not None:
             require_suffix(path, suffixes, InputError, hint=suffix_hint(path))
     return paths

@@ -126,11 +126,6 @@ class CorpusRecalibration:
         return self._first or ""
 
     @property
-    def is_shared(self) -> bool:
-        """Whether the documents share draws, so that counts need the samples."""
-        return self._source is not None
-
-    @property
     def takes_alike(self) -> bool:
         """Whether the scores of all documents must be like those of the first."""
         return self._takes_alike

@@ -149,9 +149,14 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
         content = read_json(path)
         targets, of_events = tuple(content["targets"]), content["event"].split(RULES)
         actors = None if content["source"]["kind"] != "run" or targets == tuple(of_events) else targets
-        frame = source_frame(source, actors, content["period"])
+        rule = f"plan must be of these documents, got one of {content['source']['path']} as it was then"
+        try:
+            frame = source_frame(source, actors, content["period"])
+        except ParameterError as error:
+            if error.parameter != "actors":
+                raise
+            raise InputError(rule, place=str(path)) from None
         if frame.source["sha256"] != content["source"]["sha256"]:
-            rule = f"plan must be of these documents, got one of {content['source']['path']} as it was then"
             raise InputError(rule, place=str(path))
         stratum_of = read_parquet(Path(folder) / STRATA, ["stratum"]).column("stratum").to_numpy().astype(np.int64) - 1
         rounds = tuple(tuple(counts) for counts in content["rounds"])

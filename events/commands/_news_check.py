@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from corefsample.errors import CorefsampleError, InputError, ParameterHint
 from corefsample.languages._language import ENGLISH
 from corefsample.scorers import load_scorer
 from events._options import Progress
@@ -70,6 +71,24 @@ class NewsReport(Report):
 def check_news(files: Sequence[str], on_progress: Progress | None) -> NewsReport:
     """Read articles, and describe what `corefsample score` would leave out of the parse and rewrite."""
     report = NewsReport(title=", ".join(files))
+    try:
+        _read_news(report, files, on_progress)
+    except InputError as error:
+        _name_option_of_score(error)
+        raise
+    for problem in report.problems:
+        _name_option_of_score(problem)
+    return report
+
+
+def _name_option_of_score(error: CorefsampleError) -> None:
+    """Replace a hint at a parameter: `corefsample doctor` has no options for columns and dates of articles."""
+    if isinstance(error.hint, ParameterHint):
+        option = error.hint.parameter.replace("_", "-")
+        error.hint = f"`corefsample score` has --{option}, which {error.hint.effect}"
+
+
+def _read_news(report: NewsReport, files: Sequence[str], on_progress: Progress | None) -> None:
     stream = ArticleStream(list(files), on_rejected=report.reject)
     knows = load_scorer(ENGLISH).knows
     for article in stream:
@@ -85,4 +104,3 @@ def check_news(files: Sequence[str], on_progress: Progress | None) -> NewsReport
                 listed.append(piece)
         if on_progress is not None and report.n_articles % _EVERY == 0:
             on_progress(stream.bytes_read, stream.total_bytes, report.n_articles)
-    return report

@@ -76,7 +76,7 @@ def rule() -> None:
 
     Examples
     --------
-      corefsample rule new raid --example "Iraq raided Iran." --pipeline en_gum_ud
+      corefsample rule new raid --example "Iraq raided Iran." --actor Iraq --pipeline en_gum_ud
       corefsample rule test raid.yaml
       corefsample rule compare run run2 audit/sheet.csv
     """
@@ -111,7 +111,7 @@ def cli() -> None:
 
     \b
     A rule of your own, from a sentence:
-      corefsample rule new raid --example "Iraq raided Iran." --pipeline en_gum_ud
+      corefsample rule new raid --example "Iraq raided Iran." --actor Iraq --pipeline en_gum_ud
       corefsample rule test raid.yaml
 
     \b

@@ -36,7 +36,7 @@ import click
 from corefsample import __version__
 from corefsample._extras import requirements
 from corefsample._machine import available_memory, processors
-from corefsample.errors import CorefsampleError, InputError, ParameterError
+from corefsample.errors import CorefsampleError, InputError, ParameterError, ParameterHint
 from events import _shared_options as shared
 from events._options import Options, Result, declared, option
 from events.commands._parser import BAD_INPUT, Command, Failure
@@ -130,7 +130,8 @@ def run_doctor(
 
     options = options or DoctorOptions()
     if options.environment == bool(files):
-        raise ParameterError("or the environment must be asked for, and not both", parameter="files")
+        hint = ParameterHint("environment", "describes the installation, and takes no files")
+        raise ParameterError("must be left out" if files else "are missing", parameter="files", hint=hint)
     if options.environment:
         return DoctorResult(environment=describe_environment())
     from events.commands._document_checks import check_annotated, check_corpus

@@ -30,6 +30,7 @@ from events.commands._screen import print_counts, print_text
 
 if TYPE_CHECKING:
     from corefsample.documents._batch import DocumentBatch
+    from corefsample.documents._faults import Fault
     from corefsample.documents._scored import ScoredDocument
     from corefsample.files._paths import Inputs
     from corefsample.recalibration._domains import DomainEffect
@@ -270,17 +271,19 @@ def _fit_language(gold: GoldDocuments) -> str | None:
     return languages[0] if languages else None
 
 
-def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str]:
+def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str | Fault]:
     """Rows that cannot be recalibrated: of other scores or another language than the fit, or infinite results."""
+    from corefsample.documents._faults import Fault
     from corefsample.languages._language import declared_language, differ
     from corefsample.recalibration._model import Recalibration
 
-    wrong = {}
+    wrong: dict[int, str | Fault] = {}
+    hint = "`corefsample score --recalibration none` keeps the scores of the model"
     for row in range(len(batch)):
         try:
             found = Recalibration.applied_to(batch.metadata(row))
             if found != uncertain.base:
-                wrong[row] = f"scores {uncertain.other_scores(found)}"
+                wrong[row] = Fault(f"scores {uncertain.other_scores(found)}", hint)
             language = declared_language(batch.metadata(row))
             if differ(uncertain.language, language):
                 wrong[row] = f"must be of the language of the fit ({uncertain.language}), got {language}"

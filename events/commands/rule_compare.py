@@ -1,8 +1,8 @@
 """Say whether a second run's rule is better, by labels of an audit.
 
-RUN1 and RUN2 are outputs of `corefsample events` of the same documents; SHEETS are labelled sheets of an audit of
-RUN1. Labels are weighted by inclusion, and the differences have bootstrap intervals within strata. Labels by which
-the second rule was made favour it: label a further round with `corefsample audit plan RUN1 --more N`, or other
+FIRST and SECOND are outputs of `corefsample events` of the same documents; SHEETS are labelled sheets of an audit of
+FIRST. Labels are weighted by inclusion, and the differences have bootstrap intervals within strata. Labels by which
+the second rule was made favour it: label a further round with `corefsample audit plan FIRST --more N`, or other
 documents.
 
 Examples

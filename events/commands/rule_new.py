@@ -5,7 +5,7 @@ which `corefsample rule test` checks.
 
 Examples
 --------
-  corefsample rule new raid --example "Iraq raided Iran." --pipeline en_gum_ud
+  corefsample rule new raid --example "Iraq raided Iran." --actor Iraq --pipeline en_gum_ud
   corefsample rule new hit --pipeline en_gum_ud --actor We --example "We hit."
 """
 

@@ -211,12 +211,12 @@ class LexiconContent:
     titles: tuple[Title, ...] = ()
     inner: frozenset[str] = frozenset()  # kinds whose actors are parts of others
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by code, those an entity may have beside it
-    inner_counts_as: frozenset[str] | None = None  # some of COUNTS_AS; None: not said
+    inner_counts_as: frozenset[str] | None = None  # of INNER, COMPOSITE and OUTER; None: not said
     language: str = ""  # code of the language of the names; "" where nothing says it
 
 
+# What the police of a country can count as: police (inner), police of it (composite), the country (outer).
 OF, INNER, COMPOSITE, OUTER = ":", "inner", "composite", "outer"
-COUNTS_AS = (INNER, COMPOSITE, OUTER)  # what the police of a country can count as: police, police of it, the country
 
 
 def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent:

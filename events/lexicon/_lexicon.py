@@ -308,7 +308,7 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
     Raises
     ------
     ParameterError
-        If `lexicon` is not a path.
+        If `lexicon` is not a path, or looks like the name of a shipped lexicon and is none.
     InputError
         If the file cannot be read or breaks a rule of the format; the place is the file and the entry.
     """
@@ -317,6 +317,9 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
     path = SHIPPED_OF.get(language, SHIPPED) if lexicon is None else os.fspath(lexicon)
     if path in SHIPPED_LEXICONS:
         return _shipped_lexicon(path)
+    if os.sep not in path and "." not in path and not os.path.exists(path):
+        names = ", ".join(SHIPPED_LEXICONS)
+        raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {path!r}", parameter="lexicon")
     return _compiled(path, lexicon_content(path))
 
 

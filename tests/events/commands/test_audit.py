@@ -279,6 +279,14 @@ def test_a_plan_of_other_documents_is_refused(scores: Path, run: Path, tmp_path:
     assert not (tmp_path / "audit" / "audited.csv").exists()
 
 
+def test_a_plan_about_actors_that_the_run_lacks_is_one_of_other_documents(run: Path, tmp_path: Path) -> None:
+    run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=20, actors="USA"))
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "targets": ["NOBODY"]}))
+    with pytest.raises(InputError, match="plan must be of these documents"):
+        read_plan(tmp_path, run)
+
+
 def test_edited_plans_are_refused(scores: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     run_audit_plan(scores, AuditPlanOptions(out=folder, n_labels=40))

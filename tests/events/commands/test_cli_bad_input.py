@@ -83,6 +83,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         er.write_lines(folder / f"{name}.jsonl", given_lines)
     sr.corpus_file(folder / "corpus.conllu", sr.short_documents(4))
     (folder / "news.csv").write_text("doc_id,date,text\na,1999-05-01,Hello.\n")
+    (folder / "days.csv").write_text("doc_id,day,text\na,1999-05-01,Hello.\n")
     (folder / "rule.yaml").write_text(RULE % "IRQ")
     (folder / "lexicon.yaml").write_text(LEXICON)
     (folder / "cut.jsonl.gz").write_bytes(gzip.compress((folder / "good.jsonl").read_bytes())[:-20])

@@ -132,6 +132,15 @@ def test_the_commands_of_the_page_work(
         assert named in err
 
 
+@pytest.mark.skipif(not EN_CORE_WEB_SM.exists(), reason="the pipeline is missing: en_core_web_sm")
+def test_the_examples_of_the_help_work(call: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"^ *corefsample (rule new .*)", call.good("rule", "new", "--help"), flags=re.M)
+    assert commands
+    for command in commands:
+        call.good(*(str(EN_CORE_WEB_SM) if word == "en_gum_ud" else word for word in shlex.split(command)))
+
+
 def test_a_failing_example_is_shown_with_what_must_be_found(call: Calls, tmp_path: Path) -> None:
     path = written(tmp_path, drafted(ARRESTED, actor="British"))
     path.write_text(path.read_text("utf-8").replace("asserted: [GBR]}", "asserted: [FRA]}", 1), "utf-8")
