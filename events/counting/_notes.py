@@ -177,7 +177,7 @@ def unsettled_text(merged_actors: Mapping[str, Any]) -> str:
     names = ", ".join(doc_ids) + f" and {n - len(doc_ids):,} more" * (n > len(doc_ids))
     return (
         f"Conditioned samples did not settle in {n:,} document{'s' * (n > 1)}, where many mentions may be of distinct "
-        f"actors: {names}. The probabilities of these documents are not reliable."
+        f"actors: {names}. Probabilities there are not reliable."
     )
 
 
