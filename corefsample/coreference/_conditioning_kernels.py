@@ -141,13 +141,11 @@ def draw(rows: Rows, steps: Steps, state: np.uint64, taken: Ints, labels: Ints32
     for i in range(labels.shape[0]):
         if not steps.is_tracked[i]:
             left = np.float64(mix(state + np.uint64(i + 1) * GAMMA) >> U11) * TO_UNIT * steps.mass[i] - steps.new[i]
-            taken[i] = -1
-            for e in range(indptr[i], indptr[i + 1]):
-                if left < 0.0:
-                    break
-                if steps.links[e] > 0.0:
-                    taken[i] = e
-                    left -= steps.links[e]
+            e = indptr[i]
+            while left >= 0.0 and e < indptr[i + 1]:
+                left -= steps.links[e]
+                e += 1
+            taken[i] = e - 1 if e > indptr[i] else -1
         labels[i] = i if taken[i] < 0 else labels[antecedents[taken[i]]]
         for c in range(starts[i], starts[i + 1]):
             if labels[earlier[c]] == labels[i]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -218,18 +218,42 @@ def follow_each(paths: Iterable[str], view: ParseView, start: int) -> dict[int, 
     return ends
 
 
-def leading_to(paths: Iterable[str], view: ParseView, end: int) -> set[int]:
+def leading_to(paths: tuple[str, ...], view: ParseView, end: int) -> set[int]:
     """Tokens from which one of the paths leads to token `end`: the inverse of `follow`.
 
-    Cheaper than following the paths from every token, where only few ends matter.
+    Cheaper than following the paths from every token, where only few ends matter. Paths that end in the same steps are
+    followed together.
     """
     starts: set[int] = set()
-    for compiled in map(compiled_path, paths):
-        here = {end}
-        for step in reversed(compiled.steps):
-            here = _before(step, view, here)
-        starts.update(token for token in here if all(test(view, token) for test in compiled.start))
+    open_nodes = [(_backwards(paths), {end})]
+    while open_nodes:
+        node, here = open_nodes.pop()
+        for tests in node.starts.values():
+            starts.update(token for token in here if all(test(view, token) for test in tests))
+        for step, rest in node.steps.values():
+            before = _before(step, view, here)
+            if before:
+                open_nodes.append((rest, before))
     return starts
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """Paths with the same last steps: the tests of those that begin here, and the steps before, by what is written."""
+
+    starts: dict[str, tuple[Test, ...]] = field(default_factory=dict)
+    steps: dict[str, tuple[Step, _Node]] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=256)
+def _backwards(paths: tuple[str, ...]) -> _Node:
+    root = _Node()
+    for compiled in map(compiled_path, paths):
+        node = root
+        for step in reversed(compiled.steps):
+            _, node = node.steps.setdefault(step.written, (step, _Node()))
+        node.starts[compiled.opening] = compiled.start
+    return root
 
 
 def _before(step: Step, view: ParseView, here: set[int]) -> set[int]:
