@@ -144,9 +144,7 @@ def _status(arguments: Sequence[str] | None) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
-        message = str(stop.__cause__ or stop)
-        if message:
-            print_error(message)
+        print_error(str(stop.__cause__ or stop) or "interrupted")
         return INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

@@ -156,6 +156,14 @@ class PartStore:
             if entry.name not in names and _PART_NAME.fullmatch(entry.name):
                 shutil.rmtree(entry, ignore_errors=True)
 
+    def remove(self) -> None:
+        """Remove the store of a run whose output is complete, also if an interrupt arrives meanwhile."""
+        try:
+            shutil.rmtree(self.path)
+        except BaseException:
+            shutil.rmtree(self.path, ignore_errors=True)
+            raise
+
     def n_complete(self) -> int:
         """Number of complete parts that have documents, whoever uses them; their files are not read."""
         records = (read_sealed(path) for path in self.path.glob(f"*/{_RECORD}"))

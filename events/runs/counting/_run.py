@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import shutil
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -42,6 +41,8 @@ from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart, op
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
 from events.runs.counting._parts import QUARANTINE, Counting, CountPart, count_parts
 from events.runs.counting._tables import draw_counts, write_counts, written_rows
+
+_CONTENT = "content of "  # and the path of an input: a setting
 
 
 def missing_parts(inputs: Inputs, folder: PathLike, options: CountOptions | None = None) -> list[CountPart]:
@@ -86,7 +87,7 @@ class CountRun:
 
     def settings(self) -> dict[str, Any]:
         """Everything on which the tables depend, by name; of each input its content."""
-        contents = {f"content of {source.absolute}": source.content for source in self.sources}
+        contents = {f"{_CONTENT}{source.absolute}": source.content for source in self.sources}
         return {"version of corefsample": corefsample.__version__, **self.counting.settings(), **contents}
 
 
@@ -117,7 +118,11 @@ def _require_same(out: str, settings: dict[str, Any]) -> None:
     different = [name for name, value in earlier.items() if name not in settings or settings[name] != value]
     if different:
         name = different[0]
-        what = f"{name} {earlier[name]}, not {settings[name]}" if name in fields_of(CountOptions) else f"another {name}"
+        what = f"another {name}"
+        if name in fields_of(CountOptions):
+            what = f"{name} {earlier[name]}, not {settings[name]}"
+        elif name.startswith(_CONTENT) and name not in settings:
+            what = f"{name.removeprefix(_CONTENT)}, which is no input now"
         rule = "must be a new or empty folder, or that of the same run"
         hint = ParameterHint("overwrite", "replaces it")
         raise ParameterError(f"{rule}, got {out} of a run with {what}", parameter="out", hint=hint)
@@ -296,7 +301,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             )
         )
     if is_url(options.out):
-        shutil.rmtree(run.store.path)
+        run.store.remove()
     else:
         run.store.keep(merged.stored)
     for note in definitions.notes(found):

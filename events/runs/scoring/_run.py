@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import shutil
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -279,7 +278,7 @@ def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress 
             summary=run.to_json(),
         )
         write_json(record, content)
-        shutil.rmtree(store.path)
+        store.remove()
     return run
 
 
@@ -348,7 +347,7 @@ def _source(options: ScoringOptions, documents: DocumentInputs) -> MentionSource
 
 def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
     """Whether a file has the scores of these inputs with these options, and of the model that there is now."""
-    if _parts_folder(path).is_dir() or not (is_file(path) and is_file(path + RECORD_SUFFIX)):
+    if not (is_file(path) and is_file(path + RECORD_SUFFIX)):
         return False
     documents = DocumentInputs(inputs, article_options=options.article_options(), prefer_news=True)
     if STANDARD_INPUT in documents.paths:  # it may have other documents now

@@ -22,7 +22,7 @@ from run_cases import PART, Case, complete, documents, engine_options, failing, 
 from corefsample import InputError, OutputError, ParameterError
 from events.runs import missing_parts
 from events.runs._engines import Engine
-from events.runs._store import PartStore
+from events.runs._store import PartStore, opened_store
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster's
 
@@ -189,6 +189,27 @@ def test_a_damaged_part_is_not_found_again(tmp_path: Path) -> None:
         (part.folder / "result").write_text("right")
     assert store.find(store.key("a"), verify=False) == store.find(store.key("a"))
     assert store.find(store.key("b")) is None
+
+
+def test_an_interrupt_while_parts_are_removed_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupts, remove = iter([KeyboardInterrupt()]), shutil.rmtree
+
+    def removed() -> None:
+        with opened_store(tmp_path / "parts", "out") as store:
+            with store.adding(store.key("a")) as part:
+                part.record["documents"] = 1
+            store.remove()
+
+    def interrupted(path: Path, **options: Any) -> None:
+        for interrupt in interrupts:
+            raise interrupt
+        remove(path, **options)
+
+    monkeypatch.setattr("events.runs._store.shutil.rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        removed()
+    assert str(caught.value) == ""  # not that parts are left, with which the same command continues
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- finished runs --------------------------------------------------------------------------------------------
