@@ -21,12 +21,12 @@ WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain", "unsettled chain")
 
 _PILOT, _ENOUGH = 2000, 20  # independent draws, and how many must be consistent for drawing again to be quick
 _MOST_TRIES = 1 << 14  # of one sample
-_ROUNDS, _TRIES, _N_MORE = 10, 200, 4  # of choosing the links that are tracked
+_ROUNDS, _TRIES, _N_MORE = 10, 100, 8  # of choosing the links that are tracked
 _GOOD, _LEAST = 0.3, 0.02  # consistent share of draws: no more links are tracked; chains take over
-_MOST_TRANSITIONS = 8_000
-_CHAINS, _BLOCK, _BURN_IN = 4, 1024, 50  # number, samples after which they begin anew, steps
-_LEAST_SAMPLES = 400  # by which chains are judged
-_TOPS, _PAIRS = 4, 80  # candidates and pairs of mentions that a chain draws together
+_MOST_TRANSITIONS = 5_000
+_CHAINS, _BLOCK, _BURN_IN = 4, 1024, 40  # number, samples after which they begin anew, steps
+_LEAST_SAMPLES, _JUDGED = 400, 50  # samples and mentions by which chains are judged
+_TOPS, _PAIRS = 4, 48  # candidates and pairs of mentions that a chain draws together
 _MOST_SHRINKAGE, _DIFFERENCE = 1.1, 0.1  # by which chains disagree
 
 
@@ -248,7 +248,7 @@ def _joint_moves(rows: Rows, probs: Floats, n_taken: Ints) -> Ints:
 
 
 def _judged(labels: Ints32) -> tuple[bool, float]:
-    """Whether the chains agree, and their inefficiency, by each mention's commonest label.
+    """Whether the chains agree, and their inefficiency, by the commonest labels of the 50 least certain mentions.
 
     The chains disagree about a mention if the potential scale reduction of their halves is above 1.1 (Gelman & Rubin
     1992) and their shares differ by more than .1. The inefficiency is the largest of the autocorrelation times, summed
@@ -259,7 +259,8 @@ def _judged(labels: Ints32) -> tuple[bool, float]:
     commonest = np.array([np.bincount(row).argmax() for row in labels])
     hits = (chains == commonest[:, None, None]).astype(np.float64)
     mean = hits.mean((1, 2))
-    hits = hits[(mean > 0.01) & (mean < 0.99)]
+    hits = hits[np.argsort(np.abs(mean - 0.5), kind="stable")[:_JUDGED]]
+    hits = hits[(hits.mean((1, 2)) > 0.01) & (hits.mean((1, 2)) < 0.99)]
     if not len(hits):
         return True, 1.0
     halves = hits.reshape(len(hits), 2 * _CHAINS, n // 2)

@@ -275,8 +275,9 @@ def move_one(
         side[v] = 0 if taken[v] < 0 else side[antecedents[taken[v]]]
     is_free = end == i + 1 and not conflicts.has_class[i]
     checks = not is_free and bar_roots(conflicts, labels, side, 1, barred, words)
-    mass, choice, best = new, -1, new
-    for e in range(indptr[i], indptr[i + 1]):
+    is_drawn = is_free and uniform >= 0.0  # from all candidates, whose mass is 1
+    mass, choice, best = (1.0 if is_drawn else new), -1, new
+    for e in range(indptr[i], indptr[i] if is_drawn else indptr[i + 1]):
         if not (checks and barred[labels[antecedents[e]]]):
             mass += probs[e]
             if probs[e] > best:
