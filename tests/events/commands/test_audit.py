@@ -234,7 +234,7 @@ def test_scores_are_read_as_news_tables_are(tmp_path: Path) -> None:
     frame = read_scores(path)
     assert frame.probability(0).tolist() == [0.4, 0.25]
     assert frame.dates.astype(str).tolist() == ["2001-01-10", "2001-01-11"]
-    path.write_text(path.read_text() + "c;2001-01-11;1,250\n")  # .00125 or 1.25: none can tell
+    path.write_text(path.read_text() + "c;2001-01-11;1,250\n")  # we cannot tell whether it is .00125 or 1.25
     with error(InputError, place="row 5"):
         read_scores(path)
 
