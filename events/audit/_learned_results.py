@@ -84,7 +84,7 @@ class LearnedCount:
     event: str
     actor: str
     period: str
-    period_start: datetime.date
+    period_start: datetime.date | None
     n_docs: int
     n_labels: int
     mean: float
@@ -206,7 +206,7 @@ class LearnResult(HtmlTable):
             sampled = np.where(of_sample, strata, "chosen")
             columns = {
                 "doc_id": frame.doc_ids,
-                "date": frame.dates.astype(str),
+                "date": frame.date_texts(),
                 "event": each.event,
                 "actor": each.actor,
                 "probability": each.probability,

@@ -299,7 +299,7 @@ class TargetLearning:
         known = np.bincount(strata[self._labels == YES], minlength=totals.shape[1])
         return np.where(totals < 0, -1, np.maximum(totals - known, 0))
 
-    def _count(self, label: str, start: datetime.date, n_labels: int, p: Floats, counts: Ints) -> LearnedCount:
+    def _count(self, label: str, start: datetime.date | None, n_labels: int, p: Floats, counts: Ints) -> LearnedCount:
         event, actor = event_and_actor(self._plan.frame, self._name)
         lower, upper = np.quantile(counts, self._tails, method="inverted_cdf")
         run_lower, run_upper = quantile_interval(count_pmf(p[p > 0.0]), self._level)

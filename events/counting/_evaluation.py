@@ -114,7 +114,7 @@ class DocumentEvents:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     keys: tuple[EventKey, ...]
     hits: Bytes
     one_best: Bools | Ints
@@ -235,7 +235,7 @@ def evaluate_matches(
     antecedents: AntecedentDistribution,
     matches: MentionMatches,
     doc_id: str,
-    date: datetime.date,
+    date: datetime.date | None,
     *,
     n_samples: int = 1000,
     seed: int = 0,
@@ -266,7 +266,7 @@ def evaluate_matches(
 def evaluate_document(
     posterior: DocumentPosterior,
     matches: Mapping[int, Sequence[MentionMatches]],
-    date: datetime.date,
+    date: datetime.date | None,
     *,
     n_samples: int = 1000,
     seed: int = 0,
@@ -363,7 +363,7 @@ def _given_parse(
 
 
 def _of_all_parses(
-    doc_id: str, date: datetime.date, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
+    doc_id: str, date: datetime.date | None, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
 ) -> DocumentEvents:
     """Events of one rule in all samples, from those of each parse with the clusterings."""
     parses = tuple(each for each, _ in given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -60,9 +59,9 @@ class RuleFinder:
         try:
             recalibrated = self.recalibration.for_scores(batch.metadata(row))
             posterior = DocumentPosterior.of_row(batch, row, recalibrated)
-            # No sample depends on the date.
-            date = datetime.date.min if np.isnat(batch.dates[row]) else batch.dates[row].item()
-            of_rules = evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
+            of_rules = evaluate_document(
+                posterior, matches.parses, batch.dates[row].item(), n_samples=self.n_samples, seed=self.seed
+            )
             return of_rules + outcome_events(of_rules, self.definitions.outcomes, self.definitions.lexicon.kinds)
         except Exception as error:
             error.add_note(f"while counting {batch.place(row)}")
@@ -111,7 +110,7 @@ def evaluate_predicate(
     Parameters
     ----------
     document
-        With a date.
+        The document.
     predicate
         Called with the document and labels, int32 (n_samples, n_mentions); returns for each event name a bool
         array (n_samples,), or whole numbers from 0 to 10,000, whose sums over documents are then counted. It is called
@@ -126,13 +125,11 @@ def evaluate_predicate(
     Raises
     ------
     ParameterError
-        If the document has no date, or the predicate returns anything else.
+        If the predicate returns anything else.
     InputError
         If the document has several parses.
     """
     place = f"doc_id {document.doc_id!r}"
-    if document.date is None:
-        raise ParameterError("date is required for events", place=place)
     if document.parses:
         raise InputError(f"{_ONE_PARSE}, got {len(document.parses)}", place=place)
     samples = DocumentPosterior.of(document, recalibrated).sample(n_samples=n_samples, seed=seed).of_parse(0)
