@@ -29,8 +29,7 @@ from events.counting._kernel_inputs import (
 )
 from events.counting._kernels import BY_DEFAULT, NAMED, STANDS_FOR
 from events.counting._tables import EventKey
-from events.matching._inferred import with_virtual_mentions
-from events.matching._matching import MentionMatches
+from events.matching._matches import MentionMatches, with_virtual_mentions
 from events.rules._outcomes import Outcome
 
 _FILLED = {0: "", NAMED: "named", BY_DEFAULT: "default", STANDS_FOR: "stands for"}  # "both" in other cases

@@ -20,7 +20,7 @@ from events.counting._evaluation import DocumentEvents, ParseEvents, Part, Varia
 from events.counting._kernel_inputs import SEVERAL
 from events.counting._tables import rows_schema
 from events.lexicon._content import OF
-from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
+from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR
 
 SEPARATOR = " | "
 UNSETTLED = "conditioned samples did not settle"

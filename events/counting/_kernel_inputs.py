@@ -15,8 +15,7 @@ import numpy as np
 from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from events.counting import _kernels
 from events.lexicon._content import COMPOSITE, INNER, OF, OUTER
-from events.matching._inferred import InferredDescription
-from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR, MentionMatches
+from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, InferredDescription, MentionMatches
 
 _MOST_SETS = 256  # of actors that an entity can be described as; more are as several of which none counts
 _COMMON = ("actors", "inner", "inner_counts_as")  # must be equal in rules that are evaluated together

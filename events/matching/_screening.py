@@ -15,7 +15,8 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.formats.scored._stream import DocumentStream
 from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes
 from events.lexicon._lexicon import Lexicon
-from events.matching._matching import MentionMatches, match_rules
+from events.matching._matches import MentionMatches
+from events.matching._matching import match_rules
 from events.rules._rules import Rule
 
 _MOST_WORDS = 2**17

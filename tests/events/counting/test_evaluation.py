@@ -33,7 +33,7 @@ from events.counting import _kernels
 from events.counting._evaluation import DocumentEvents, evaluate_document, evaluate_matches
 from events.counting._finders import evaluate_predicate
 from events.counting._kernel_inputs import REASONS, KernelInputs, with_common_descriptions
-from events.matching._matching import ABSENT, DEFAULT, MentionMatches
+from events.matching._matches import ABSENT, DEFAULT, MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
 CODES = ("AAA", "BBB", "CCC")

@@ -23,7 +23,8 @@ from corefsample.documents._scored import sample_parses
 from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_lexicon, load_rules
 from events.counting._evaluation import DocumentEvents, evaluate_document, variance_parts
-from events.matching._matching import MentionMatches, match_document
+from events.matching._matches import MentionMatches
+from events.matching._matching import match_document
 
 DAY = datetime.date(2000, 1, 1)
 

@@ -14,7 +14,7 @@ from corefsample._random import document_draws
 from events import load_lexicon, load_rules
 from events.counting._evaluation import DocumentEvents, evaluate_matches
 from events.lexicon._lexicon import Lexicon
-from events.matching._inferred import InferredDescription, with_virtual_mentions
+from events.matching._matches import InferredDescription, with_virtual_mentions
 from events.matching._matching import match_document
 from events.rules._rules import Filled
 
