@@ -37,7 +37,8 @@ class TextClassifier:
 
     def fit(self, texts: Iterable[LabelledText]) -> Self:
         texts = list(texts)
-        self.estimator.fit(self.vectorizer.fit_transform([text.words for text in texts]), [text.label for text in texts])
+        matrix = self.vectorizer.fit_transform([text.words for text in texts])
+        self.estimator.fit(matrix, [text.label for text in texts])
         return self
 
     @property
