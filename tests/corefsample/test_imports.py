@@ -274,6 +274,7 @@ def test_every_module_lists_its_public_names() -> None:
 
 # --- examples ----------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("name", of("corefsample"))
 def test_the_examples_of_docstrings_run(name: str) -> None:
     try:
