@@ -21,9 +21,9 @@ from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
-from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._periods import Calendar
-from events.counting._verified import verified_record, verify_table
+from events.counting._rows import ALL_DOCUMENTS_SCHEMA
+from events.counting._run_tables import verified_record, verify_table
 from events.news._articles import separator_of
 from events.rules._outcomes import ANYBODY
 

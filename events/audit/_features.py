@@ -18,7 +18,7 @@ from corefsample.errors import InputError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import PathLike
 from events.audit._documents import ALL_DOCUMENTS, RULES, AuditFrame, event_and_actor, numbers_of, read_document_table
-from events.counting._verified import verify_table
+from events.counting._run_tables import verify_table
 from events.rules._outcomes import ANYBODY
 
 NOBODY = "-"

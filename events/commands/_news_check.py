@@ -17,9 +17,8 @@ from events._options import Progress
 from events.commands._reading import Report
 from events.news._articles import ArticleStream
 from events.news._dates import outlying
-from events.news._heads import KINDS
 from events.news._notices import outlying_notice, text_notices
-from events.news._preparation import prepared
+from events.news._preparation import KINDS, prepared
 from events.news._quality import TextTally
 
 _EXAMPLES = 5  # of each kind

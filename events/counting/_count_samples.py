@@ -14,8 +14,8 @@ from corefsample._arrays import Ints, Ints32
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
-from events.counting._count_posterior import SAMPLES, read_counts, read_samples, table_path
 from events.counting._counts import EventCounts
+from events.counting._run_tables import SAMPLES, read_counts, read_samples, table_path
 from events.counting._tables import ACTOR, TIMESTAMP, Columns, EventKey
 
 

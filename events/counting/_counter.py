@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from corefsample import _checks
 from corefsample.documents._batch import DocumentBatch
@@ -20,8 +21,8 @@ from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalib
 from corefsample.syntax._schemes import scheme_names
 from events.counting._acceptance import Acceptance, batches_of, require_document, require_none
 from events.counting._definitions import Definitions
-from events.counting._evaluation import DocumentEvents, Task, Threads
-from events.counting._finders import Matches, Predicate, PredicateFinder, RuleFinder
+from events.counting._document_events import DocumentEvents
+from events.counting._evaluation import Matches, Predicate, PredicateFinder, RuleFinder
 from events.counting._periods import Period
 from events.counting._sums import Counted, CountedEvents
 from events.counting._tables import ACTOR, EventKey
@@ -136,9 +137,8 @@ class EventCounter(CountedEvents):
             found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon, outcomes).with_examples()
             _checks.choice("filled", filled, FILLED)
             definitions = found.only(filled)
-            self._finder = RuleFinder(
-                definitions, Screen(definitions.rules, definitions.lexicon, scheme), recalibration, **sampling
-            )
+            screen = Screen(definitions.rules, definitions.lexicon, scheme)
+            self._finder = RuleFinder(screen, definitions.outcomes, recalibration, **sampling)
             self._acceptance = Acceptance(language=definitions.language, recalibration=recalibration)
             self._is_threaded, self._text = True, ", ".join(map(repr, definitions.rules))
             counted = Counted(
@@ -292,6 +292,41 @@ def _until_error(items: Iterable[T], errors: list[Exception]) -> Iterator[T]:
         yield from items
     except Exception as error:
         errors.append(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[T]):
+    """Work that a thread may do; who needs the result does it unless another has begun it."""
+
+    _work: Callable[[], T]
+    _future: Future[T] | None
+
+    def result(self) -> T:
+        """The result, computed by this thread if no other has begun."""
+        if self._future is None or self._future.cancel():
+            return self._work()
+        return self._future.result()
+
+
+class Threads:
+    """A number of threads, of which the caller's is one: more than processors would only take Python's lock from it.
+
+    Use as a context manager: after an error what is not begun is left out.
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=error is not None)
+
+    def begin(self, work: Callable[[], T]) -> Task[T]:
+        """Give work to the threads."""
+        return Task(work, None if self._pool is None else self._pool.submit(work))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._monte_carlo import agreement_bound, monte_carlo_errors
 from corefsample.coreference._kernels import poisson_binomial
 from corefsample.errors import ParameterError
-from events.counting._evaluation import DocumentEvents
+from events.counting._document_events import DocumentEvents
 from events.counting._tables import EventKey
 
 MOST = 10_000  # of one document: the distribution of a sum has an entry for each value up to the largest
@@ -440,16 +440,3 @@ class CountTally:
             pair = EventKey(first), EventKey(second), period
             tally._pairs[pair] = Counter({(a, b, both): count for a, b, both, count in documents})
         return tally
-
-
-def excluded_triggers(preset: str, tally: CountTally) -> dict[str, Any]:
-    """For the record of a run, as docs/file-formats.md says."""
-    by_condition: Counter[str] = Counter()
-    for conditions, n in tally.triggers.items():
-        by_condition.update(dict.fromkeys(conditions, n))
-    return {
-        "preset": preset,
-        "n_triggers": tally.triggers.total(),
-        "n_excluded": tally.triggers.total() - tally.triggers[()],
-        "conditions": dict(sorted(by_condition.items(), key=lambda item: (-item[1], item[0]))),
-    }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +13,6 @@ from corefsample.documents._tokens import counted
 from events.news._dates import outlying
 from events.news._quality import TextTally
 
-RECORD_SUFFIX = ".scoring.json"  # of the record beside a file of scored documents
 _KINDS = {"n_dateline": "a dateline", "n_credit": "a credit", "n_agency": "the tag of an agency", "n_note": "a note"}
 
 
@@ -49,26 +46,6 @@ def text_notices(texts: TextTally) -> Iterator[str]:
             f"Characters lost (\N{REPLACEMENT CHARACTER}): {of_all(texts.n_lost)}. "
             "Read the source again in its own encoding."
         )
-
-
-def scoring_of(path: Any) -> dict[str, Any]:
-    """What the record beside a file of scored documents says, for the records of runs that read the file.
-
-    Returns
-    -------
-    dict
-        ``scoring``: n_quarantined, and the counts of `TextTally` that are not 0. Empty for a file without a record.
-    """
-    name = f"{path}{RECORD_SUFFIX}"
-    if not os.path.isfile(name):
-        return {}
-    try:
-        with open(name, encoding="utf-8") as file:
-            summary = json.load(file)["summary"]
-        texts = {name: count for name, count in summary["texts"].items() if count}
-        return {"scoring": {"n_quarantined": summary["n_quarantined"], "texts": texts}}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return {}
 
 
 def scoring_notices(record: Mapping[str, Any]) -> Iterator[str]:

@@ -22,10 +22,10 @@ from corefsample._random import document_key
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
-from events.counting._count_posterior import checked_table, table_path
-from events.counting._counted_rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._notes import exclusion_texts, merging_text, unsettled_text
 from events.counting._periods import Calendar
+from events.counting._rows import ALL_DOCUMENTS_SCHEMA
+from events.counting._run_tables import checked_table, table_path
 from events.counting._tables import Columns, shown_name
 from events.news._dates import outlying
 from events.news._notices import outlying_notice, scoring_notices

@@ -31,9 +31,9 @@ from corefsample.formats.scored._stream import SUFFIXES
 from events._options import Progress, fields_of
 from events.counting._acceptance import DUPLICATE
 from events.counting._counter import EventCounter
+from events.counting._notes import excluded_triggers
+from events.counting._run_tables import sealed_record
 from events.counting._sums import CountedEvents
-from events.counting._tally import excluded_triggers
-from events.counting._verified import sealed_record
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
 from events.runs._record import run_record

@@ -17,7 +17,7 @@ from command_line import Calls
 from places import EN_GUM_UD, PROJECT
 from references import events as er
 
-import events.counting._finders
+import events.counting._evaluation
 import events.runs._output_folder
 import events.runs.counting._parts
 import events.runs.counting._tables
@@ -210,7 +210,7 @@ def test_any_other_failure_is_one_line(
     def fail(*args: Any, **keywords: Any) -> None:
         raise ZeroDivisionError("two\n \tlines")
 
-    monkeypatch.setattr(events.counting._finders, "evaluate_document", fail)
+    monkeypatch.setattr(events.counting._evaluation, "evaluate_document", fail)
     status, out, err = call("events", corpus, "--out", tmp_path / "run")
     assert (status, out) == (1, "")
     place = f"{corpus}: line 1: doc_id 'doc 1'"

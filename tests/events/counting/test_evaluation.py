@@ -30,10 +30,10 @@ from corefsample._monte_carlo import monte_carlo_errors
 from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_rules
 from events.counting import _kernels
-from events.counting._evaluation import DocumentEvents, evaluate_document, evaluate_matches
-from events.counting._finders import evaluate_predicate
-from events.counting._kernel_inputs import REASONS, KernelInputs, with_common_descriptions
-from events.matching._matching import ABSENT, DEFAULT, MentionMatches
+from events.counting._document_events import REASONS, DocumentEvents
+from events.counting._evaluation import evaluate_document, evaluate_matches, evaluate_predicate
+from events.counting._kernel_inputs import KernelInputs, with_common_descriptions
+from events.matching._matches import ABSENT, DEFAULT, MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
 CODES = ("AAA", "BBB", "CCC")

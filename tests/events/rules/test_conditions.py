@@ -19,7 +19,8 @@ from corefsample.languages._language import load_language
 from corefsample.syntax._paths import ParseView, path_labels
 from corefsample.syntax._schemes import SCHEMES
 from events import load_lexicon, load_rules
-from events.matching._matching import MentionMatches, match_document
+from events.matching._matches import MentionMatches
+from events.matching._matching import match_document
 from events.rules._conditions import conditions_with, shipped_conditions, shipped_words_and_conditions
 from events.rules._rules import shipped_rules
 

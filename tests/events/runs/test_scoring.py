@@ -48,10 +48,10 @@ from corefsample.syntax._words import mention_kinds
 from events.news._fields import Article
 from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
+from events.runs.scoring._loading import load_pipeline, load_recalibration
 from events.runs.scoring._options import ScoringOptions
-from events.runs.scoring._parsing import article_metadata, joined, load_pipeline, parsed_words
 from events.runs.scoring._run import ScoreResult
-from events.runs.scoring._workers import Scorer, Task, load_recalibration, score_task
+from events.runs.scoring._workers import Scorer, Task, article_metadata, joined, parsed_words, score_task
 
 Score = Callable[..., ScoreResult]
 UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from corefsample._arrays import Ints
 from corefsample.documents._batch import SCHEMA, DocumentBatch
 from corefsample.files._digests import id_digest
-from events.counting._evaluation import DocumentEvents
+from events.counting._document_events import DocumentEvents
 from events.counting._evidence import EventRow, evidence_schema
 from events.counting._periods import Period
 from events.counting._tables import TABLE_METADATA, EventKey, rows_schema
